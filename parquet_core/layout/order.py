@@ -156,7 +156,13 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
             place = f"{file_name(index, number)}, row {broken:,}, {key}"
             names = ", ".join(each.column.name for each in sort_key)
             message = f"rows are not sorted by {names}: first break at row {broken:,}"
-            return Finding("order.rows", Severity.ERROR, place, message, _REMEDY_OF_ROWS)
+            remedy = _REMEDY_OF_ROWS
+            other = [key._replace(nulls_last=not key.nulls_last) for key in stored]
+            if _first_unsorted_in(file, footer, other)[0] is None:
+                message += "; the file is sorted with its nulls at the other end"
+                spelled = [f'"{key._replace(nulls_last=not key.nulls_last)}"' for _, key in sort_key]
+                remedy = f"write sort_by: [{', '.join(spelled)}], or {_REMEDY_OF_ROWS}"
+            return Finding("order.rows", Severity.ERROR, place, message, remedy)
         total += rows
     ways = {"descend" if each.key.descending else "ascend" for each in sort_key}
     way = ways.pop() if len(ways) == 1 else "are sorted"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
     from prune_assets.layout_file import LayoutSource
+    from prune_assets.tables.table import Table
 
 
 def check(
@@ -64,22 +65,32 @@ def check(
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
     from prune_assets.layout_file import load_layout, naming_layout_file
-    from prune_assets.tables.catalogs.resolve import catalog_entry
-    from prune_assets.tables.opening import open_as_written
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.opening import open_as_written, open_table
 
     spec = None if layout is None else load_layout(layout)
-    entry = catalog_entry(table, session)
-    place = table if entry is None else entry.location
     if where is None:
-        index, partition = open_as_written(place, allow=allow).read_partitioned()
+        opened = open_as_written(table, session=session, allow=allow)
+        index, partition = opened.read_partitioned()
     else:
-        index, partition = _read_some(place, where, allow)
-    if entry is not None:
-        entry.check_files(index.files)
+        opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
+        index, partition = opened.read_partitioned(_selected(opened, where))
     if spec is None:
-        return check_health(place, index, partition, allow=allow)
+        return check_health(opened, index, partition)
     with naming_layout_file(layout):
-        return check_index(index, layout=spec, rows=rows, partition=partition)
+        findings = check_index(index, layout=spec, rows=rows, partition=partition)
+    mine, theirs = spec.partition_by, [column.path[0] for column in index.partitions]
+    if mine and [name.casefold() for name in mine] != [name.casefold() for name in theirs]:
+        # A rewrite keeps the partitions of the table.
+        findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
+    return findings
+
+
+def _written_anew(remedy: str) -> str:
+    """Return a remedy that takes a new table in place of a rewrite of the files."""
+    from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
+
+    return remedy.replace(OPTIMIZE_ROWS, WRITE_ANEW).replace(OPTIMIZE, WRITE_ANEW)
 
 
 def prefix_of_names(prefix: str) -> str:
@@ -91,21 +102,17 @@ def prefix_of_names(prefix: str) -> str:
     return f"{prefix}_" if prefix and not prefix.endswith("_") else prefix
 
 
-def _read_some(
-    place: str | os.PathLike[str] | Sequence[str], where: str, allow: Sequence[str]
-) -> tuple[MetadataIndex, NDArray[np.int64]]:
-    """Read the footers of the files that are left for a condition before any is opened."""
+def _selected(table: Table, where: str) -> NDArray[np.int64]:
+    """Return the files that are left for a condition before any is opened, by their numbers."""
     import numpy as np
 
     from parquet_core.predicate import columns_of
     from prune_assets.session.lower_predicate import lower_predicate
-    from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.tables.opening import open_table
 
-    table = open_table(place, semantics=SparkSemantics(), allow=allow)
     lowered = lower_predicate(where, table, session=None)
+    answers = table.answers(lowered.predicate)
     partitions = [column.path for column in table.partitions]
-    if table.is_plain and not set(partitions) & set(columns_of(lowered.predicate)):
+    if answers.told is None and not set(partitions) & set(columns_of(lowered.predicate)):
         paths = ", ".join(path[0] for path in partitions)
         choice = (
             f"; name one of them: {paths}"
@@ -113,7 +120,7 @@ def _read_some(
             else f", and {table.name} has none; check the whole table, without where (--where)"
         )
         raise WrongUse(f"where={where!r}: a condition selects files of a plain table by its partition columns{choice}")
-    left = np.flatnonzero(table.answers(lowered.predicate).kept)
+    left = np.flatnonzero(answers.kept)
     if len(left) == 0:
         raise WrongUse(f"where={where!r}: no file of {table.name} has such rows; there is nothing to check")
-    return table.read_partitioned(left)
+    return left

@@ -1,7 +1,8 @@
 """All checks, and what the codes of their findings and of advice mean.
 
 An entry stands in the module of its check. A tuple names it and runs it: `CHECKS` of `parquet_core.layout.check`,
-`OF_FILES` and `OF_LOG` of `health/health.py`. Dagster, Pipes, the commands and the page of codes take it from there.
+`OF_FILES` of `health/health.py`, and `log_checks` of a table format. Dagster, Pipes, the commands and the page of codes
+take it from there.
 """
 
 from __future__ import annotations

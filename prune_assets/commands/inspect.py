@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from parquet_core.printable import printable
-from prune_assets.report.output import rendered
+from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltalog.snapshot.snapshot import Snapshot
-    from deltalog.table.schema import TableColumn
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from prune_assets.tables.table import Table
 
 
 @click.command()
@@ -68,93 +67,38 @@ def inspect(
       prune inspect lake/orders/part-00000.parquet --column day --pages
       prune inspect lake/orders --column id --bloom 7
     """
-    from prune_assets.tables.delta import delta_table
+    from prune_assets.tables.opening import open_as_written
 
     if version is not None and timestamp is not None:
         raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
-    delta = delta_table(target, version=version, timestamp=timestamp)
-    if delta is None and orphans:
-        raise click.UsageError(f"--orphans: {target} is not a Delta table, so it has no log that names files")
-    if delta is not None:
-        if pages or bloom is not None:
-            asked = "--pages" if pages else "--bloom"
-            raise click.UsageError(
-                f"{asked}: {target} is a Delta table, and only its log is shown; name one of its files"
-            )
-        _show_delta(delta.snapshot, names, orphans=orphans, as_json=as_json)
+    opened = open_as_written(target, version=version, timestamp=timestamp)
+    given = {"pages": pages, "bloom": bloom is not None, "orphans": orphans}
+    for option, why in opened.format.not_inspected.items():
+        if given[option]:
+            raise click.UsageError(f"--{option}: {target} {why}")
+    if pages and not opened.is_file:
+        first = _first(opened.read_all())
+        raise click.UsageError(f"--pages: {target} is a table; pages are listed for one file, such as {first}")
+    if opened.is_file:
+        _show_file(opened, names, pages=pages, bloom=bloom, as_json=as_json)
         return
-    from parquet_core.dataset.opening import read_dataset
-    from parquet_core.inspection import choose_columns
-
-    index = read_dataset(target)
-    is_file = _is_file(target, index)
-    if pages and not is_file:
-        raise click.UsageError(f"--pages: {target} is a table; pages are listed for one file, such as {_first(index)}")
-    columns = choose_columns(index, names)
-    if not is_file:
-        _show_table(target, index, columns, bloom=bloom, as_json=as_json)
-    elif as_json:
-        _print_file_json(index, columns, pages=pages, bloom=bloom)
-    else:
-        _show_file(index, columns, chosen=bool(names), pages=pages, bloom=bloom)
-
-
-def _show_delta(snapshot: Snapshot, names: tuple[str, ...], *, orphans: bool, as_json: bool) -> None:
-    from deltalog.inspection import inspect_snapshot, with_orphans
-
-    found = inspect_snapshot(snapshot, _chosen(snapshot, names))
-    if orphans:
-        found = with_orphans(found)
-    if as_json:
-        from prune_assets.report.inspection.json_form import table_json
-
-        click.echo(table_json(found))
-    else:
-        from prune_assets.report.inspection.delta import print_delta
-
-        click.echo(rendered(lambda console: print_delta(found, console)))
-
-
-def _chosen(snapshot: Snapshot, names: tuple[str, ...]) -> list[TableColumn]:
-    from prune_assets.planner.columns import resolve
-
-    columns = snapshot.schema.columns
-    found: dict[TableColumn, None] = {}
-    for name in names:
-        low = name.casefold()
-        here = [column for column in columns if f"{column.leaf.name.casefold()}.".startswith(f"{low}.")]
-        if not here:
-            top = resolve(name, snapshot.schema.leaves)
-            here = [column for column in columns if column.leaf.path[0] == top]
-        found |= dict.fromkeys(here)
-    return list(found) if names else list(columns)
-
-
-def _is_file(target: str, index: MetadataIndex) -> bool:
-    from parquet_core.storage import local_path
-
-    path = local_path(target) if target.lower().startswith("file:") else target
-    return [file.path for file in index.files] == [path]
+    found = opened.inspect(names, bloom=bloom, orphans=orphans)
+    click.echo(json_text(found.facts) if as_json else rendered(found.print_to))
 
 
 def _first(index: MetadataIndex) -> str:
     return printable(index.files[0].path)
 
 
-def _show_table(
-    target: str, index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None, as_json: bool
-) -> None:
-    from parquet_core.inspection import inspect_table
+def _show_file(opened: Table, names: Sequence[str], *, pages: bool, bloom: str | None, as_json: bool) -> None:
+    from parquet_core.inspection import choose_columns
 
-    found = inspect_table(target, index, columns, bloom=bloom)
+    index = opened.read_all()
+    columns = choose_columns(index, names)
     if as_json:
-        from prune_assets.report.inspection.json_form import table_json
-
-        click.echo(table_json(found))
+        _print_file_json(index, columns, pages=pages, bloom=bloom)
     else:
-        from prune_assets.report.inspection.console import print_table
-
-        click.echo(rendered(lambda console: print_table(found, console)))
+        _print_file(index, columns, chosen=bool(names), pages=pages, bloom=bloom)
 
 
 def _print_file_json(index: MetadataIndex, columns: Sequence[LeafColumn], *, pages: bool, bloom: str | None) -> None:
@@ -171,7 +115,7 @@ def _print_file_json(index: MetadataIndex, columns: Sequence[LeafColumn], *, pag
     click.echo()
 
 
-def _show_file(
+def _print_file(
     index: MetadataIndex, columns: Sequence[LeafColumn], *, chosen: bool, pages: bool, bloom: str | None
 ) -> None:
     import numpy as np

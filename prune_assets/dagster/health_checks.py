@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_files, check_log
-from prune_assets.checks.health.log_health import MAX_COMMITS
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_specs, results_of
+from prune_assets.tables.table import MAX_COMMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

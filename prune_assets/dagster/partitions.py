@@ -168,7 +168,7 @@ class CheckedPartitions:
 
 def kinds_of_partitions(table: str) -> dict[str, str]:
     """Return the partition columns that a table has, with Spark's names of their types; needs no Spark."""
-    from prune_assets.reading.reader import spark_type
+    from prune_assets.session.queries.table_schema import spark_type
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 

@@ -122,6 +122,8 @@ def _why(  # noqa: PLR0911 - one for each reason
     silent = [one.name for one in compared if not one.is_known]
     if silent and len(silent) == len(compared):
         return f"most row groups have no bounds of {', '.join(silent)}"
+    if by_nan := [one.nan_text for one in compared if one.nan_text]:
+        return by_nan[0]
     spreads = [(one.name, one.spread) for one in compared if one.spread]
     if spreads and math.prod(spread.requested for _, spread in spreads) >= ENOUGH_SKIPPED:
         shares = ", ".join(f"{range_share(spread.requested)} of the range of {name}" for name, spread in spreads)

@@ -14,6 +14,7 @@ from parquet_core.evidence.bloom import probes
 from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
 from parquet_core.quantities import bytes_text
 from parquet_core.trees import post_order
+from prune_assets.explain.reasons import is_inside
 from prune_assets.explain.spread import selected_of, spread_of
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Remedy
@@ -94,10 +95,31 @@ class ColumnAdvice:
             return f"{row_groups_text(counts.null_count)} to read without a null count of {self.name}"
         return f"every row group to read has {'nulls' if is_null else 'values'} of {self.name}"
 
+    @cached_property
+    def nan_text(self) -> str:
+        """Say that most row groups are read for a NaN that they may hold; empty where they are not."""
+        (part, *others), sample = self.parts, self.read[:_SAMPLE]
+        if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
+            return ""
+        lower, upper = self.bounds.lower, self.bounds.upper
+        inside = sum(is_inside(part, lower[position], upper[position]) for position in sample.tolist())
+        if 2 * inside >= len(sample):
+            return ""
+        return f"{self.name} may hold NaN, which is above every number and which min and max leave out"
+
+    @property
+    def _is_float(self) -> bool:
+        return bool(pa.types.is_floating(self.bounds.lower.type))
+
     def remedies(self) -> list[Remedy]:
         """Return what helps, the surest first."""
         if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
             return []
+        if self.nan_text:
+            from parquet_core.layout.column_indexes import nan_remedy
+
+            limit = f"where NaN is not wanted, add an upper limit: {self.name} <= double('Infinity')"
+            return [Remedy("write_predicate", limit), Remedy("statistics", nan_remedy(self.name))]
         if self._few_values is not None:
             remedies = [self._partition(self._few_values)]
         else:
@@ -155,17 +177,22 @@ class ColumnAdvice:
         if self.is_known:
             return None
         silent = row_groups_text(int(np.count_nonzero(~self.known[self.read])))
-        return Remedy(
-            "statistics", f"{silent} to read without bounds of {self.name}: write these files again, with statistics"
-        )
+        remedy = "write these files again, with statistics"
+        if self._is_float:
+            from parquet_core.layout.column_indexes import nan_remedy
+
+            remedy = f"a row group with NaN has none: {nan_remedy(self.name)}; else {remedy}"
+        return Remedy("statistics", f"{silent} to read without bounds of {self.name}: {remedy}")
 
     def _sort(self) -> Remedy | None:
         count = len(self.remaining)
         if count == 1 or not self.is_known:
             return None
-        sort = f"sort by {self.name}"
+        # A layout sorts by top-level columns alone.
+        name = self.name if len(self.column.path) == 1 else f"a top-level copy of {self.name}"
+        sort = f"sort by {name}"
         if count < len(self.plan.index):
-            sort = f"add {self.name} to the sort key, after the columns that skip already"
+            sort = f"add {name} to the sort key, after the columns that skip already"
         if self.spread is None:
             message = f"{sort}: most row groups may hold matching values; sorted, few would"
             return Remedy("sort_by", message) if self._selects_little() else None
@@ -195,11 +222,11 @@ class ColumnAdvice:
         return Remedy("bloom_filter", message)
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
-        """Tell whether filters are there, or dictionaries tell that the value is."""
-        if (self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0).any():
-            return True
+        """Tell whether half of the row groups have filters, or dictionaries that tell that the value is there."""
+        filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
         at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
-        return 2 * sum(not isinstance(one, str) and one is not None for one in at_hand) >= len(positions)
+        dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)
+        return bool(2 * np.count_nonzero(filters | dictionaries) >= len(positions))
 
 
 def range_share(part: float) -> str:

@@ -211,7 +211,7 @@ def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, 
         return f"min and max are unknown, {value_text(nulls)} nulls"
     if proven or wanted != Outcomes.TRUE:
         return f"min {value_text(low)}, max {value_text(high)}"
-    if pa.types.is_floating(low.type) and not _inside(leaf, low, high):
+    if pa.types.is_floating(low.type) and not is_inside(leaf, low, high):
         return f"min {value_text(low)}, max {value_text(high)}; NaN is possible, which bounds ignore"
     return (
         _members(leaf.values, low, high) if isinstance(leaf, In) else f"min {value_text(low)}, max {value_text(high)}"
@@ -231,7 +231,7 @@ def _nans(count: pa.Scalar) -> str:
     return f"{count.as_py():,} NaN" if count.is_valid else "the number of NaN is unknown"
 
 
-def _inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
+def is_inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
     """Tell whether bounds of floats alone leave a leaf open; where they do not, it is NaN that does."""
     least = low.as_py() if low.is_valid else -math.inf
     most = high.as_py() if high.is_valid else math.inf

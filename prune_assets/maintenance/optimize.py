@@ -34,12 +34,12 @@ from prune_assets.maintenance.assess import (
     forecast,
     plan_of,
 )
-from prune_assets.reading.delta_version import file_uri, live_files, open_live
 from prune_assets.session.columns import column_of
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_session import naming_jobs
 from prune_assets.session.spark_versions import from_arrow, metadata_column
 from prune_assets.tables.delta import DeltaTable, has_log
+from prune_assets.tables.delta.reading import file_uri, live_files, open_live
 from prune_assets.tables.delta.rewriting import clustered_by
 from prune_assets.writing.arrange import arrange, write_parquet
 from prune_assets.writing.commit import commit
@@ -139,7 +139,7 @@ def _carried_out(
     for _ in range(_ROUNDS):
         made = _rewrite_delta(request, assessed) if isinstance(assessed.table, DeltaTable) else _rewrite_plain(request)
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
-        if assessed.table.is_plain:
+        if assessed.table.format.spark_lists_files:
             spark.catalog.refreshByPath(request.place)
         assessed = assess(request)
         if not assessed.picked.groups:

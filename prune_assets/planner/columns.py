@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import UnknownColumn, WrongUse
+from parquet_core.errors import WrongUse
 from parquet_core.predicate import columns_of
-from parquet_core.printable import listed
+from prune_assets.tables.column_names import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,16 +38,3 @@ def columns_to_read(
         return tuple(table)
     wanted = {resolve(name, [*table, *partitions]) for name in names} | {path[0] for path in columns_of(predicate)}
     return tuple(column for column in table if column.path[0] in wanted)
-
-
-def resolve(name: str, table: Sequence[LeafColumn]) -> str:
-    """Return the spelling of a top-level column, case ignored; UnknownColumn says which may be meant."""
-    tops = list(dict.fromkeys(column.path[0] for column in table))
-    if name in tops:
-        return name
-    same = [top for top in tops if top.lower() == name.lower()]
-    if len(same) == 1:
-        return same[0]
-    near = get_close_matches(name, tops, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the table has {listed(tops)}"
-    raise UnknownColumn(f"unknown column {name}: {hint}")

@@ -16,8 +16,6 @@ from prune_assets.planner.value_tests import value_tests
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
 from prune_assets.session.stores import reach_as
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.catalogs.resolve import catalog_entry
-from prune_assets.tables.catalogs.session_catalog import check_columns
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 
 if TYPE_CHECKING:
@@ -68,25 +66,21 @@ def _plan_once(
     allow: Sequence[str],
     started: float,
 ) -> PlannedRead:
-    semantics = semantics_for(session)
     spark = None if isinstance(session, SparkSemantics) else session
-    entry = catalog_entry(table, spark)
-    if entry is not None:
-        table = entry.location
-        if entry.text_partitions and spark is None:
-            semantics = replace(semantics, infer_partition_types=False)
     opened = open_table(
         table,
-        semantics=semantics,
+        semantics=semantics_for(session),
+        session=spark,
         version=version,
         timestamp=timestamp,
         allow=allow,
         cache=metadata_cache(),
         whole_below=_executor_files(spark),
     )
-    if entry is not None and spark is not None:
-        check_columns(entry, opened, spark)
+    if spark is not None:
+        opened.check_columns(spark)
     lowered = lower_predicate(where, opened, session=session)
+    semantics = opened.semantics
     tests = value_tests(lowered, opened.columns, partitions=opened.partitions, session=session, semantics=semantics)
     predicate = replaced(lowered.predicate, tests)
     answers = opened.answers(predicate)
@@ -101,8 +95,6 @@ def _plan_once(
         from prune_assets.planner.executors import put_rows
 
         put_rows(index, answers.elsewhere)
-    if entry is not None:
-        entry.check_files(index.files)
     evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers)
     index.save()
     planned = PlannedRead(
@@ -116,7 +108,7 @@ def _plan_once(
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
         depth=depth,
-        named="unfinished" if opened.is_unfinished else named_by(table),
+        named="unfinished" if opened.is_unfinished else named_by(opened.given),
         tests=tests,
     )
     opened.save()

@@ -16,6 +16,9 @@ from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import OnPartitions, OnValues, Unsupported
@@ -64,10 +67,14 @@ class PlannedRead:
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @property
+    def surviving_numbers(self) -> NDArray[np.int64]:
+        """The files of which at least one row is read, by their numbers in the index, which ascend."""
+        return distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
+
+    @property
     def surviving_files(self) -> tuple[DataFile, ...]:
         """The files of which at least one row is read."""
-        kept = distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
-        return tuple(self.index.files[i] for i in kept.tolist())
+        return tuple(self.index.files[i] for i in self.surviving_numbers.tolist())
 
 
 def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.session.columns import column_of
-from prune_assets.tables.delta import DeltaTable, has_log
+from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +70,7 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
     """
     from prune_assets.reading.reader import read
 
-    planned = plan.table.snapshot.version if isinstance(plan.table, DeltaTable) else None
+    planned = plan.table.version_number
     ways: list[Callable[[], DataFrame]] = [
         lambda: _whole(spark, table, planned).where(where),
         lambda: read(spark, table, where=where, plan=plan),
@@ -109,10 +109,12 @@ def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
 
 
 def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataFrame:
-    """Open a table as Spark does, without a plan; of a Delta table all files of a version."""
+    """Open a table as Spark does, without a plan; where Spark cannot list its files, all files of a version."""
     from prune_assets.reading.reader import read
 
-    return read(spark, table, where="true", version=version) if has_log(table) else spark.read.parquet(table)
+    if recognize(table, spark)[0].spark_lists_files:
+        return spark.read.parquet(table)
+    return read(spark, table, where="true", version=version)
 
 
 def _read_once(way: Callable[[], DataFrame]) -> tuple[Reading, float]:

@@ -20,13 +20,12 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of, leaves
 from parquet_core.storage import is_remote, local_path
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.planner.columns import resolve
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.reading.source_tasks import Piece, Rows, read_task, refused, tasks_of
 from prune_assets.session.lower_predicate import lower_predicate
 from prune_assets.session.spark_versions import arrow_schema, check_python_data_source
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.delta import DeltaTable
+from prune_assets.tables.column_names import resolve
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
@@ -134,15 +133,9 @@ def _schema(table: Table, asked: _Asked) -> types.StructType:
 
 
 def _logical(table: Table) -> dict[str, types.StructField]:
-    """Return the fields as a log describes them."""
-    import json
-
-    from prune_assets.session.delta_schema import logical_schema
-
-    if not isinstance(table, DeltaTable):
-        return {}
-    schema = logical_schema(types.StructType.fromJson(json.loads(table.snapshot.schema.text)))
-    return {field.name: field for field in schema.fields}
+    """Return the fields as the table declares them."""
+    schema = table.declared_schema()
+    return {} if schema is None else {field.name: field for field in schema.fields}
 
 
 def _chosen(table: Table, asked: _Asked) -> dict[str, LeafColumn]:
@@ -213,8 +206,6 @@ class PruneReader(spark_source.DataSourceReader):
             types={field.name: field.type for field in arrow_schema(read)},
             compared={name: bounds_type(leaf) for name, leaf in columns.items()},
             where=filtered,
-            table=planned.table.snapshot.table if isinstance(planned.table, DeltaTable) else asked.path,
-            allow=tuple(planned.table.snapshot.allow) if isinstance(planned.table, DeltaTable) else (),
         )
         # Spark reads once where there is no task.
         return [Task(rows, pieces) for pieces in tasks_of(planned, columns)] or [Task(rows, ())]

@@ -21,20 +21,19 @@ from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
 from parquet_core.storage import look_up
 from parquet_core.values import open_values, reading
-from prune_assets.tables.delta import DeltaTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from deltalog.log.actions import DeletionVector
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.values import ValueReader
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.tables.table import DeletedRows
 
 TASK_BYTES = 64 << 20
 
@@ -46,7 +45,7 @@ class Piece(NamedTuple):
     groups: tuple[int, ...]
     stored: Mapping[str, int]
     constants: Mapping[str, pa.Scalar]
-    vector: DeletionVector | None = None
+    deleted: DeletedRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +53,13 @@ class Rows:
     """What every task gives: the columns of `schema`, of the rows that `where` selects.
 
     `types`: by the name of each column that is read, for `where` too, the type it has in a batch; `compared`: that in
-    which `where` compares it. `table`, `allow`: where a Delta table lies and what its log may name.
+    which `where` compares it.
     """
 
     schema: pa.Schema
     types: Mapping[str, pa.DataType]
     compared: Mapping[str, pa.DataType]
     where: Predicate
-    table: str
-    allow: tuple[str, ...] = ()
 
 
 def tasks_of(plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> list[tuple[Piece, ...]]:
@@ -87,14 +84,14 @@ def _pieces(plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> Iterator[tu
         groups[int(index.file[position])].append(position)
     known = _Known(plan, columns)
     for number, positions in groups.items():
-        constants, vector = known.of_file(number)
+        constants, deleted = known.of_file(number)
         stored, missing = known.of_kind(int(index.kind[number]), index.files[number])
         some, size = [], 0
         for position in positions:
             some.append(int(index.ordinal[position]))
             size += int(sizes[position])
             if size >= TASK_BYTES or position == positions[-1]:
-                yield Piece(index.files[number], tuple(some), stored, {**missing, **constants}, vector), size
+                yield Piece(index.files[number], tuple(some), stored, {**missing, **constants}, deleted), size
                 some, size = [], 0
 
 
@@ -110,7 +107,8 @@ class _Known:
             name: in_files.get(leaf.path, leaf) for name, leaf in columns.items() if name not in partitions
         }
         self._kinds: dict[int, tuple[dict[str, int], dict[str, pa.Scalar]]] = {}
-        self._live = self._delta() if isinstance(plan.table, DeltaTable) else None
+        files = plan.surviving_numbers.tolist()
+        self._constants = dict(zip(files, plan.table.constants(plan.index, files, self._partitions), strict=True))
 
     def of_kind(self, kind: int, file: DataFile) -> tuple[dict[str, int], dict[str, pa.Scalar]]:
         """Return which leaf of files of a kind each column is, and the nulls of those that they lack."""
@@ -122,54 +120,12 @@ class _Known:
             self._kinds[kind] = stored, missing
         return self._kinds[kind]
 
-    def of_file(self, number: int) -> tuple[dict[str, pa.Scalar], DeletionVector | None]:
-        """Return the partition values of a file and its deletion vector."""
-        if self._live is not None:
-            return self._live[self._plan.index.files[number].path]
-        values = self._plan.index.partition_values
-        unknown = next((name for name, leaf in self._partitions.items() if leaf.path not in values), None)
-        if unknown is not None:
-            raise refused(unknown, f"{self._partitions[unknown].unsupported}, so its values are unknown")
-        return {name: values[leaf.path][number] for name, leaf in self._partitions.items()}, None
-
-    def _delta(self) -> dict[str, tuple[dict[str, pa.Scalar], DeletionVector | None]]:
-        from prune_assets.reading.delta_version import partition_names, surviving_files
-
-        table = self._plan.table
-        assert isinstance(table, DeltaTable)
-        keys = partition_names(table)
-        columns = {column.partition: column for column in table.snapshot.schema.columns if column.partition}
-        known: dict[tuple[str, str | None], pa.Scalar] = {}
-        found = {}
-        for file in surviving_files(table, self._plan):
-            values = {}
-            for key, text in zip(keys, file.values, strict=True):
-                name = columns[key].leaf.path[0]
-                if name in self._partitions:
-                    if (key, text) not in known:
-                        known[key, text] = _partition_value(columns[key], text)
-                    values[name] = known[key, text]
-            found[file.path] = values, file.vector
-        return found
-
-
-def _partition_value(column: object, text: str | None) -> pa.Scalar:
-    from deltalog.log.paths import path_array
-    from deltalog.stats.partition_values import partition_bounds
-    from deltalog.table.schema import TableColumn
-
-    assert isinstance(column, TableColumn)
-    name = column.leaf.path[0]
-    if text is None:
-        return pa.scalar(None, pa.null())
-    bounds = partition_bounds(column, path_array([text]))
-    nulls, low, high = bounds.null_count[0].as_py(), bounds.lower[0], bounds.upper[0]
-    nan = bool(pa.types.is_floating(low.type) and bounds.nan_count[0].as_py() != 0)
-    if nulls == 1:
-        return pa.scalar(None, pa.null())
-    if nulls is None or nan or not low.is_valid or not low.equals(high):
-        raise refused(name, f"the meaning of the partition value {text!r} depends on the session")
-    return low
+    def of_file(self, number: int) -> tuple[Mapping[str, pa.Scalar], DeletedRows | None]:
+        """Return the partition values of a file, and its deleted rows."""
+        found = self._constants[number]
+        for name, why in found.unknown.items():
+            raise refused(name, why)
+        return found.values, found.deleted
 
 
 def _leaf(column: LeafColumn, provenance: Provenance, file: DataFile) -> LeafColumn | None:
@@ -197,7 +153,7 @@ def read_task(rows: Rows, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
         (now,) = look_up([piece.file.path])
         if now != piece.file:
             raise StaleTable(f"{piece.file.path}: changed since it was planned; load it again")
-        deleted = _deleted(rows, piece)
+        deleted = np.zeros(0, np.int64) if piece.deleted is None else piece.deleted.read()
         with open_values(piece.file) as values:
             for group in piece.groups:
                 yield from _group(rows, piece, values, group, deleted)
@@ -233,11 +189,3 @@ def _array(batch: pa.RecordBatch, name: str | None, constant: pa.Scalar | None) 
 
 def _no_columns(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(rows)], names=[""])
-
-
-def _deleted(rows: Rows, piece: Piece) -> NDArray[np.int64]:
-    if piece.vector is None:
-        return np.zeros(0, np.int64)
-    from deltalog.log.deletion_vectors import read_vector
-
-    return np.sort(np.asarray(read_vector(piece.vector, rows.table, allow=rows.allow).to_array()).astype(np.int64))

@@ -31,8 +31,9 @@ def installed_version() -> str | None:
     package = find_spec("pyspark")
     if package is None or package.origin is None:
         return None
+    loader: Any = package.loader  # which reads a pyspark in a zip file too, as Spark's own workers have it
     try:
-        text = Path(package.origin).with_name("version.py").read_text("utf-8")
+        text = loader.get_data(str(Path(package.origin).with_name("version.py"))).decode()
     except OSError:
         return None
     found = re.search(r"""^__version__.*=\s*["']([^"']+)""", text, re.MULTILINE)

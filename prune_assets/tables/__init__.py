@@ -1,1 +1,1 @@
-"""Tables, whatever lists their files: what plans, reads and checks need of a format is a module here."""
+"""Tables, whatever lists their files; all that is special to a format is in its package here, behind `Table`."""

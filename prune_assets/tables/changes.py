@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.storage import address, list_data_files
-from prune_assets.tables.delta import has_log
+from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,15 +55,8 @@ def table_fingerprint(table: Path | str) -> str:
 
     TableNotFound where there is neither.
     """
-    if has_log(table):
-        import deltalog
-
-        return f"version {deltalog.versions(address(str(table)))[-1]}"
-    digest = hashlib.sha256()
-    for file in list_data_files(table):
-        etag = "" if file.etag is None else f"\0{file.etag}"
-        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}{etag}\n".encode(errors="surrogateescape"))
-    return digest.hexdigest()[:16]
+    found, place = recognize(table)
+    return found.fingerprint(str(place))
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:

@@ -3,46 +3,81 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from parquet_core.errors import StaleListing
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.delta import delta_table
-from prune_assets.tables.parquet import ParquetTable
+from prune_assets.tables.catalogs.resolve import catalog_entry
+from prune_assets.tables.delta import DELTA
+from prune_assets.tables.format import OpenOptions
+from prune_assets.tables.parquet import PARQUET
 
 if TYPE_CHECKING:
     import datetime as dt
-    import os
     from collections.abc import Callable, Sequence
 
+    from pyspark.sql import SparkSession
+
     from parquet_core.dataset.metadata_cache import MetadataCache
+    from prune_assets.tables.format import Format, Location
     from prune_assets.tables.table import Table
+
+# The formats in the order in which they are looked for; the last one takes what is of no other.
+FORMATS: tuple[Format, ...] = (DELTA, PARQUET)
 
 
 def open_table(
-    table: str | os.PathLike[str] | Sequence[str],
+    table: Location,
     *,
     semantics: SparkSemantics,
+    session: SparkSession | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
     cache: MetadataCache | None = None,
     whole_below: int | None = None,
 ) -> Table:
-    """Open a table, of a Delta table a version; the arguments are those of `plan`.
+    """Open a table, where it has versions one of them; the arguments are those of `plan`.
 
-    `whole_below`: as `read_for_schema` has it.
+    `session`: for a name that its catalogs know. `whole_below`: as `read_for_schema` has it.
     """
-    any_case = not semantics.case_sensitive
-    delta = delta_table(table, version=version, timestamp=timestamp, cache=cache, allow=allow, any_case=any_case)
-    if delta is not None:
-        return delta
-    return ParquetTable.open(table, semantics=semantics, cache=cache, whole_below=whole_below)
+    entry = catalog_entry(table, session)
+    if entry is not None and entry.text_partitions and session is None:
+        semantics = replace(semantics, infer_partition_types=False)
+    options = OpenOptions(
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        cache=cache,
+        whole_below=whole_below,
+        entry=entry,
+    )
+    place = table if entry is None else entry.location
+    opened = next((found for each in FORMATS if (found := each.open(place, options)) is not None), None)
+    assert opened is not None  # the last format takes any
+    return opened
 
 
-def open_as_written(table: str | os.PathLike[str] | Sequence[str], *, allow: Sequence[str] = ()) -> Table:
+def open_as_written(
+    table: Location,
+    *,
+    session: SparkSession | None = None,
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+) -> Table:
     """Open a table by the names that its files have, in the case in which they have them."""
-    return open_table(table, semantics=SparkSemantics(case_sensitive=True), allow=allow)
+    semantics = SparkSemantics(case_sensitive=True)
+    return open_table(table, semantics=semantics, session=session, version=version, timestamp=timestamp, allow=allow)
+
+
+def recognize(table: Location, session: SparkSession | None = None) -> tuple[Format, Location]:
+    """Return the format that a table has, and where it lies, without opening it."""
+    entry = catalog_entry(table, session)
+    place = table if entry is None else entry.location
+    return next(each for each in FORMATS if each.is_at(place)), place
 
 
 Made = TypeVar("Made")

@@ -1,4 +1,4 @@
-"""Whether a layout has the partitions that a table has."""
+"""Partition columns by the names that layouts and users give them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parquet_core.layout.spec import LayoutSpec
 
@@ -21,3 +21,13 @@ def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], place: str)
             f"{', '.join(theirs) or 'nothing'}, and optimize does not change that; leave out partition_by, or "
             "write a new table"
         )
+
+
+def partition_named(column: str, known: Mapping[str, object]) -> str:
+    """Return the partition column of a name, in any case."""
+    found = next((name for name in known if name.casefold() == column.casefold()), None)
+    if found is None:
+        raise LayoutError(
+            f"partition_expr: {column} is not a partition column; the table has {', '.join(known) or 'none'}"
+        )
+    return found

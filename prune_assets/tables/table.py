@@ -2,23 +2,86 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+    from rich.console import Console
 
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.format import Format, Location
+
+
+# So many commits a reader may have to replay.
+MAX_COMMITS = 100
+
+
+class Opening(Enum):
+    """What is named to Spark, where it lists files by itself."""
+
+    NOTHING = auto()
+    PATHS = auto()
+    NAMES = auto()
+    TABLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class FilesToRead:
+    """The files of which Spark reads rows.
+
+    `files`: their numbers in the index, which ascend. `opening`: how to name them, where Spark lists files by itself.
+    `options`: of Spark's reader, for this read alone.
+    """
+
+    index: MetadataIndex
+    files: NDArray[np.int64]
+    opening: Opening
+    options: Mapping[str, str]
+
+
+class LogLimits(NamedTuple):
+    """From where on the health of a log is bad: `max_small_files` as `small_files` has it."""
+
+    max_commits: int = MAX_COMMITS
+    max_small_files: int | None = None
+
+
+class DeletedRows(Protocol):
+    """Rows of a file that are deleted without a rewrite of the file; can be pickled."""
+
+    def read(self) -> NDArray[np.int64]:
+        """Return their numbers in the file, which ascend."""
+
+
+class FileConstants(NamedTuple):
+    """What a file has for all of its rows: values of columns, or why they are not known; and which rows are deleted."""
+
+    values: Mapping[str, pa.Scalar]
+    unknown: Mapping[str, str]
+    deleted: DeletedRows | None = None
+
+
+class Inspection(NamedTuple):
+    """What `prune inspect` shows: dataclasses for JSON, and what prints them."""
+
+    facts: object
+    print_to: Callable[[Console], None]
 
 
 class TablePart(Protocol):
@@ -29,12 +92,19 @@ class TablePart(Protocol):
 
 
 class Table(Protocol):
-    """A table at one moment.
+    """A table at one moment."""
 
-    `is_plain`: Spark reads the files as they lie there, with its own reader of Parquet.
-    """
+    @property
+    def format(self) -> Format:
+        """The entry that opened it, for what holds of all tables of the format."""
 
-    is_plain: ClassVar[bool]
+    @property
+    def given(self) -> Location:
+        """What names it: of a table that a catalog has, where it lies."""
+
+    @property
+    def semantics(self) -> SparkSemantics:
+        """The settings by which its columns were read."""
 
     @property
     def name(self) -> str:
@@ -56,6 +126,13 @@ class Table(Protocol):
     def partitions(self) -> Sequence[LeafColumn]:
         """The columns of which each file has one value, told where the files are listed."""
 
+    @property
+    def is_file(self) -> bool:
+        """Whether what names it is the path of its one file."""
+
+    def check_columns(self, spark: SparkSession) -> None:
+        """Refuse a table that a catalog has with other columns than its files."""
+
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
 
@@ -65,8 +142,23 @@ class Table(Protocol):
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
         """Read the footers of files; others that cost nothing may count as read too."""
 
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of all files."""
+
     def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, or of some as a table of these alone, and number the partition of each."""
+
+    def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
+        """Open files with the columns of the whole table, without deleted rows; other files of the table may come too.
+
+        Only where Spark lists the files by itself, and then only those that `wanted.opening` leaves in.
+        """
+
+    def declared_schema(self) -> StructType | None:
+        """Return the schema that the table declares; None where its files alone tell it."""
+
+    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
+        """Return what each of some files, whose numbers ascend, has for all rows; `names`: partition columns."""
 
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""
@@ -94,6 +186,15 @@ class Table(Protocol):
 
     def count_rows(self, index: MetadataIndex) -> None:
         """Put in how many rows the unopened files have: no plan needs it, reports do."""
+
+    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:
+        """Describe the table; the arguments are the options of `prune inspect`."""
+
+    def clustered_by(self) -> Sequence[str]:
+        """Return the names of the columns that what lists the files says it is clustered by."""
+
+    def log_findings(self, limits: LogLimits) -> list[Finding]:
+        """Tell what is wrong with what lists the files, by the checks of the format; no data file is opened."""
 
     def version(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int

@@ -67,7 +67,6 @@ def audit(
     Raises LayoutError for a column that the table lacks, WrongUse for a share that is none, TableNotFound,
     MalformedFile for a damaged footer, and StorageFailure.
     """
-    from prune_assets.tables.catalogs.resolve import catalog_entry
     from prune_assets.tables.opening import open_table
 
     begun = time.perf_counter()
@@ -75,12 +74,9 @@ def audit(
         raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
     if files is not None and files < 1:
         raise WrongUse(f"files={files}: must be a number of files, at least 1")
-    entry = catalog_entry(table, session)
-    opened = open_table(table if entry is None else entry.location, semantics=SparkSemantics(), allow=allow)
+    opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
     index, _ = opened.read_partitioned()
     claims = opened.claims()
-    if entry is not None:
-        entry.check_files(index.files)
     chosen = _chosen(index, sample, files)
     findings, traffic, skipped = Findings(), Traffic(), dict[str, str]()
     known = [_known(index, column) for column in _audited(index, columns, skipped)]

@@ -16,7 +16,7 @@ from parquet_core.layout.column_indexes import nan_remedy
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
-from prune_assets.checks.health.small_files import small_files
+from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

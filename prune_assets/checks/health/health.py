@@ -4,47 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parquet_core.errors import WrongUse
 from parquet_core.layout.faults import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
-from prune_assets.checks.health.log_health import LOG_IS_HEALTHY, MAX_COMMITS, ExaminedLog
-from prune_assets.tables.delta import delta_table
-from prune_assets.tables.opening import open_as_written
+from prune_assets.tables.opening import FORMATS, open_as_written, recognize
+from prune_assets.tables.table import MAX_COMMITS, LogLimits
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
-    from prune_assets.tables.delta import DeltaTable
+    from prune_assets.tables.table import Table
 
-# The checks of health: a further one is a module beside this, and an entry here.
+# The checks of health: a further one of files is a module beside this, and an entry here; formats have those of logs.
 OF_FILES = (FILES_ARE_HEALTHY,)
-OF_LOG = (LOG_IS_HEALTHY,)
+OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
 
 
-def check_health(
-    table: str | os.PathLike[str] | Sequence[str],
-    index: MetadataIndex,
-    partition: NDArray[np.int64],
-    *,
-    allow: Sequence[str] = (),
-) -> list[Finding]:
+def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64]) -> list[Finding]:
     """Tell what is wrong with a table whose footers are read already; `partition`: by file."""
-    name = redacted(str(table))
-    delta = delta_table(table, version=None, timestamp=None, allow=allow)
-    if delta is None:
-        return _of_files(name, index, partition)
-    log = _examined(delta)
+    of_files = _of_files(redacted(table.name), index, partition, clustered_by=table.clustered_by())
     # The files say the same of their sizes as the log does.
-    found = [finding for finding in _of_log(log) if finding.code != "log.small_files"]
-    return [*_of_files(name, index, partition, clustered_by=log.log.clustered_by), *found]
+    of_log = [finding for finding in table.log_findings(LogLimits()) if finding.code != "log.small_files"]
+    return [*of_files, *of_log]
 
 
 def check_files(
@@ -102,19 +90,6 @@ def check_log(
 
     Raises WrongUse for what is no Delta table, and as opening one does.
     """
-    delta = delta_table(table, version=None, timestamp=None, allow=allow)
-    if delta is None:
+    if not recognize(table)[0].log_checks():
         raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")
-    return _of_log(_examined(delta, max_commits=max_commits, max_small_files=max_small_files))
-
-
-def _examined(delta: DeltaTable, **limits: Any) -> ExaminedLog:
-    from deltalog.inspection import inspect_snapshot
-
-    size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in delta.snapshot.blocks)])
-    log, parts = inspect_snapshot(delta.snapshot), delta.partition_of_files()
-    return ExaminedLog(name=delta.name, log=log, size=size, partition=parts, **limits)
-
-
-def _of_log(log: ExaminedLog) -> list[Finding]:
-    return by_fault(finding for check in OF_LOG for finding in check.run(log))
+    return open_as_written(table, allow=allow).log_findings(LogLimits(max_commits, max_small_files))

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 # How the names of its readings end, behind that of the version: `Spark 4.3 alone`.
 ALONE, WITH_PLAN = " alone", " with this plan"
-# Reads Delta tables by itself with the package delta-spark alone.
-DELTA_ALONE = "Spark and delta-spark alone"
 
 
 class SparkRead:
@@ -71,7 +69,7 @@ class SparkRead:
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
             alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
         reader = reader_name(plan.semantics.spark_version)
-        names = f"{reader}{ALONE}" if plan.table.is_plain else DELTA_ALONE, f"{reader}{WITH_PLAN}"
+        names = f"{plan.table.format.read_alone_by or reader}{ALONE}", f"{reader}{WITH_PLAN}"
         return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
 
 

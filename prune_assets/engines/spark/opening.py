@@ -9,13 +9,13 @@ nearly all files survive, the table itself is the cheapest. The constants are th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.access_plan import Verdict
 from parquet_core.storage import is_remote
+from prune_assets.tables.table import Opening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,15 +31,6 @@ MAX_REMOTE_PATHS = 4
 # What Spark takes to open a file and find nothing to read in it, and to try one name on one file.
 SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
-
-
-class Opening(Enum):
-    """What is named to Spark."""
-
-    NOTHING = auto()
-    PATHS = auto()
-    NAMES = auto()
-    TABLE = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
     why = f"files that only Spark can judge by where they lie: it {MAY_READ_LESS}" if unjudged else ""
-    if plan.table.is_plain:
+    if plan.table.format.spark_lists_files:
         return answers_of_directories(predicate, index).kept, why
     if not why and _mixes(filters, {column.path[0] for column in index.partitions}):
         why = f"conditions that are simpler with the values of a partition put in: it {MAY_READ_LESS}"
@@ -133,7 +133,7 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
 
     found = nothing
     for part in of_files(filters, partitions):
-        found = found | folded(part, dropped, dropping=True)
+        found = found | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
     return found
 
 

@@ -25,11 +25,6 @@ _FORMS = (FileInspection, TableInspection, DeltaInspection)
 _NO_ROW_GROUPS = "[]}"
 
 
-def table_json(inspection: TableInspection | DeltaInspection) -> str:
-    """Render the inspection of a table as one line of JSON."""
-    return json_text(inspection)
-
-
 def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -> Iterator[str]:
     """Render the inspection of a file as parts of one line of JSON, so that no file is too long for it."""
     head = json_text(inspection)

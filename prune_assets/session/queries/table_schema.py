@@ -14,6 +14,7 @@ from prune_assets.session.stores import absolute, reader_of, spark_uri
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -95,3 +96,10 @@ def _pattern(path: str) -> str:
         return spark_uri(path)
     place = os.path.abspath(local_path(path))
     return escaped(place) if os.path.exists(place) else place
+
+
+def spark_type(kind: pa.DataType) -> str:
+    """Return what Spark calls the type of a partition column."""
+    names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
+    names |= {"timestamp[us, tz=UTC]": "timestamp", "timestamp[us]": "timestamp_ntz"}
+    return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))

@@ -219,6 +219,6 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         )
     if type_.is_number:
         raise Refusal(
-            f"{shown(text)} is a string, and the column is {type_}; {_RAISES} if it cannot cast it", _NUMBER_OR_CAST
+            f"{shown(text)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot", _NUMBER_OR_CAST
         )
     raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

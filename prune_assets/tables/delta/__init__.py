@@ -1,5 +1,6 @@
 """All that is special to Delta tables; the protocol that they fill is `tables/table.py`."""
 
-from prune_assets.tables.delta.table import DeltaTable, delta_table, has_log
+from prune_assets.tables.delta.opening import DELTA, delta_table, has_log
+from prune_assets.tables.delta.table import DeltaTable
 
-__all__ = ["DeltaTable", "delta_table", "has_log"]
+__all__ = ["DELTA", "DeltaTable", "delta_table", "has_log"]

@@ -11,6 +11,7 @@ from prune_assets.tables.same_partitions import check_same_partitions
 if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.predicate import Path
 
 _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
@@ -32,11 +33,15 @@ def check_rewrite(snapshot: Snapshot, layout: LayoutSpec) -> None:
 
 def clustered_by(snapshot: Snapshot) -> list[str]:
     """Return the columns that a Delta table is clustered by, spelled as delta-spark does in tags."""
+    return [".".join(map(_quoted, path)) for path in clustering_paths(snapshot)]
+
+
+def clustering_paths(snapshot: Snapshot) -> list[Path]:
+    """Return the columns that a Delta table is clustered by, as its users name them."""
     from deltalog.table.properties import clustering_columns
 
     logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
-    paths = (logical.get(path, path) for path in clustering_columns(snapshot.domains, place=snapshot.table))
-    return [".".join(map(_quoted, path)) for path in paths]
+    return [logical.get(path, path) for path in clustering_columns(snapshot.domains, place=snapshot.table)]
 
 
 def _quoted(name: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,15 +11,15 @@ import pyarrow as pa
 
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
-from parquet_core.errors import WrongUse
-from parquet_core.printable import shown
-from parquet_core.storage import Traffic, address, is_remote, look_up
+from parquet_core.storage import Traffic, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from deltalog.log.file_block import Texts
     from deltalog.snapshot.snapshot import Snapshot
@@ -29,33 +27,43 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.format import Format
+    from prune_assets.tables.table import FileConstants, FilesToRead, Inspection, LogLimits
 
 
 @dataclass(slots=True)
 class DeltaTable:
     """A version of a Delta table; `given`: what names it.
 
-    `deleted`: the rows of each file that its deletion vector takes away. `any_case`: as `list_dataset` has it.
+    `deleted`: the rows of each file that its deletion vector takes away.
     `unknown_rows`: unopened files of which the log does not tell how many rows they have.
     """
 
     given: str | os.PathLike[str]
     snapshot: Snapshot
     deleted: NDArray[np.int64]
+    semantics: SparkSemantics
     cache: MetadataCache | None = None
-    any_case: bool = False
     unknown_rows: int = 0
     counted: bool = False
-    is_plain: ClassVar[bool] = False
     is_unfinished: ClassVar[bool] = False
+    is_file: ClassVar[bool] = False
     _asked: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[ColumnPath, Bounds] | None = None
+
+    @property
+    def format(self) -> Format:
+        """The entry of Delta."""
+        from prune_assets.tables.delta.opening import DELTA
+
+        return DELTA
 
     @property
     def name(self) -> str:
@@ -83,6 +91,29 @@ class DeltaTable:
 
         return spark.createDataFrame([], StructType.fromJson(json.loads(self.snapshot.schema.text)))
 
+    def check_columns(self, spark: SparkSession) -> None:
+        """Refuse nothing: the log has the columns, whatever a catalog says."""
+
+    def declared_schema(self) -> StructType:
+        """Return the schema that the log has."""
+        from pyspark.sql.types import StructType
+
+        from prune_assets.session.delta_schema import logical_schema
+
+        return logical_schema(StructType.fromJson(json.loads(self.snapshot.schema.text)))
+
+    def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
+        """Open these files with the columns of the table, by Spark's own reader of Parquet."""
+        from prune_assets.tables.delta.reading import open_version
+
+        return open_version(spark, self, wanted)
+
+    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
+        """Return partition values and deletion vectors of files."""
+        from prune_assets.tables.delta.constants import constants_of
+
+        return constants_of(self, index, files, names)
+
     def answers(self, predicate: Predicate) -> FileAnswers:
         """Return what the log says about a predicate in every live file; the last answer is kept."""
         from deltalog.stats.data_skipping import skip_files
@@ -99,7 +130,7 @@ class DeltaTable:
         """Read the footers of the `wanted` files."""
         snapshot = self.snapshot
         logged = self._logged(_files(snapshot, wanted), wanted, self.deleted > 0)
-        return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self.any_case)
+        return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self._any_case)
 
     def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, or of some as a table of these alone; the log tells the partitions."""
@@ -119,7 +150,11 @@ class DeltaTable:
         files = _files(self.snapshot, np.zeros(self.snapshot.file_count, np.bool_))
         paths = tuple(opened_place(self.snapshot.table, files.path(i), self.snapshot.allow) for i in numbers.tolist())
         logged = self._logged(FileList(paths.__getitem__, files.sizes[numbers], {}), whole, self.deleted[numbers] > 0)
-        return DeltaPart(self.snapshot.table, paths, logged, self.any_case)
+        return DeltaPart(self.snapshot.table, paths, logged, self._any_case)
+
+    @property
+    def _any_case(self) -> bool:
+        return not self.semantics.case_sensitive
 
     def _logged(self, files: FileList, opened: NDArray[np.bool_], deleted: NDArray[np.bool_]) -> LoggedFiles:
         return LoggedFiles(
@@ -193,6 +228,24 @@ class DeltaTable:
         """Return how many rows deletion vectors take away from each file."""
         return self.deleted
 
+    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of plain files
+        """Describe the version by its log alone."""
+        from prune_assets.tables.delta.inspection import inspect_version
+
+        return inspect_version(self.snapshot, names, orphans=orphans)
+
+    def clustered_by(self) -> Sequence[str]:
+        """Return the names of the columns that cluster the table."""
+        from prune_assets.tables.delta.rewriting import clustering_paths
+
+        return [".".join(path) for path in clustering_paths(self.snapshot)]
+
+    def log_findings(self, limits: LogLimits) -> list[Finding]:
+        """Tell what is wrong with the log."""
+        from prune_assets.tables.delta.health import log_findings
+
+        return log_findings(self, limits)
+
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
         from prune_assets.tables.delta.rewriting import check_rewrite
@@ -247,68 +300,6 @@ class DeltaPart:
         files = replace(self.logged.files, found={i: found[path] for i, path in enumerate(self.paths)})
         logged = replace(self.logged, files=files)
         return read_logged(self.table, logged, traffic=Traffic(), any_case=self.any_case)
-
-
-def delta_table(
-    table: str | os.PathLike[str] | Sequence[str],
-    *,
-    version: int | None,
-    timestamp: dt.datetime | int | str | None,
-    cache: MetadataCache | None = None,
-    allow: Sequence[str] = (),
-    any_case: bool = False,
-) -> DeltaTable | None:
-    """Open a version of a table that has a Delta log; None for any other.
-
-    `timestamp`: a time with its zone, as ISO 8601 where it is text. `cache`: where versions are kept. `allow`: as
-    `open_snapshot` has it. Raises WrongUse for a version of what has none.
-    """
-    if allow:
-        from deltalog.log.allowed_locations import addresses
-
-        allow = addresses(allow)
-    path = _with_log(table)
-    if path is None:
-        if version is not None or timestamp is not None:
-            raise WrongUse(
-                f"{table}: not a Delta table (it has no _delta_log), so it has no versions; leave out version and "
-                "timestamp"
-            )
-        return None
-    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
-        raise WrongUse(f"version={shown(version)}: must be a version number, at least 0")
-    from deltalog.log.deletion_vectors import deleted_rows
-    from deltalog.snapshot.opening import open_snapshot
-
-    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
-    return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), cache, any_case)
-
-
-def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:
-    """Tell whether a table is a directory with a Delta log."""
-    return _with_log(table) is not None
-
-
-def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
-    """Return the path of a table that has a Delta log; None when it has none."""
-    if not isinstance(table, str | os.PathLike):
-        return None
-    path = address(os.fspath(table))
-    if not is_remote(path):
-        # A path that no file system takes is none of a table, and is refused where it is listed.
-        return path if os.path.isdir(os.path.join(path, "_delta_log")) else None
-    from deltalog.log.listing import holds_log
-
-    return path if holds_log(path) else None
-
-
-def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | None:
-    if not isinstance(timestamp, str):
-        return timestamp
-    try:
-        return dt.datetime.fromisoformat(timestamp)
-    except ValueError:
-        raise WrongUse(f"timestamp={timestamp!r}: not a valid time; write it as 2024-01-31T12:00:00+00:00") from None
 
 
 def _texts(values: Texts) -> pa.Array:

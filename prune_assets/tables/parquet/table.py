@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,16 +10,20 @@ import numpy as np
 
 from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
+from parquet_core.errors import WrongUse
 from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
+from parquet_core.storage import local_path
 from prune_assets.report.quantities import value_text
+from prune_assets.tables.format import Format
+from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
+from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -28,33 +33,41 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.format import Location, OpenOptions
+    from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
 
 
 @dataclass(slots=True)
 class ParquetTable:
-    """Plain files as they were listed; `given`: what names them. `schema`: what was read to know the columns."""
+    """Plain files as they were listed; `given`: what names them. `schema`: what was read to know the columns.
 
-    given: str | os.PathLike[str] | Sequence[str]
+    `entry`: what a catalog says of them.
+    """
+
+    given: Location
     listed: ListedDataset
     schema: MetadataIndex
-    is_plain: ClassVar[bool] = True
+    semantics: SparkSemantics
+    entry: CatalogEntry | None = None
     version_number: ClassVar[None] = None
 
     @classmethod
     def open(
         cls,
-        given: str | os.PathLike[str] | Sequence[str],
+        given: Location,
         *,
         semantics: SparkSemantics,
         cache: MetadataCache | None = None,
         whole_below: int | None = None,
+        entry: CatalogEntry | None = None,
     ) -> ParquetTable:
         """List the files, and read as many footers as tell the columns; `whole_below`: as `read_for_schema` has it."""
         listed = list_dataset(
@@ -63,7 +76,14 @@ class ParquetTable:
             infer_partition_types=semantics.infer_partition_types,
             any_case=not semantics.case_sensitive,
         )
-        return cls(given, listed, listed.read_for_schema(whole_below=whole_below))
+        if entry is not None:
+            entry.check_files(listed.files)
+        return cls(given, listed, listed.read_for_schema(whole_below=whole_below), semantics, entry)
+
+    @property
+    def format(self) -> Format:
+        """The entry of plain files."""
+        return PARQUET
 
     @property
     def name(self) -> str:
@@ -85,6 +105,46 @@ class ParquetTable:
         """The columns that directory names give a value."""
         return self.schema.partitions
 
+    @property
+    def is_file(self) -> bool:
+        """Whether what names it is the path of its one file."""
+        path = str(self.given)
+        path = local_path(path) if path.lower().startswith("file:") else path
+        return [file.path for file in self.listed.files] == [path]
+
+    def check_columns(self, spark: SparkSession) -> None:
+        """Refuse a table whose files have other columns than its catalog says."""
+        if self.entry is not None:
+            from prune_assets.tables.catalogs.session_catalog import check_columns
+
+            check_columns(self.entry, self, spark)
+
+    def declared_schema(self) -> None:
+        """Return None: the files alone tell the schema."""
+
+    def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
+        """Open files with the schema that the whole table has, listed by Spark itself."""
+        from prune_assets.session.stores import explaining
+        from prune_assets.tables.parquet.reading import open_files
+
+        first = self.given if isinstance(self.given, str | os.PathLike) else next(iter(self.given), "")
+        with explaining(spark, os.fspath(first)):
+            return open_files(spark, self, wanted)
+
+    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
+        """Return the values that directory names give files."""
+        columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
+        known = {name: index.partition_values.get(column.path) for name, column in columns.items()}
+        unknown = {
+            name: f"{columns[name].unsupported}, so its values are unknown"
+            for name, values in known.items()
+            if values is None
+        }
+        return [
+            FileConstants({name: values[file] for name, values in known.items() if values is not None}, unknown)
+            for file in files
+        ]
+
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
         from prune_assets.session.queries.table_schema import open_for_columns
@@ -99,14 +159,15 @@ class ParquetTable:
         """Read the footers of files, and of the one that decides on the schema."""
         return self.schema if self.schema.opened is None else self.listed.read(wanted)
 
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of all files."""
+        return self.read(np.ones(len(self.listed.files), np.bool_))
+
     def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, or of some as a table of these alone; directory names tell the partitions."""
         from parquet_core.layout.places import partition_of_files
 
-        if numbers is None:
-            index = self.read(np.ones(len(self.listed.files), np.bool_))
-        else:
-            index = self.listed.of_files(numbers).read_all()
+        index = self.read_all() if numbers is None else self.listed.of_files(numbers).read_all()
         return index, partition_of_files(index)
 
     def unread(self) -> NDArray[np.bool_]:
@@ -148,6 +209,20 @@ class ParquetTable:
 
     def file_bounds(self, path: Path) -> Bounds | None:
         """Return None: directory names give values, no bounds."""
+
+    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of logs
+        """Describe the columns over all files."""
+        from prune_assets.tables.parquet.inspection import inspect_files
+
+        return inspect_files(self.name, self.read_all(), names, bloom=bloom)
+
+    def clustered_by(self) -> Sequence[str]:
+        """Return nothing: no log says it."""
+        return ()
+
+    def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - of logs
+        """Return nothing: directories are listed each time."""
+        return []
 
     def count_rows(self, index: MetadataIndex) -> None:
         """Leave rows of unopened files uncounted: no directory name tells them."""
@@ -202,3 +277,32 @@ def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, is_asked: 
     if isinstance(leaf, Constant) and is_asked:
         return constant_answers(leaf, files)
     return unknown(files)
+
+
+def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other format
+    return True
+
+
+def _open(location: Location, options: OpenOptions) -> ParquetTable:
+    if options.version is not None or options.timestamp is not None:
+        raise WrongUse(
+            f"{location}: not a Delta table (it has no _delta_log), so it has no versions; leave out version and "
+            "timestamp"
+        )
+    return ParquetTable.open(
+        location,
+        semantics=options.semantics,
+        cache=options.cache,
+        whole_below=options.whole_below,
+        entry=options.entry,
+    )
+
+
+PARQUET = Format(
+    is_at=_is_at,
+    open=_open,
+    fingerprint=files_fingerprint,
+    partition_files=partition_files,
+    spark_lists_files=True,
+    not_inspected={"orphans": "is not a Delta table, so it has no log that names files"},
+)

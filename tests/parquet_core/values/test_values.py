@@ -137,6 +137,17 @@ def test_a_row_group_begins_where_the_one_before_ended(path):
     assert found.message == "rows are not sorted by x: first break at row 3"
 
 
+def test_nulls_at_the_other_end_are_told_from_rows_that_are_not_sorted(path):
+    write(path, pa.array([1, 2, None]))
+    (found,) = [f for f in pr.check(path, layout=pr.LayoutSpec(sort_by=["x"])) if f.code == "order.rows"]
+    assert found.message == (
+        "rows are not sorted by x: first break at row 2; the file is sorted with its nulls at the other end"
+    )
+    assert found.remedy.startswith('write sort_by: ["`x` ASC NULLS LAST"], or ')
+    (holds,) = [f for f in pr.check(path, layout=pr.LayoutSpec(sort_by=["x NULLS LAST"])) if f.code == "order.rows"]
+    assert holds.severity is Severity.INFO
+
+
 def test_values_that_cannot_be_read_are_a_finding_of_their_own(path):
     claim(write(path, pa.array(range(100))), chunk=[((4,), 3)])
     (found,) = [f for f in pr.check(path, layout=pr.LayoutSpec(sort_by=["x"])) if f.code == "order.rows"]

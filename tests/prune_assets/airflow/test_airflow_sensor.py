@@ -182,7 +182,7 @@ class TestATableThatVanishes:
 
 
 def test_where_the_storage_does_not_answer_it_looks_again(ids, context, monkeypatch, logged):
-    from prune_assets.tables import changes
+    from prune_assets.tables.parquet import changes
 
     trigger, _ = deferred(TableChangeSensor(task_id="s", table=ids, poke_interval=0.05), context)
     more(ids)

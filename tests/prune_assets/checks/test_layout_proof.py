@@ -156,3 +156,13 @@ def test_of_some_partitions_only_the_files_are_read(tmp_path, make):
         assert str(refused.value).endswith("x.parquet has none; check the whole table, without where (--where)")
     with pytest.raises(UnknownColumn, match="nope"):
         check(table, layout=SORTED, where="nope = 1")
+
+
+def test_what_a_rewrite_cannot_mend_is_to_be_written_anew(tmp_path):
+    pq.write_table(pa.table({"day": ["a", "b"], "id": [2, 1]}), tmp_path / "part-0.parquet")
+    layout = LayoutSpec(sort_by=["id"], partition_by=["day"])
+    remedies = {finding.remedy for finding in check(tmp_path, layout=layout) if finding.severity == "error"}
+    assert remedies
+    assert not [remedy for remedy in remedies if "prune optimize" in remedy]
+    whole = {finding.remedy for finding in check(tmp_path, layout=LayoutSpec(sort_by=["id"]))}
+    assert [remedy for remedy in whole if "prune optimize" in remedy]

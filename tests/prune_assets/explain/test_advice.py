@@ -83,6 +83,12 @@ def test_a_bloom_filter_is_advised_only_where_it_can_tell_something(tmp_path, da
     assert "bloom filter on id" in remedies(advice_of(unsorted, where))["bloom_filter"].said
     filtered = written(tmp_path / "filtered", data, bloom_filter_options={"id": {"ndv": 1_000, "fpp": 0.01}})
     assert advice_of(filtered, where) is None, "777 is odd, and in no row group"
+    (tmp_path / "filtered" / "part-9.parquet").write_bytes((tmp_path / "filtered" / "part-0.parquet").read_bytes())
+    for i in range(4):
+        part = data.slice(i * ROWS // 4, ROWS // 4)
+        pq.write_table(part, tmp_path / "filtered" / f"part-{i}.parquet", row_group_size=1_000, use_dictionary=False)
+    advice = advice_of(str(tmp_path / "filtered"), f"id = {data['id'][0]}")
+    assert "bloom_filter" in remedies(advice), "most of the row groups that are read have none"
     told_by_dictionaries = written(tmp_path / "dictionaries", data, use_dictionary=["mode"])
     assert "bloom_filter" not in remedies(advice_of(told_by_dictionaries, "mode = 'AIR'")), "the value is there"
     assert "bloom_filter" not in remedies(advice_of(unsorted, "name LIKE 'name 5000001%'")), "filters know whole values"
@@ -172,3 +178,23 @@ def test_a_null_test_without_null_counts_says_so(tmp_path):
     ids = pa.array([i if i % 10 < 2 else None for i in range(ROWS)])
     table = written(tmp_path / "t", pa.table({"id": ids, "x": ids}), write_statistics=["x"])
     assert advice_of(table, "id IS NULL").why == "20 row groups to read without a null count of id"
+
+
+def test_what_is_read_for_a_nan_that_may_be_there_is_not_blamed_on_the_order(tmp_path):
+    table = pa.table({"ratio": pa.array([i / ROWS for i in range(ROWS)])})
+    advice = advice_of(written(tmp_path / "t", table), "ratio > 0.99")
+    assert advice.why == "ratio may hold NaN, which is above every number and which min and max leave out"
+    assert remedies(advice)["write_predicate"].said.endswith("add an upper limit: ratio <= double('Infinity')")
+    assert advice_of(str(tmp_path / "t"), "ratio > 0.99 AND ratio <= double('Infinity')") is None
+
+
+def test_a_column_with_nan_is_not_to_be_written_again_as_it_is(tmp_path):
+    table = pa.table({"ratio": pa.array([float("nan") if i % 10 == 0 else float(i) for i in range(ROWS)])})
+    remedy = remedies(advice_of(written(tmp_path / "t", table, write_statistics=False), "ratio > 5"))["statistics"]
+    assert "write NaN as null if it means a missing value: nullif(ratio, double('NaN'))" in remedy.said
+
+
+def test_no_layout_is_advised_that_would_be_refused(tmp_path):
+    values = [{"x": (i * 7919) % ROWS} for i in range(ROWS)]
+    advice = advice_of(written(tmp_path / "t", pa.table({"s": values})), "s.x < 400")
+    assert remedies(advice)["sort_by"].said.startswith("sort by a top-level copy of s.x: ")

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prune_assets.checks.health.small_files import SMALL_BYTES
 from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
 from prune_assets.explain.plan import plan
 from prune_assets.report.console import to_text
+from prune_assets.tables.small_files import SMALL_BYTES
 
 DAYS, PARTS, ROWS = 10, 8, 4_000  # of a row group, of which a day has 8
 OF_A_DAY = PARTS * ROWS

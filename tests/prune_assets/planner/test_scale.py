@@ -54,7 +54,15 @@ def planned(files, sql):
     predicate = lower(sql, index.columns, semantics=semantics)
     evaluation = evaluate(predicate.predicate, index)
     return Plan(
-        ParquetTable("/t", None, index), semantics, predicate, tuple(index.columns), index, evaluation, 0.1, 0, {}
+        ParquetTable("/t", None, index, semantics),
+        semantics,
+        predicate,
+        tuple(index.columns),
+        index,
+        evaluation,
+        0.1,
+        0,
+        {},
     )
 
 

@@ -6,13 +6,13 @@ from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.engines.spark import DELTA_ALONE
 from prune_assets.reading.actual import READ
 from prune_assets.reading.metrics import counting_bytes
 from prune_assets.session.spark_versions import to_arrow
 
 pytestmark = pytest.mark.spark
 
+DELTA_ALONE = "Spark and delta-spark alone"
 ROWS = (
     "id",
     "id % 10 AS k",

@@ -14,9 +14,9 @@ import deltalog
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.reading.delta_version import MAX_READS
 from prune_assets.reading.metrics import scan_metrics
 from prune_assets.session.spark_versions import to_arrow
+from prune_assets.tables.delta.reading import MAX_READS
 from tests.fuzz.planner.truth import settings
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.delta_readers import READERS, ask, missing

@@ -13,7 +13,8 @@ import pytest
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.inspection import FileInspection, TableInspection, inspect_file, inspect_table, read_row_groups
-from prune_assets.report.inspection.json_form import file_json, json_schema, schema_text, table_json
+from prune_assets.report.inspection.json_form import file_json, json_schema, schema_text
+from prune_assets.report.output import json_text
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_a_file_without_row_groups_is_json_too(index):
 def test_both_forms_fulfil_the_schema(index):
     found, groups = whole(index)
     of_file = json.loads("".join(file_json(found, groups)))
-    of_table = json.loads(table_json(inspect_table("t", index, index.columns, bloom="7")))
+    of_table = json.loads(json_text(inspect_table("t", index, index.columns, bloom="7")))
     validator = jsonschema.Draft202012Validator(json_schema())
     for value in (of_file, of_table):
         validator.validate(value)

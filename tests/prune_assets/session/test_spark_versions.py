@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from needs_spark import needs_spark
 
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
@@ -18,6 +21,15 @@ def installed(monkeypatch, version):
     # Both are imported above: a module imported between the two would keep the version of the test.
     for module in (spark_versions, lower_predicate):
         monkeypatch.setattr(module, "installed_version", lambda: version)
+
+
+def test_the_version_is_read_where_spark_s_workers_find_their_pyspark(monkeypatch, tmp_path):
+    with ZipFile(tmp_path / "pyspark.zip", "w") as packed:
+        packed.writestr("pyspark/__init__.py", "")
+        packed.writestr("pyspark/version.py", '__version__: str = "3.9.7"')
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    monkeypatch.setattr("sys.path", [str(tmp_path / "pyspark.zip"), *sys.path])
+    assert spark_versions.installed_version() == "3.9.7"
 
 
 def test_the_python_data_source_is_refused_where_spark_has_none(monkeypatch):
@@ -75,6 +87,7 @@ def test_quotes_that_are_written_twice_are_another_text_in_spark_3(sql, is_known
 
 
 @pytest.mark.spark
+@needs_spark(4, 0, "a session has variables")
 def test_a_variable_of_the_session_is_seen_in_what_spark_resolved(spark):
     def resolved(sql):
         return spark.sql(f"SELECT {sql} AS c")._jdf.queryExecution().analyzed().expressions().head()

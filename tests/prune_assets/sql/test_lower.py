@@ -134,14 +134,14 @@ def test_every_refusal_has_a_reason():
     [
         (
             "x = 'five'",
-            "'five' is a string, and the column is",
+            "'five' is a string, which Spark casts to",
             NUMBER_OR_CAST,
         ),
         ("s = 5", "casts the strings", "put the number in quotes"),
         ("day = '94-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
         (
             "f > '1d'",
-            "'1d' is a string, and the column is",
+            "'1d' is a string, which Spark casts to",
             NUMBER_OR_CAST,
         ),
         ("b = 'true'", "what Spark casts this string to", "write the value without quotes"),

@@ -20,8 +20,8 @@ import prune_assets as pr
 from parquet_core.errors import PruneError, TableNotFound, UnfinishedWrite
 from parquet_core.storage import JOURNAL, list_data_files, list_table
 from prune_assets.cli import main
-from prune_assets.engines.spark.opening import Opening
 from prune_assets.reading import reader
+from prune_assets.tables.table import Opening
 from prune_assets.writing.commit import leftovers, recover
 from prune_assets.writing.writer import write_files
 
@@ -519,12 +519,12 @@ def test_spark_sees_no_part_of_a_write_that_begins_after_the_plan(spark, tmp_pat
     make(table)
     opened, real = [], reader._open
 
-    def open_later(spark, named, spark_read):
+    def open_later(spark, spark_read):
         if not opened:
             shutil.rmtree(table)
             killed.rename(table)
         opened.append(spark_read.scan.opening)
-        return real(spark, named, spark_read)
+        return real(spark, spark_read)
 
     monkeypatch.setattr(reader, "_open", open_later)
     rows = [row.x for row in pr.read(spark, str(table), where="x >= 0").collect()]

@@ -102,7 +102,7 @@ def test_a_log_without_a_commit_yet_is_no_table(spark, tmp_path, mode):
 @pytest.mark.deep
 @pytest.mark.parametrize("format", ["delta", "parquet"])
 def test_eight_writers_of_a_new_table(spark, tmp_path, format):  # noqa: A002
-    for number in range(20):
+    for number in range(5):
         place = tmp_path / str(number)
         done = write_days(spark, place, range(8), format=format, mode="replace_partitions")
         assert not [one for one in done if isinstance(one, Exception)]

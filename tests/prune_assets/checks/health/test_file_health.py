@@ -105,6 +105,14 @@ def test_nanoseconds_are_named_with_what_writes_microseconds(tmp_path):
     assert faults(tmp_path) == []
 
 
+def test_small_files_that_are_alone_in_their_partitions_are_not_to_be_merged(tmp_path):
+    for i in range(12):
+        (tmp_path / f"p={i}").mkdir()
+        pq.write_table(pa.table({"id": [i]}), tmp_path / f"p={i}" / "1.parquet")
+    (finding,) = (one for one in faults(tmp_path, max_small_files=5) if one.code == "files.small")
+    assert finding.remedy.startswith("partition by a column with fewer values, or by none: prune write ")
+
+
 @pytest.mark.parametrize(
     ("files", "partitions", "severities"),
     [(10, 1, []), (11, 1, ["warn"]), (40, 1, ["warn"]), (30, 30, []), (39, 30, []), (40, 30, ["warn"])],

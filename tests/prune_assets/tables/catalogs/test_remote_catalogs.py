@@ -18,6 +18,7 @@ from moto import mock_aws
 import prune_assets as pr
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.cli import main
+from prune_assets.tables.changes import look
 
 PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
@@ -66,6 +67,26 @@ def test_a_table_of_glue(glue, tmp_path):
     assert pr.check("glue:lake.orders", layout=pr.LayoutSpec(sort_by=["id"]))
     done = CliRunner().invoke(main, ["explain", "glue:lake.orders", "--where", "id < 15", "--json"])
     assert json.loads(done.stdout)["kept"]["rows"] == 20
+
+
+def test_a_name_of_glue_is_audited_inspected_and_watched(glue, tmp_path):
+    write(tmp_path / "t")
+    add_table(glue, "orders", tmp_path / "t")
+    assert pr.audit("glue:lake.orders").rows == 100
+    done = CliRunner().invoke(main, ["inspect", "glue:lake.orders", "--json"])
+    assert [file["rows"] for file in json.loads(done.stdout)["files"]] == [100]
+    seen = look("glue:lake.orders", None)
+    assert look("glue:lake.orders", seen) == seen
+    pq.write_table(pa.table({"id": [100]}), tmp_path / "t" / "part-1.parquet")
+    assert look("glue:lake.orders", seen).changes == 2
+
+
+def test_a_log_where_glue_has_plain_files_is_refused(glue, tmp_path):
+    """Its engines read every file there, removed ones too."""
+    write_deltalake(tmp_path / "d", pa.table({"id": range(10)}))
+    add_table(glue, "d", tmp_path / "d")
+    with pytest.raises(UnsupportedFeature, match="the catalog has it as Parquet, and there is a Delta log at"):
+        pr.plan("glue:lake.d", where="id < 5")
 
 
 def test_delta_of_glue_as_spark_registers_it(glue, tmp_path):

@@ -5,21 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.layout.entry import Check, Code
+from parquet_core.layout.faults import by_fault
 from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.quantities import counted
-from prune_assets.checks.health.small_files import small_files
+from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deltalog.inspection import DeltaInspection
-
-
-MAX_COMMITS = 100
+    from prune_assets.tables.delta.table import DeltaTable
+    from prune_assets.tables.table import LogLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +31,24 @@ class ExaminedLog:
     log: DeltaInspection
     size: NDArray[np.int64]
     partition: NDArray[np.int64]
-    max_commits: int = MAX_COMMITS
-    max_small_files: int | None = None
+    limits: LogLimits
+
+
+def log_findings(table: DeltaTable, limits: LogLimits) -> list[Finding]:
+    """Tell what is wrong with the log of a version, by all checks of logs."""
+    from deltalog.inspection import inspect_snapshot
+
+    log, partition = inspect_snapshot(table.snapshot), table.partition_of_files()
+    size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in table.snapshot.blocks)])
+    examined = ExaminedLog(name=table.name, log=log, size=size, partition=partition, limits=limits)
+    return by_fault(finding for check in LOG_CHECKS for finding in check.run(examined))
 
 
 def check_delta(examined: ExaminedLog) -> Iterator[Finding]:
     """Tell what is wrong with the log of a Delta table; no data file is opened."""
-    log, place = examined.log, f"{examined.name}, version {examined.log.version}"
-    yield from _commits(log, place, examined.max_commits)
-    yield from small_files("log.small_files", place, examined.size, examined.partition, examined.max_small_files)
+    log, place, limits = examined.log, f"{examined.name}, version {examined.log.version}", examined.limits
+    yield from _commits(log, place, limits.max_commits)
+    yield from small_files("log.small_files", place, examined.size, examined.partition, limits.max_small_files)
     yield from _statistics(log, place)
 
 
@@ -94,3 +104,6 @@ LOG_IS_HEALTHY = Check(
     check_delta,
     reads="log",
 )
+
+# A further check of logs is an entry here.
+LOG_CHECKS = (LOG_IS_HEALTHY,)

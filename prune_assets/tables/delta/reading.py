@@ -1,4 +1,4 @@
-"""Read the surviving files of a version of a Delta table with Spark's own reader of Parquet.
+"""Read files of a version of a Delta table with Spark's own reader of Parquet.
 
 What the log knows and the files do not is put in here: the values of partition columns, never taken from directory
 names; the rows that are deleted; the names that columns have in the table.
@@ -15,8 +15,6 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from parquet_core.access_plan import Verdict
-from parquet_core.ragged import distinct
 from prune_assets.session.columns import column_of
 from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.queries.table_schema import escaped
@@ -32,9 +30,8 @@ if TYPE_CHECKING:
     from deltalog.log.actions import DeletionVector
     from deltalog.log.file_block import Texts
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from prune_assets.engines.spark import SparkRead
-    from prune_assets.planner.planned_read import PlannedRead
-    from prune_assets.tables.delta import DeltaTable
+    from prune_assets.tables.delta.table import DeltaTable
+    from prune_assets.tables.table import FilesToRead
 
 # So many partitions are read one by one, each with its values as constants; more of them are joined by file.
 MAX_READS = 16
@@ -51,25 +48,18 @@ class LiveFile(NamedTuple):
     vector: DeletionVector | None
 
 
-def open_version(spark: SparkSession, table: DeltaTable, spark_read: SparkRead) -> DataFrame:
-    """Open the surviving files of a plan with the columns of the table."""
+def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) -> DataFrame:
+    """Open files of a version with the columns of the table."""
     from pyspark.sql.types import StructType
 
     schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
-    files = surviving_files(table, spark_read.plan)
+    files = live_files(table, wanted.index, wanted.files.tolist())
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
-    options = {warning.option: "false" for warning in spark_read.warnings}
-    parts = [_open(spark, table, schema, some, options) for some in (without, with_vectors) if some]
+    parts = [_open(spark, table, schema, some, wanted.options) for some in (without, with_vectors) if some]
     if not parts:
         return spark.createDataFrame([], logical_schema(schema))
     return reduce(lambda one, other: one.unionAll(other), parts)
-
-
-def surviving_files(table: DeltaTable, plan: PlannedRead) -> list[LiveFile]:
-    """Return the files of which at least one row is read."""
-    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
-    return live_files(table, plan.index, kept)
 
 
 def open_live(

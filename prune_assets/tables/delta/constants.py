@@ -1,0 +1,78 @@
+"""What the log says of all rows of a file: values of partition columns, and its deletion vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from prune_assets.tables.delta.reading import live_files, partition_names
+from prune_assets.tables.table import FileConstants
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.actions import DeletionVector
+    from deltalog.table.schema import TableColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.tables.delta.table import DeltaTable
+
+
+class VectorOfFile(NamedTuple):
+    """A deletion vector; `table`, `allow`: where the table lies and what its log may name."""
+
+    vector: DeletionVector
+    table: str
+    allow: tuple[str, ...]
+
+    def read(self) -> NDArray[np.int64]:
+        """Return the numbers of the deleted rows, which ascend."""
+        from deltalog.log.deletion_vectors import read_vector
+
+        found = read_vector(self.vector, self.table, allow=self.allow)
+        return np.sort(np.asarray(found.to_array()).astype(np.int64))
+
+
+def constants_of(
+    table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
+) -> list[FileConstants]:
+    """Return what the log says of files, by their numbers, which ascend."""
+    snapshot = table.snapshot
+    columns = {column.partition: column for column in snapshot.schema.columns if column.partition}
+    keys = partition_names(table)
+    known: dict[tuple[str, str | None], pa.Scalar | None] = {}
+    found = []
+    for file in live_files(table, index, files):
+        values, unknown = {}, {}
+        for key, text in zip(keys, file.values, strict=True):
+            name = columns[key].leaf.path[0]
+            if name not in names:
+                continue
+            if (key, text) not in known:
+                known[key, text] = _value(columns[key], text)
+            value = known[key, text]
+            if value is None:
+                unknown[name] = f"the meaning of the partition value {text!r} depends on the session"
+            else:
+                values[name] = value
+        deleted = None if file.vector is None else VectorOfFile(file.vector, snapshot.table, tuple(snapshot.allow))
+        found.append(FileConstants(values, unknown, deleted))
+    return found
+
+
+def _value(column: TableColumn, text: str | None) -> pa.Scalar | None:
+    """Return the one value that a text stands for; None where it may be several."""
+    from deltalog.log.paths import path_array
+    from deltalog.stats.partition_values import partition_bounds
+
+    if text is None:
+        return pa.scalar(None, pa.null())
+    bounds = partition_bounds(column, path_array([text]))
+    nulls, low, high = bounds.null_count[0].as_py(), bounds.lower[0], bounds.upper[0]
+    nan = bool(pa.types.is_floating(low.type) and bounds.nan_count[0].as_py() != 0)
+    if nulls == 1:
+        return pa.scalar(None, pa.null())
+    return None if nulls is None or nan or not low.is_valid or not low.equals(high) else low

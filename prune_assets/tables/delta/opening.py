@@ -1,0 +1,118 @@
+"""Recognize a Delta table, and open a version of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.printable import shown
+from parquet_core.storage import address, is_remote
+from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.tables.delta.changes import partition_files, version_fingerprint
+from prune_assets.tables.delta.table import DeltaTable
+from prune_assets.tables.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.layout.entry import Check
+    from prune_assets.tables.format import Location, OpenOptions
+
+_AS_WRITTEN = SparkSemantics(case_sensitive=True)
+
+
+def delta_table(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    version: int | None,
+    timestamp: dt.datetime | int | str | None,
+    cache: MetadataCache | None = None,
+    allow: Sequence[str] = (),
+    semantics: SparkSemantics = _AS_WRITTEN,
+) -> DeltaTable | None:
+    """Open a version of a table that has a Delta log; None for any other.
+
+    `timestamp`: a time with its zone, as ISO 8601 where it is text. `cache`: where versions are kept. `allow`: as
+    `open_snapshot` has it.
+    """
+    if allow:
+        from deltalog.log.allowed_locations import addresses
+
+        allow = addresses(allow)
+    path = _with_log(table)
+    if path is None:
+        return None
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
+        raise WrongUse(f"version={shown(version)}: must be a version number, at least 0")
+    from deltalog.log.deletion_vectors import deleted_rows
+    from deltalog.snapshot.opening import open_snapshot
+
+    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
+    return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), semantics, cache)
+
+
+def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:
+    """Tell whether a table is a directory with a Delta log."""
+    return _with_log(table) is not None
+
+
+def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
+    """Return the path of a table that has a Delta log; None when it has none."""
+    if not isinstance(table, str | os.PathLike):
+        return None
+    path = address(os.fspath(table))
+    if not is_remote(path):
+        # A path that no file system takes is none of a table, and is refused where it is listed.
+        return path if os.path.isdir(os.path.join(path, "_delta_log")) else None
+    from deltalog.log.listing import holds_log
+
+    return path if holds_log(path) else None
+
+
+def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | None:
+    if not isinstance(timestamp, str):
+        return timestamp
+    try:
+        return dt.datetime.fromisoformat(timestamp)
+    except ValueError:
+        raise WrongUse(f"timestamp={timestamp!r}: not a valid time; write it as 2024-01-31T12:00:00+00:00") from None
+
+
+def _open(location: Location, options: OpenOptions) -> DeltaTable | None:
+    found = delta_table(
+        location,
+        version=options.version,
+        timestamp=options.timestamp,
+        cache=options.cache,
+        allow=options.allow,
+        semantics=options.semantics,
+    )
+    entry = options.entry
+    if found is not None and entry is not None and entry.format != "delta":
+        raise UnsupportedFeature(
+            f"{entry.name}: the catalog has it as Parquet, and there is a Delta log at {entry.location}; register "
+            "it as delta, or name the table by its path"
+        )
+    return found
+
+
+def _log_checks() -> tuple[Check[Any], ...]:
+    from prune_assets.tables.delta.health import LOG_CHECKS
+
+    return LOG_CHECKS
+
+
+DELTA = Format(
+    is_at=has_log,
+    open=_open,
+    fingerprint=version_fingerprint,
+    partition_files=partition_files,
+    read_alone_by="Spark and delta-spark",
+    log_checks=_log_checks,
+    not_inspected=dict.fromkeys(
+        ("pages", "bloom"), "is a Delta table, and only its log is shown; name one of its files"
+    ),
+)

@@ -1,0 +1,60 @@
+"""What an entry of `FORMATS` says of a table format: how tables are recognized and opened, and what readers expect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterator, Mapping
+
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.layout.entry import Check
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.catalogs.entry import CatalogEntry
+    from prune_assets.tables.table import Table
+
+# A path or an address, or several of them.
+Location: TypeAlias = str | os.PathLike[str] | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions:
+    """How a table is opened; what is not said here is as `plan` has it.
+
+    `cache`: where metadata are kept. `whole_below`: as `read_for_schema` has it. `entry`: what a catalog says of it.
+    """
+
+    semantics: SparkSemantics
+    version: int | None = None
+    timestamp: dt.datetime | int | str | None = None
+    allow: Sequence[str] = ()
+    cache: MetadataCache | None = None
+    whole_below: int | None = None
+    entry: CatalogEntry | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A table format.
+
+    `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
+    `fingerprint`: changes when a table does. `partition_files`: values of partition columns, as texts, and what changes
+    when a file does, by file.
+    `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
+    elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
+    `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
+    `not_inspected`: options of `prune inspect` that mean nothing here, and why.
+    """
+
+    is_at: Callable[[Location], bool]
+    open: Callable[[Location, OpenOptions], Table | None]
+    fingerprint: Callable[[str], str]
+    partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
+    spark_lists_files: bool = False
+    read_alone_by: str | None = None
+    log_checks: Callable[[], tuple[Check[Any], ...]] = tuple
+    not_inspected: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,102 @@
+"""Read plain files through Spark, with the schema that the whole table has."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import UnfinishedWrite
+from parquet_core.storage import is_remote, local_path
+from prune_assets.session.columns import column_of
+from prune_assets.session.queries.table_schema import (
+    escaped,
+    known_schema,
+    open_for_columns,
+    open_for_schema,
+    patterns_of,
+    spark_type,
+)
+from prune_assets.session.stores import absolute, reader_of
+from prune_assets.tables.parquet.file_names import one_of_names
+from prune_assets.tables.table import Opening
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from parquet_core.format.schema import LeafColumn
+    from prune_assets.tables.format import Location
+    from prune_assets.tables.parquet.table import ParquetTable
+    from prune_assets.tables.table import FilesToRead
+
+
+def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) -> DataFrame:
+    """Open files with the schema that the whole table has.
+
+    Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
+    """
+    index, opening, given = wanted.index, wanted.opening, table.given
+    paths = [index.files[number].path for number in wanted.files.tolist()]
+    if any(map(_is_staged_in_partition, paths)):
+        _refuse_unfinished(table)
+    base = _base_path(given)
+    schema = None if index.partitions and base is None else known_schema(index)
+    if schema is None:
+        if opening is Opening.TABLE or (index.partitions and base is None):
+            # Of several directories each has partition columns of its own: only Spark sorts them out.
+            _refuse_unfinished(table)
+            return reader_of(spark, given).options(**wanted.options).parquet(*patterns_of(given))
+        whole = open_for_schema(spark, given, index, options=wanted.options)
+        if index.partitions and not _agree(whole, index.partitions):
+            _refuse_unfinished(table)
+            return whole
+        schema = whole.schema
+    if opening is Opening.NOTHING:
+        # Of the table all the same: the predicate may ask for `_metadata`.
+        return open_for_columns(spark, given, index).limit(0)
+    reader = reader_of(spark, given).options(**wanted.options).schema(schema)
+    if opening is Opening.PATHS:
+        reader = reader if base is None else reader.option("basePath", base)
+        found = reader.parquet(*(escaped(absolute(path)) for path in paths))
+    else:
+        names = [os.path.basename(path) for path in paths] if opening is Opening.NAMES else []
+        reader = reader.option("pathGlobFilter", one_of_names(names)) if names else reader
+        found = reader.parquet(*patterns_of(given))
+    # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
+    names = schema.names
+    return found if found.schema.names == names else found.select(*(column_of(name, nested=False) for name in names))
+
+
+def _is_staged_in_partition(path: str) -> bool:
+    """Tell whether Spark would take a file for one of another table, whose partitions lie in a staging folder."""
+    _, staging, below = path.rpartition("/_staging-")
+    return bool(staging) and below.count("/") > 1
+
+
+def _refuse_unfinished(table: ParquetTable) -> None:
+    """Refuse to have Spark list directories that it would not see as they count."""
+    if table.is_unfinished:
+        raise UnfinishedWrite(
+            f"{table.name}: a write is running or was interrupted, and only Spark knows the partition columns of "
+            "this table, but it does not see the write; finish the write with `prune doctor TABLE`, then read again"
+        )
+
+
+def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
+    """Tell whether Spark takes the same types from directory names as the plan."""
+    types = {name.casefold(): kind for name, kind in whole.dtypes}
+    return all(
+        column.unsupported or types.get(column.path[0].casefold()) == spark_type(column.type) for column in partitions
+    )
+
+
+def _base_path(table: Location) -> str | None:
+    """Return the directory whose `column=value` parts make partition columns; None when files were named."""
+    if not isinstance(table, str | os.PathLike):
+        return None
+    name = os.fspath(table)
+    if is_remote(name):
+        return None
+    path = os.path.abspath(local_path(name))
+    return path if os.path.isdir(path) else None

@@ -1,0 +1,275 @@
+"""A third table format, as small as one can be: `toy.json` lists the files, and what is known before they are opened.
+
+{"partition": "day", "files": [{"path": "a.parquet", "rows": 9, "day": "mon", "bounds": {"id": [0, 8]},
+                                "deleted": [3]}]}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.dataset.logged import AT_LEAST, FileAnswers, FileList, LoggedFiles
+from parquet_core.dataset.opening import list_dataset, read_logged
+from parquet_core.evidence.many_leaves import outcomes_of_values
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.inspection import choose_columns, inspect_table
+from parquet_core.layout.spec import Finding, Severity
+from parquet_core.outcomes import unknown
+from parquet_core.predicate import ColumnLeaf, leaves
+from parquet_core.pruning import fold
+from parquet_core.storage import Traffic, look_up
+from parquet_core.trust.bounds import Bounds
+from prune_assets.tables.format import Format
+from prune_assets.tables.table import FileConstants, Inspection
+
+MANIFEST = "toy.json"
+
+
+class ToyColumn(NamedTuple):
+    leaf: object
+    physical: tuple
+    field_id: int | None = None
+
+
+class ToyDeletedRows(NamedTuple):
+    rows: tuple[int, ...]
+
+    def read(self):
+        return np.array(self.rows, np.int64)
+
+
+@dataclass
+class ToyTable:
+    given: str
+    manifest: dict
+    semantics: object
+    cache: object = None
+    version_number = None
+    is_unfinished = False
+    is_file = False
+
+    @property
+    def format(self):
+        return TOY
+
+    @property
+    def name(self):
+        return str(self.given)
+
+    @cached_property
+    def files(self):
+        return self.manifest["files"]
+
+    @cached_property
+    def paths(self):
+        return [f"{self.given}/{file['path']}" for file in self.files]
+
+    @cached_property
+    def in_files(self):
+        return list_dataset(self.paths[:1]).read_for_schema().columns
+
+    @property
+    def partitions(self):
+        return (self.day,)
+
+    @cached_property
+    def day(self):
+        text = next(column for column in self.in_files if column.type == pa.string())
+        return replace(text, path=(self.manifest["partition"],))
+
+    @property
+    def columns(self):
+        return (*self.in_files, self.day)
+
+    def check_columns(self, spark):
+        pass
+
+    def empty_frame(self, spark):
+        return self._frame(spark, 0).limit(0)
+
+    def declared_schema(self):
+        return None
+
+    def open_in_spark(self, spark, wanted):
+        frames = [self._frame(spark, number, wanted.options) for number in wanted.files.tolist()]
+        return reduce(lambda one, other: one.unionAll(other), frames) if frames else self.empty_frame(spark)
+
+    def _frame(self, spark, number, options=None):
+        from pyspark.sql import functions as fn
+
+        file, name = self.files[number], self.manifest["partition"]
+        frame = spark.read.options(**(options or {})).parquet(self.paths[number])
+        if file["deleted"]:
+            frame = frame.where(~fn.col("_metadata.row_index").isin(file["deleted"]))
+        return frame.withColumn(name, fn.nullif(fn.lit(file[name]), fn.lit(None)))
+
+    def constants(self, index, files, names):
+        name = self.manifest["partition"]
+        return [
+            FileConstants(
+                {name: pa.scalar(self.files[number][name])} if name in names else {},
+                {},
+                ToyDeletedRows(tuple(self.files[number]["deleted"])) if self.files[number]["deleted"] else None,
+            )
+            for number in files
+        ]
+
+    def answers(self, predicate):
+        by_partition, by_bounds, told = [], [], {}
+        for leaf in leaves(predicate):
+            path = leaf.column if isinstance(leaf, ColumnLeaf) else None
+            days = self._days() if path == self.day.path else None
+            of_day = unknown(len(self.files)) if days is None else outcomes_of_values(leaf, days)
+            bounds = None if path is None else self.file_bounds(path)
+            by_partition.append(of_day)
+            by_bounds.append(of_day if bounds is None else outcomes_from_bounds(leaf, bounds))
+            if bounds is not None:
+                told[path] = len(self.files)
+        partitions, outcomes = fold(predicate, by_partition), fold(predicate, by_bounds)
+        by_values = frozenset({self.day.path})
+        return FileAnswers(partitions, outcomes, tuple(by_bounds), by_values, told=told, asked=len(self.files))
+
+    def _days(self):
+        days = pa.array([file[self.manifest["partition"]] for file in self.files], pa.string())
+        return days.cast(bounds_type(self.day))
+
+    def file_bounds(self, path):
+        column = next((column for column in self.in_files if column.path == path), None)
+        known = [file["bounds"].get(".".join(path)) for file in self.files]
+        if column is None or not any(known):
+            return None
+        kind, rows = bounds_type(column), np.array([file["rows"] for file in self.files], np.int64)
+        low, high = (pa.array([None if each is None else each[i] for each in known], kind) for i in (0, 1))
+        return Bounds(low, high, pa.nulls(len(known), pa.int64()), rows)
+
+    def read_all(self):
+        return self.read(np.ones(len(self.files), np.bool_))
+
+    def read(self, wanted):
+        return read_logged(self.given, self._logged(wanted), traffic=Traffic(), cache=self.cache)
+
+    def _logged(self, wanted):
+        chosen = np.flatnonzero(wanted).tolist()
+        found = {file.path: file for file in look_up([self.paths[i] for i in chosen])}
+        sizes = np.zeros(len(self.files), np.int64)
+        return LoggedFiles(
+            files=FileList(self.paths.__getitem__, sizes, {i: found[self.paths[i]] for i in chosen}),
+            opened=wanted,
+            row_count=np.full(len(wanted), AT_LEAST, np.int64),
+            deleted=self.deleted_rows() > 0,
+            columns=[ToyColumn(column, column.path) for column in self.in_files],
+            partitions=(self.day,),
+        )
+
+    def read_partitioned(self, numbers=None):
+        partition = self.rewrite_scope()
+        return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
+
+    def part(self, numbers):
+        return replace(self, manifest=self.manifest | {"files": [self.files[i] for i in numbers.tolist()]})
+
+    def unread(self):
+        return np.ones(len(self.files), np.bool_)
+
+    def rewrite_scope(self):
+        days = [file[self.manifest["partition"]] for file in self.files]
+        return np.unique(days, return_inverse=True)[1].astype(np.int64)
+
+    def check_rewrite(self, layout):
+        pass
+
+    def claims(self):
+        return ToyClaims(self)
+
+    def deleted_rows(self):
+        return np.array([len(file["deleted"]) for file in self.files], np.int64)
+
+    def partition_text(self, path, file):
+        return f"{self.files[file][self.manifest['partition']]!r} in the manifest" if path == self.day.path else None
+
+    def count_rows(self, index):
+        pass
+
+    def inspect(self, names, *, bloom, orphans):
+        index = self.read_all()
+        found = inspect_table(self.name, index, choose_columns(index, names), bloom=bloom)
+        return Inspection(found, lambda console: console.print(f"a toy of {len(self.files)} files"))
+
+    def clustered_by(self):
+        return ()
+
+    def log_findings(self, limits):
+        missing = [file["path"] for file in self.files if not file["bounds"]]
+        message = "a file has no bounds in the manifest"
+        return [Finding("toy.bounds", Severity.WARN, f"{self.name}, {path}", message) for path in missing]
+
+    def version(self, index, read, *, pro_rata, log_bytes):
+        return None
+
+    def save(self):
+        pass
+
+
+@dataclass
+class ToyClaims:
+    table: ToyTable
+    name = "the manifest"
+    partition_remedy = "write the manifest anew"
+
+    def bounds(self, path, file):
+        found = self.table.file_bounds(path)
+        return None if found is None else found.slice(file, file + 1)
+
+    def rows(self, file):
+        return self.table.files[file]["rows"]
+
+    def live(self, file, rows):
+        live = np.ones(rows, np.bool_)
+        live[self.table.files[file]["deleted"]] = False
+        return live
+
+    def partition(self, path, file):
+        if path != self.table.day.path:
+            return None
+        value = self.table._days()[file : file + 1]
+        return Bounds(value, value, from_numpy(np.zeros(1, np.int64)), np.ones(1, np.int64))
+
+
+def _is_at(location):
+    return isinstance(location, str | os.PathLike) and Path(location, MANIFEST).is_file()
+
+
+def _open(location, options):
+    if not _is_at(location):
+        return None
+    manifest = json.loads(Path(location, MANIFEST).read_text())
+    return ToyTable(str(location), manifest, options.semantics, options.cache)
+
+
+def _fingerprint(table):
+    return Path(table, MANIFEST).read_text()
+
+
+def _partition_files(table, columns):
+    for file in json.loads(_fingerprint(table))["files"]:
+        yield tuple(file[column] for column in columns), json.dumps(file)
+
+
+TOY = Format(
+    is_at=_is_at,
+    open=_open,
+    fingerprint=_fingerprint,
+    partition_files=_partition_files,
+    read_alone_by="the toy's own reader",
+    not_inspected={"orphans": "is a toy, which keeps no old files"},
+)
