@@ -196,7 +196,7 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     """Return the types that Spark expects of Arrow data, timestamps in UTC."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    new = release(installed_version() or "4.1") >= (4, 1)
+    new = release(installed_version() or "4.2") >= (4, 2)
     return to_arrow_schema(schema, timezone="UTC") if new else to_arrow_schema(schema)
 
 
