@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prune_assets.maintenance.result import OptimizeResult as OptimizeResult
     from prune_assets.reading.actual import report_after as report_after
     from prune_assets.reading.reader import read as read
-    from prune_assets.reading.source import register_source as register_source
+    from prune_assets.reading.register_source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
     from prune_assets.writer import write as write

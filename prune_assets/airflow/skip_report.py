@@ -118,9 +118,10 @@ class SkipReportOperator(TableOperator):
         from parquet_core.errors import UnknownColumn
         from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
         from prune_assets.explain.plan import plan
+        from prune_assets.session.spark_versions import installed_version
         from prune_assets.sql.semantics import SparkSemantics
 
-        session = SparkSemantics(time_zone=self.time_zone)
+        session = SparkSemantics.of(installed_version(), time_zone=self.time_zone)
         try:
             return plan(str(self.table), where=where, columns=self.columns, session=session).report
         except (PredicateSyntaxError, PredicateTypeError, UnknownColumn) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 
 from prune_assets.report.output import write_whole
 from prune_assets.session.spark_defaults import configured_time_zone
+from prune_assets.session.spark_versions import installed_version
 from prune_assets.sql.semantics import SparkSemantics
 
 if TYPE_CHECKING:
@@ -90,7 +92,9 @@ def explain(
 
     if time_zone is None:
         time_zone = configured_time_zone()
-    session = SparkSemantics(time_zone=time_zone, ansi=not no_ansi, case_sensitive=case_sensitive)
+    session = SparkSemantics.of(installed_version(), time_zone=time_zone, case_sensitive=case_sensitive)
+    if no_ansi:
+        session = replace(session, ansi=False)
     made = plan(table, where=where, columns=_names(columns), session=session, version=version, timestamp=timestamp)
     report = made.report
     if as_json:

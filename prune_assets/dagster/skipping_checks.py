@@ -94,10 +94,12 @@ def _verdict(
 ) -> dict[str, Any]:
     """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures."""
     from prune_assets.explain.plan import plan
+    from prune_assets.session.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics
 
+    session = SparkSemantics.of(installed_version(), time_zone=time_zone)
     try:
-        report = plan(str(table), where=where, columns=columns, session=SparkSemantics(time_zone=time_zone)).report
+        report = plan(str(table), where=where, columns=columns, session=session).report
     except PruneError as error:
         return {"passed": False, "description": str(error)}
     problem = shortfall(report, min_skipped)

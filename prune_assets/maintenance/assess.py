@@ -15,9 +15,7 @@ from prune_assets.maintenance.measure import Measured, measure, sort_keys
 from prune_assets.maintenance.pick import Picked, Reason, pick
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
 from prune_assets.planner.plan_read import plan_opened, plan_read
-from prune_assets.session.lower_predicate import lower_predicate
-from prune_assets.session.semantics_of_session import semantics_of
-from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.session.lower_predicate import lower_predicate, semantics_for
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.tables.rewriting import RESERVED
 
@@ -92,7 +90,7 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
             f"{request.place}: optimize supports sort_by only, and this layout uses a curve through "
             f"{', '.join(request.layout.curve_by)}; rewrite the table or the partitions that need it"
         )
-    semantics = SparkSemantics() if request.spark is None else semantics_of(request.spark)
+    semantics = semantics_for(request.spark)
     table = open_table(request.place, semantics=semantics, cache=metadata_cache())
     lowered = lower_predicate("true" if request.where is None else request.where, table, session=request.spark)
     answers = table.answers(lowered.predicate)

@@ -19,8 +19,7 @@ from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
-from prune_assets.session.lower_predicate import builtin_check
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.lower_predicate import builtin_check, semantics_for
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
@@ -178,10 +177,8 @@ def _ask(
     session: SparkSession | SparkSemantics | None,
     is_builtin: Callable[[str], bool] | None,
 ) -> Ask:
-    if session is None or isinstance(session, SparkSemantics):
-        return partial(evaluate_on_values, written, columns, session or SparkSemantics(), is_builtin)
-    if not _is_asked(session):
-        return partial(evaluate_on_values, written, columns, semantics_of(session), is_builtin)
+    if session is None or isinstance(session, SparkSemantics) or not _is_asked(session):
+        return partial(evaluate_on_values, written, columns, semantics_for(session), is_builtin)
     from prune_assets.session.queries.ask_values import ask_values
 
     return partial(ask_values, session, columns, sql)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
+from prune_assets.session.spark_versions import execution_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ def _scans(df: DataFrame) -> list[Any]:
 
 
 def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
-    info = df.executionInfo
+    info = execution_info(df)
     if info is None or info.metrics is None:
         raise WrongUse(_NOT_RUN)
     operators = info.metrics.extract_graph()[1].values()

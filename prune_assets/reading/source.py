@@ -23,14 +23,13 @@ from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.reading.source_tasks import Piece, Rows, read_task, refused, tasks_of
 from prune_assets.session.lower_predicate import lower_predicate
+from prune_assets.session.spark_versions import arrow_schema, check_python_data_source
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.column_names import resolve
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from pyspark.sql import SparkSession
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
@@ -51,36 +50,15 @@ _TYPES = {
     pa.timestamp("us", "UTC"): types.TimestampType(),
     pa.timestamp("us"): types.TimestampNTZType(),
 }
+# By their names: Spark 4.0 has no filters.
 _OPERATORS = {
-    spark_source.EqualTo: "=",
-    spark_source.EqualNullSafe: "<=>",
-    spark_source.GreaterThan: ">",
-    spark_source.GreaterThanOrEqual: ">=",
-    spark_source.LessThan: "<",
-    spark_source.LessThanOrEqual: "<=",
+    "EqualTo": "=",
+    "EqualNullSafe": "<=>",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
 }
-
-
-def register_source(spark: SparkSession) -> None:
-    """Make `spark.read.format("prune")` and `CREATE TEMPORARY VIEW .. USING prune` known to a session.
-
-    With `spark` a SparkSession:
-
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> table = tempfile.mkdtemp()
-    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> pr.register_source(spark)
-    >>> spark.read.format("prune").option("where", "id < 150").load(table).count()
-    150
-
-    Options: `path`, a table as `plan` takes it. `where`: the rows to return, all by default; parts that only Spark can
-    evaluate are refused. `columns`: their names with commas between them. `timeZone`, `ansi`, `caseSensitive`: what
-    `where` means, by default as in Spark 4 without a time zone; settings of the session do not count. `pushFilters`:
-    "true" skips by the filters of the query too, which takes `spark.sql.python.filterPushdown.enabled`.
-    """
-    spark.dataSource.register(PruneDataSource)
 
 
 class PruneDataSource(spark_source.DataSource):
@@ -99,6 +77,7 @@ class PruneDataSource(spark_source.DataSource):
     def reader(self, schema: types.StructType) -> PruneReader:
         """Return the reader of these columns."""
         asked = _Asked.of(self.options)
+        check_python_data_source(pushing_filters=asked.pushes)
         return PushingReader(asked, schema) if asked.pushes else PruneReader(asked, schema)
 
 
@@ -208,8 +187,6 @@ class PruneReader(spark_source.DataSourceReader):
 
     def partitions(self) -> Sequence[Task]:
         """Plan the read: a task for each group of surviving row groups."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         asked = self._asked
         where = " AND ".join(f"({part})" for part in (asked.where, *self._pushed))
         planned = plan_read(asked.path, where=where, columns=self._schema.names, session=asked.semantics)
@@ -225,8 +202,8 @@ class PruneReader(spark_source.DataSourceReader):
         columns |= {path[0]: _column(path[0], planned.table) for path in columns_of(filtered)}
         read = types.StructType([types.StructField(name, _spark_type(leaf)) for name, leaf in columns.items()])
         rows = Rows(
-            schema=to_arrow_schema(self._schema, timezone="UTC"),
-            types={field.name: field.type for field in to_arrow_schema(read, timezone="UTC")},
+            schema=arrow_schema(self._schema),
+            types={field.name: field.type for field in arrow_schema(read)},
             compared={name: bounds_type(leaf) for name, leaf in columns.items()},
             where=filtered,
         )
@@ -265,7 +242,7 @@ def filter_sql(pushed: spark_source.Filter) -> str | None:
         case spark_source.In(attribute, value):
             texts = [_literal(one) for one in value]
             return None if None in texts or not texts else f"{_quoted(attribute)} IN ({', '.join(map(str, texts))})"
-    operator, text = _OPERATORS.get(type(pushed)), _literal(getattr(pushed, "value", None))
+    operator, text = _OPERATORS.get(type(pushed).__name__), _literal(getattr(pushed, "value", None))
     return None if operator is None or text is None else f"{_quoted(pushed.attribute)} {operator} {text}"  # type: ignore[attr-defined]
 
 

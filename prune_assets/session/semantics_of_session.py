@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def semantics_of(session: SparkSession) -> SparkSemantics:
     """Read the settings of a running session, and once what it knows of its time zone."""
+    # What Spark 4 made settings of holds always before.
+    defaults = SparkSemantics.of(session.version)
     time_zone = session.conf.get("spark.sql.session.timeZone")
     return SparkSemantics(
         time_zone=time_zone,
@@ -20,12 +22,14 @@ def semantics_of(session: SparkSession) -> SparkSemantics:
         spark_version=session.version,
         ansi=is_true(session, "spark.sql.ansi.enabled"),
         case_sensitive=is_true(session, "spark.sql.caseSensitive"),
-        legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")
+        legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false"),
+        consecutive_literals=defaults.consecutive_literals
         or is_true(session, "spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
         infer_partition_types=is_true(session, "spark.sql.sources.partitionColumnTypeInference.enabled"),
         binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
         minimum_precision=is_true(session, "spark.sql.legacy.literal.pickMinimumPrecision", "true"),
-        retain_fraction_digits=is_true(session, "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate", "false"),
+        retain_fraction_digits=defaults.retain_fraction_digits
+        or is_true(session, "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate", "false"),
         timestamp_ntz=session.conf.get("spark.sql.timestampType") != "TIMESTAMP_LTZ",
         infer_timestamp_ntz=is_true(session, "spark.sql.parquet.inferTimestampNTZ.enabled"),
     )

@@ -131,7 +131,7 @@ def _lower(
     sql = parsed.sql
     if "${" in sql:
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
-    if semantics.legacy_literals and ("'" in sql or '"' in sql):
+    if not semantics.knows_literals_of(sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     refuse_non_scalar(parsed, is_own)
     _refuse_parameters(parsed)

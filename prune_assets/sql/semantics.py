@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSemantics:
     """The settings of a Spark session that decide what a predicate means, to plan without one.
 
-    The defaults are those of Spark 4; only the time zone has none: with it, predicates with local times skip more. An
-    hour east of Greenwich midnight comes an hour earlier, so one more of these 48 row groups is skipped:
+    The defaults are those of Spark 4, and `of` has those of a version; only the time zone has none: with it, predicates
+    with local times skip more. An hour east of Greenwich midnight comes an hour earlier, so one more of these 48 row
+    groups is skipped:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -25,8 +28,8 @@ class SparkSemantics:
     23
 
     `time_zone` None: unknown; what depends on it skips what no zone selects, 18 hours east or west of Greenwich.
-    `legacy_literals`: string literals mean what they meant in Spark 1.6 or 3 (`escapedStringLiterals`,
-    `consecutiveStringLiterals`).
+    `legacy_literals`: string literals mean what they meant in Spark 1.6 (`escapedStringLiterals`).
+    `consecutive_literals`: `'it''s'` means `its`, as in Spark 3 (`consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
     `binary_as_string`: bytes that no annotation describes are read as strings.
     `minimum_precision`: an integer literal beside a decimal has as many digits as are written.
@@ -42,6 +45,7 @@ class SparkSemantics:
     ansi: bool = True
     case_sensitive: bool = False
     legacy_literals: bool = False
+    consecutive_literals: bool = False
     infer_partition_types: bool = True
     binary_as_string: bool = False
     minimum_precision: bool = True
@@ -51,6 +55,43 @@ class SparkSemantics:
     zone_span: tuple[int, int] | None = field(default=None, compare=False)
     spark_version: str | None = field(default=None, compare=False)
 
+    @classmethod
+    def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
+        """Return the settings of a new session of a version, but for those that are given; None is Spark 4.
+
+        >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi
+        (False, True, True)
+        """
+        of_3 = {"ansi": False, "consecutive_literals": True, "retain_fraction_digits": True}
+        defaults = of_3 if spark_version is not None and re.match(r"3\b", spark_version) else {}
+        return cls(**{"spark_version": spark_version, **defaults, **settings})
+
+    def knows_literals_of(self, sql: str) -> bool:
+        r"""Tell whether the string literals of a predicate mean what they do in Spark 4.
+
+        >>> SparkSemantics(consecutive_literals=True).knows_literals_of("a = '' OR a = 'it' OR a = 'is'")
+        True
+        >>> SparkSemantics(consecutive_literals=True).knows_literals_of("a = 'it''s'")
+        False
+        """
+        if self.legacy_literals:
+            return "'" not in sql and '"' not in sql
+        return not (self.consecutive_literals and _may_double_quotes(sql))
+
     def reads_alike(self, other: SparkSemantics) -> bool:
         """Tell whether a predicate without times means the same under both."""
         return self == replace(other, time_zone=self.time_zone)
+
+
+_LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+# In these a quote may be no quote, or a backslash no escape.
+_MISLEADING = re.compile(r"""--|/\*|`|\br['"]""", re.IGNORECASE)
+
+
+def _may_double_quotes(sql: str) -> bool:
+    """Tell whether a literal may have its own quote in it twice."""
+    if "''" not in sql and '""' not in sql:
+        return False
+    ends = {match.end(): sql[match.start()] for match in _LITERAL.finditer(sql)}
+    starts = {match.start() for match in _LITERAL.finditer(sql)}
+    return _MISLEADING.search(sql) is not None or any(sql[start] == ends.get(start) for start in starts)

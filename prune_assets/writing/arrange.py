@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
 from prune_assets.session.columns import column_of
+from prune_assets.session.spark_versions import (
+    check_row_group_rows,
+    in_tasks_by_number,
+    limits_row_group_rows,
+    option_that_was_set,
+)
 from prune_assets.session.stores import explaining, options_for, spark_uri
 from prune_assets.writing.along_curve import CURVE, along_curve
 from prune_assets.writing.data_size import file_count, row_group_rows
@@ -38,6 +44,7 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[Data
     Texts to partition by name their directory already: of a column with nulls Spark would make the names itself, and
     sort anew for that, which loses the order inside of partitions.
     """
+    check_row_group_rows(df.sparkSession, layout.row_group_rows)
     keys = (*bound.keys, *map(SortKey, bound.curve_by))
     if not keys and not bound.bloom and layout.files is not None:
         options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
@@ -51,7 +58,8 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[Data
         named, order = along_curve(named, layout, bound, measured, codes)
         codes[len(bound.partition_by) :] = [order]
     places = places_of(codes, len(measured.random))
-    spark_options = _options(layout, bound, measured, places, partitions)
+    is_limited = limits_row_group_rows(df.sparkSession)
+    spark_options = _options(layout, bound, measured, places, partitions, is_limited=is_limited)
     files = file_count(measured.size, layout)
     if not keys:
         return df.repartition(files), spark_options
@@ -64,28 +72,21 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[Data
 
 
 def _options(
-    layout: LayoutSpec, bound: BoundLayout, measured: Measured, places: Codes, partitions: Codes
+    layout: LayoutSpec, bound: BoundLayout, measured: Measured, places: Codes, partitions: Codes, *, is_limited: bool
 ) -> dict[str, str]:
     if not bound.bloom:
         return write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
-    group_rows = row_group_rows(measured.size, layout)
+    group_rows = row_group_rows(measured.size, layout, is_limited=is_limited)
     counts = distinct_per_row_group(measured, places, partitions, group_rows=group_rows)
-    return write_options(layout, bound, row_group_rows=group_rows, distinct=dict(zip(bound.bloom, counts, strict=True)))
+    limit, distinct = group_rows if is_limited else None, dict(zip(bound.bloom, counts, strict=True))
+    return write_options(layout, bound, row_group_rows=limit, distinct=distinct)
 
 
 def _in_order(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
     """Return the rows in one task a range of the keys, and sorted there."""
     ordered = [Ordered(sortable(df, key.column), key) for key in keys]
     file = rank_expression(ordered, bounds, range(len(bounds) + 1))
-    return _into_files(df, len(bounds) + 1, file).sortWithinPartitions(*map(sort_expression, keys))
-
-
-def _into_files(df: DataFrame, files: int, file: Column) -> DataFrame:
-    """Put each row into the task that its file's number names."""
-    if hasattr(df, "repartitionById"):
-        return df.repartitionById(files, file)
-    # Spark 4.0 lacks it, and reads the data once more to find the ranges of these numbers.
-    return df.repartitionByRange(files, file)
+    return in_tasks_by_number(df, len(bounds) + 1, file).sortWithinPartitions(*map(sort_expression, keys))
 
 
 def _is_text(df: DataFrame, name: str) -> bool:
@@ -133,7 +134,7 @@ def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
     """Set a session option as long as any thread wants it so; one that was not set is unset again."""
     name = id(session), key
     with _holding:
-        before, holders = _held.get(name) or (session.conf.getAll.get(key), 0)
+        before, holders = _held.get(name) or (option_that_was_set(session, key), 0)
         session.conf.set(key, value)
         _held[name] = before, holders + 1
     try:

@@ -28,11 +28,11 @@ def file_count(size: DataSize, layout: LayoutSpec) -> int:
     return max(1, math.ceil(size.plain_bytes / SHRINK / layout.target_file_bytes))
 
 
-def row_group_rows(size: DataSize, layout: LayoutSpec) -> int:
+def row_group_rows(size: DataSize, layout: LayoutSpec, *, is_limited: bool = True) -> int:
     """Return the rows a row group may hold: what the layout says, or the least of its limits in rows and in bytes.
 
     The result is set as a limit where bloom filters are written, so that no row group holds more
-    distinct values than its filter was sized for.
+    distinct values than its filter was sized for. `is_limited`: whether the writer takes such a limit.
     """
     if layout.row_group_rows is not None:
         return layout.row_group_rows
@@ -40,5 +40,5 @@ def row_group_rows(size: DataSize, layout: LayoutSpec) -> int:
         by_bytes = layout.row_group_bytes
     else:
         by_bytes = max(1, layout.row_group_bytes * SHRINK * size.rows // size.plain_bytes)
-    limit = layout.rows_of_row_group(size.rows)
+    limit = layout.rows_of_row_group(size.rows) if is_limited else None
     return by_bytes if limit is None else min(by_bytes, limit)

@@ -17,6 +17,7 @@ import numpy as np
 
 from prune_assets.session.columns import column_of
 from prune_assets.session.spark_session import naming_jobs
+from prune_assets.session.spark_versions import to_arrow
 from prune_assets.writing.data_size import DataSize
 from prune_assets.writing.sort_order import sortable
 
@@ -79,7 +80,7 @@ def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, fil
     wanted = min(MOST, max(SAMPLE, SAMPLE_PER_FILE * (files or 1))) * len(scores)
     least = fn.least("random", *(f"h{i}" for i in range(len(blooms)))) if blooms else fn.col("random")
     with naming_jobs(df.sparkSession, "measure"):
-        sample = counted.select(*columns, *scores).orderBy(least).limit(wanted).toArrow()
+        sample = to_arrow(counted.select(*columns, *scores).orderBy(least).limit(wanted))
     names = [f"h{i}" for i in range(len(blooms))]
     # Of rows that Spark knows to be none, it observes nothing.
     values = seen.get if sample.num_rows else defaultdict(int)

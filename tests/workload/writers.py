@@ -9,12 +9,16 @@ import fastparquet
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from needs_spark import VERSION
 
 import prune_assets as pr
 
 
 def laid_out(**layout):
     """By `pr.write`, sorted and indexed."""
+
+    if VERSION < (4, 1):
+        layout.pop("row_group_rows", None)
 
     def write(rows, directory, spark):
         pr.write(_frame(rows, directory, spark), directory, layout=pr.LayoutSpec(**layout))

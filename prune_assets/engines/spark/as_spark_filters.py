@@ -83,7 +83,7 @@ def _of_conjunct(
 ) -> SparkFilter:
     if parsed is None or "${" in parsed.sql:
         return Opaque()
-    if semantics.legacy_literals and ("'" in parsed.sql or '"' in parsed.sql):
+    if not semantics.knows_literals_of(parsed.sql):
         return Opaque()
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, parsed, semantics)

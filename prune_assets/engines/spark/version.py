@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from importlib.util import find_spec
-from pathlib import Path
+from prune_assets.session.spark_versions import installed_version, release, spark_name
 
 # Whose push-down and reader the predictions follow.
 MODELLED = "4.3"
@@ -16,19 +14,6 @@ def reader_name(session_version: str | None) -> str:
     >>> reader_name("4.3.0"), reader_name("4.0.5")
     ('Spark 4.3', 'Spark 4.0 (modelled as 4.3)')
     """
-    found = _installed() if session_version is None else session_version
-    minor = ".".join(found.split(".")[:2])
-    return f"Spark {MODELLED}" if minor == MODELLED else f"Spark {minor} (modelled as {MODELLED})"
-
-
-def _installed() -> str:
-    """Read the version of pyspark from its text: `importlib.metadata` would load half of the standard library."""
-    package = find_spec("pyspark")
-    if package is None or package.origin is None:
-        return MODELLED
-    try:
-        text = Path(package.origin).with_name("version.py").read_text("utf-8")
-    except OSError:
-        return MODELLED
-    found = re.search(r"""^__version__.*=\s*["']([^"']+)""", text, re.MULTILINE)
-    return MODELLED if found is None else found[1]
+    version = session_version or installed_version() or MODELLED
+    name = spark_name(version)
+    return name if release(version) == release(MODELLED) else f"{name} (modelled as {MODELLED})"

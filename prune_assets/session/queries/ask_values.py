@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from prune_assets.session.queries.column_predicate import quiet
+from prune_assets.session.spark_versions import from_arrow, names_variables, quiet
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.string_literals import has_relative_date, is_relative_date
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Queries for one set of values of which some raise.
 MAX_QUERIES = 9
 _MAX_NODES = 200
-_NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION", "VARIABLE_REFERENCE")
+_NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION")
 _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
 # Types whose literals have one text that means the same in every session.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
@@ -117,7 +117,7 @@ def _relation(session: SparkSession, columns: Sequence[LeafColumn], rows: pa.Tab
 
     named = [_nested(column, values.combine_chunks()) for column, values in zip(columns, rows.columns, strict=True)]
     schema = StructType([kind for kind, _ in named])
-    return session.createDataFrame(pa.table([values for _, values in named], schema.names), schema)
+    return from_arrow(session, pa.table([values for _, values in named], schema.names), schema)
 
 
 def _nested(column: LeafColumn, values: pa.Array) -> tuple[StructField, pa.Array]:
@@ -165,7 +165,8 @@ def _check_condition(session: SparkSession, analyzed: Any) -> None:
 def _check_lasting(session: SparkSession, part: Any) -> None:
     """Raise Refusal for what may come to something else when Spark reads."""
     patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
-    if not part.deterministic() or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
+    is_lasting = part.deterministic() and not names_variables(session, part)
+    if not is_lasting or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
         raise Refusal("its value may differ when Spark reads")
     if part.containsPattern(patterns.CAST()) and any(map(_names_moving_day, _nodes(part))):
         raise Refusal(_MOVES_ON)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.predicate import Unsupported, leaves
 from parquet_core.trees import replaced
 from prune_assets.errors import PredicateSyntaxError
+from prune_assets.session.spark_versions import message_of, quiet
 from prune_assets.sql.binding import clock
 from prune_assets.sql.lower import LoweredPredicate, lower, lowered_conjunction, refused
 from prune_assets.sql.refusal import Refusal
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from prune_assets.sql.semantics import SparkSemantics
 
-# What pyspark writes its failed analyses to; here they are an answer.
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _REASON = "this part of the Column has no SQL text that means the same"
 _REMEDY = "give the predicate as text"
 _INFIX = {"==": "=", "or": "OR", "and": "AND", "like": "LIKE", "rlike": "RLIKE", "ilike": "ILIKE"}
@@ -187,7 +185,7 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
             # Of Connect it is analyzed when something is asked of it.
             assert found.schema is not None
     except AnalysisException as error:
-        message = str(error.getMessage() or error).splitlines()[0]
+        message = message_of(error).splitlines()[0]
         raise WrongUse(f"where: Spark refuses the Column: {message}") from None
     return found
 
@@ -245,20 +243,3 @@ def _conjuncts(condition: Any) -> Iterator[Any]:
             stack += [part.right(), part.left()]
         else:
             yield part
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what Spark refuses out of the log of pyspark."""
-    # By its own door: a logger of another class under these names would be in pyspark's way.
-    from pyspark.logger import PySparkLogger
-
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature
+from prune_assets.session.spark_versions import quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
@@ -29,7 +29,7 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
     from pyspark.errors import AnalysisException, ParseException
 
     try:
-        with _unlogged():
+        with quiet():
             rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     except (ParseException, AnalysisException):
         return None
@@ -75,7 +75,7 @@ def has_database(name: str, spark: SparkSession) -> bool:
 
     database = name.rpartition(".")[0]
     try:
-        with _unlogged():
+        with quiet():
             return bool(database) and spark.catalog.databaseExists(database)
     except (ParseException, AnalysisException):
         return False
@@ -89,19 +89,6 @@ def databases(spark: SparkSession) -> list[str]:
         return [database.name for database in spark.catalog.listDatabases()]
     except PySparkException:
         return []
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep Spark from logging Java's whole stack for a name that is in no catalog: it may be a path."""
-    from pyspark.logger import PySparkLogger
-
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
 
 
 def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> None:

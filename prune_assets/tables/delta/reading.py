@@ -16,6 +16,7 @@ import pyarrow as pa
 from prune_assets.session.columns import column_of
 from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.queries.table_schema import escaped
+from prune_assets.session.spark_versions import from_arrow, metadata_column, try_cast
 from prune_assets.session.stores import absolute, explaining, file_uri, reader_of
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def open_live(
             parts.append(frame)
     frame = reduce(lambda one, other: one.unionAll(other), parts)
     names = pa.array([file_uri(file.path) for file in files])
-    known = spark.createDataFrame(pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
+    known = from_arrow(spark, pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
     return frame.join(fn.broadcast(known), _FILE).select(*_data_columns(table, schema), label)
 
 
@@ -151,7 +152,7 @@ def _stored(
         reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
     with explaining(spark, files[0].path):
         frame = reader.parquet(*(escaped(absolute(file.path)) for file in files))
-    place = frame.metadataColumn("_metadata")
+    place = metadata_column(frame)
     columns = [column_of(name, nested=False) for name in frame.columns]
     return frame.select(*columns, place["file_path"].alias(_FILE), place["row_index"].alias(_ROW))
 
@@ -171,7 +172,7 @@ def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[LiveFile
     arrays = {name: pa.array(values, pa.string()) for name, values in texts.items()}
     known = pa.table({_FILE: pa.array([file_uri(file.path) for file in files]), **arrays})
     # Each row finds its file: what is joined is named for the files that were opened.
-    return frame.join(fn.broadcast(spark.createDataFrame(known)), _FILE)
+    return frame.join(fn.broadcast(from_arrow(spark, known)), _FILE)
 
 
 def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) -> DataFrame:
@@ -184,17 +185,16 @@ def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) 
         found = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
         names.append(pa.repeat(file_uri(file.path), len(found)))
         rows.append(pa.array(found.to_array(), pa.uint64()).cast(pa.int64()))
-    return spark.createDataFrame(pa.table({_FILE: pa.chunked_array(names), _ROW: pa.chunked_array(rows)}))
+    return from_arrow(spark, pa.table({_FILE: pa.chunked_array(names), _ROW: pa.chunked_array(rows)}))
 
 
 def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
-    from pyspark.sql import functions as fn
 
     numbers = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
     stored = iter(_data_columns(table, schema))
     return [
         # Delta takes what is no value of the type for null.
-        fn.col(_value(numbers[shown.name])).try_cast(shown.dataType).alias(shown.name, metadata=shown.metadata)
+        try_cast(_value(numbers[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
         if shown.name in numbers
         else next(stored)
         for shown in logical_schema(schema).fields

@@ -12,6 +12,7 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.storage import summaries_below
 from prune_assets.session.columns import column_of
 from prune_assets.session.queries.table_schema import escaped
+from prune_assets.session.spark_versions import from_arrow, metadata_column
 from prune_assets.session.stores import file_uri
 from prune_assets.tables.rewriting import FILE, GROUP, Rewritten, name_in_group, write_groups
 from prune_assets.writing.commit import commit
@@ -52,11 +53,11 @@ def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
     paths = [escaped(os.path.abspath(file.path)) for file in rewrite.files]  # links stay links
     reader = spark.read.option("recursiveFileLookup", "true")
     frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
-    name = frame.metadataColumn("_metadata")["file_path"].alias(FILE)
+    name = metadata_column(frame)["file_path"].alias(FILE)
     named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
     groups = pa.array(rewrite.groups, pa.int32())
     known = pa.table({FILE: [file_uri(file.path) for file in rewrite.files], GROUP: groups})
-    return named.join(fn.broadcast(spark.createDataFrame(known)), FILE).drop(FILE)
+    return named.join(fn.broadcast(from_arrow(spark, known)), FILE).drop(FILE)
 
 
 def _check_columns(rewrite: Rewrite) -> None:

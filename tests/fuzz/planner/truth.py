@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 
+from prune_assets.session.spark_versions import to_arrow
+
 TRUE, FALSE, NULL = 1, 0, 2
 _NO = pa.scalar(value=False)
 # Interpreted: the rows are few, and compiling a hundred predicates takes longer than asking them.
@@ -40,7 +42,7 @@ class Truth:
             return
         columns = [f"({predicates[i].sql}) AS p{i}" for i in chosen]
         try:
-            found = self._rows.selectExpr("_metadata.file_path AS f", "_metadata.row_index AS r", *columns).toArrow()
+            found = to_arrow(self._rows.selectExpr("_metadata.file_path AS f", "_metadata.row_index AS r", *columns))
         except PySparkException as error:
             if len(chosen) == 1:
                 self.of[chosen[0]] = str(error).split("\n", 1)[0]

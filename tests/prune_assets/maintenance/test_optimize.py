@@ -18,6 +18,7 @@ from deltalog.errors import CommitConflict, UnsupportedTable
 from deltalog.log.actions import DeletionVector
 from parquet_core.errors import LayoutError, PruneError, UnfinishedWrite, UnsupportedFeature
 from prune_assets.cli import main
+from prune_assets.session.spark_versions import to_arrow
 from prune_assets.tables.delta import rewriting
 from prune_assets.writing.write_lock import write_lock
 from tests.peers.delta_matrix import GOLDEN
@@ -32,7 +33,7 @@ VECTOR = DeletionVector("i", "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi
 
 
 def rows_of(spark, table):
-    return plain_rows(pr.read(spark, table, where="true").toArrow().to_pylist())
+    return plain_rows(to_arrow(pr.read(spark, table, where="true")).to_pylist())
 
 
 def rows_by_delta_rs(table):
@@ -115,7 +116,7 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     assert (done.depth_before, done.depth_after) == (forecast.depth_before, forecast.depth_predicted)
     assert [one.before for one in done.predicates] == [one.before for one in forecast.predicates]
     assert done.predicates[0].after < done.predicates[0].before
-    assert rows_of(spark, tmp_path) == sorted([*before, *plain_rows(between.toArrow().to_pylist())])
+    assert rows_of(spark, tmp_path) == sorted([*before, *plain_rows(to_arrow(between).to_pylist())])
     assert rows_by_delta_rs(tmp_path) == rows_of(spark, tmp_path)
     assert alive - reasons.keys() <= live(tmp_path)
     assert not reasons.keys() & live(tmp_path)
@@ -132,7 +133,7 @@ def test_a_plain_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, pa
     pr.write(rows(spark, 0, 60), table, layout=layout)
     for start in (1000, 1001):
         pr.write(rows(spark, start, 1300, step=2, part="'a/b= %1'"), table, layout=layout)
-    before, files = plain_rows(spark.read.parquet(str(table)).toArrow().to_pylist()), sorted(table.rglob("*.parquet"))
+    before, files = plain_rows(to_arrow(spark.read.parquet(str(table))).to_pylist()), sorted(table.rglob("*.parquet"))
     forecast = pr.optimize(None, table, layout=layout, dry_run=True)
     assert sorted(table.rglob("*.parquet")) == files
     assert len(forecast.picked) == 2
@@ -142,7 +143,7 @@ def test_a_plain_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, pa
     new = set(table.rglob("*.parquet")) - left
     assert len(left) == len(files) - len(done.picked)
     assert {file.parent for file in new} == {Path(file.path).parent for file in done.picked}
-    assert plain_rows(spark.read.parquet(str(table)).toArrow().to_pylist()) == before
+    assert plain_rows(to_arrow(spark.read.parquet(str(table))).to_pylist()) == before
     assert [path.name for path in table.iterdir() if path.name.startswith("_")] == ["_SUCCESS"] * table.joinpath(
         "_SUCCESS"
     ).exists()
@@ -154,10 +155,10 @@ def test_directories_keep_their_names_whatever_spark_makes_of_them(spark, tmp_pa
         (tmp_path / directory).mkdir(exist_ok=True)
         ids = pa.table({"id": pa.array(range(start, start + 10), pa.int64())})
         pq.write_table(ids, tmp_path / directory / f"{start}.parquet", write_page_index=True)
-    before = plain_rows(spark.read.parquet(str(tmp_path)).toArrow().to_pylist())
+    before = plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist())
     layout = pr.LayoutSpec(sort_by=["id"])
     assert len(pr.optimize(spark, tmp_path, layout=layout).picked) == 2
-    assert plain_rows(spark.read.parquet(str(tmp_path)).toArrow().to_pylist()) == before
+    assert plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist()) == before
     assert len([*(tmp_path / "n=01").glob("*.parquet")]) == len([*(tmp_path / "n=1").glob("*.parquet")]) == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 from spark_reader_names import ALONE
 
 import prune_assets as pr
+from prune_assets.session.spark_versions import to_arrow
 from tests.fuzz.planner.truth import settings
 
 pytestmark = pytest.mark.spark
@@ -37,7 +38,7 @@ def read_bytes(spark, table, where, *, vectored):
     context = spark.sparkContext
     with settings(spark, {"parquet.hadoop.vectored.io.enabled": vectored}):
         context.setJobGroup(group, group)
-        spark.read.parquet(table).where(where).toArrow()
+        to_arrow(spark.read.parquet(table).where(where))
         context.setLocalProperty("spark.jobGroup.id", None)
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
     stages = [stage for job in tracker.getJobIdsForGroup(group) for stage in tracker.getJobInfo(job).stageIds]

@@ -239,7 +239,7 @@ def test_a_plan_for_another_time_zone_is_not_read(spark, tmp_path):
     table = pa.table({"ts": pa.array([datetime(2024, 1, 1, tzinfo=UTC)], pa.timestamp("us", "UTC"))})
     pq.write_table(table, tmp_path / "a.parquet")
     where = "ts = '2024-01-01 01:00:00'"
-    in_paris = plan(tmp_path, where=where, session=pr.SparkSemantics(time_zone="Europe/Paris"))
+    in_paris = plan(tmp_path, where=where, session=pr.SparkSemantics.of(spark.version, time_zone="Europe/Paris"))
     with pytest.raises(pr.PruneError, match="pass session= to plan"):
         pr.read(spark, tmp_path, where=where, plan=in_paris)
     assert pr.read(spark, tmp_path, where=where, plan=plan(tmp_path, where=where)).count() == 0

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from needs_spark import VERSION
 from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.reading.actual import READ
 from prune_assets.reading.metrics import counting_bytes
+from prune_assets.session.spark_versions import to_arrow
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +21,12 @@ ROWS = (
     "CAST(id % 3 AS INT) AS p",
 )
 LAYOUT = pr.LayoutSpec(
-    sort_by=["day", "id"], partition_by=["p"], files=6, row_group_rows=100, page_rows=20, bloom={"k": 0.01}
+    sort_by=["day", "id"],
+    partition_by=["p"],
+    files=6,
+    row_group_rows=100 if VERSION >= (4, 1) else None,
+    page_rows=20,
+    bloom={"k": 0.01},
 )
 WHERES = [
     "id < 50",
@@ -60,7 +67,8 @@ def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
     assert (kept.files, found[READ].why, found[READ].estimated) == (foretold.files, "", False)
     if kind == "delta" and where.startswith("p = 1 OR"):
         # Read partition by partition, with the value of p put in.
-        assert (kept.rows, foretold.rows, found[HANDED_OVER].estimated) == (1_040, 2_000, True)
+        most = 2_000 if VERSION >= (4, 0) else 2_500
+        assert (kept.rows, foretold.rows, found[HANDED_OVER].estimated) == (1_040, most, True)
     else:
         assert kept.rows == foretold.rows
     assert [*found] == [DELTA_ALONE if kind == "delta" else ALONE, HANDED_OVER, "best possible", READ]
@@ -76,7 +84,7 @@ def test_bytes_are_never_those_of_footers_alone(spark, tmp_path, column):
 
     def read():
         frame = pr.read(spark, tmp_path / "t", where=where, plan=made, columns=[column])
-        frame.toArrow()
+        to_arrow(frame)
         return engines(pr.report_after(made, frame))[READ]
 
     with counting_bytes(spark):

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import datasource as spark_source
 from workload.cases import sample
 from workload.tables import QUICK, TABLES, Ground
 
 import prune_assets as pr
 from parquet_core.errors import PruneError, StaleTable, UnknownColumn, UnsupportedFeature, WrongUse
-from prune_assets.reading.source import PruneDataSource, PushingReader, filter_sql
 from prune_assets.reading.source_tasks import TASK_BYTES
 from tests.fuzz.planner.truth import settings
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.plain_rows import plain_rows
+
+spark_source = pytest.importorskip("pyspark.sql.datasource", reason="Spark 3.5 has no Python data source")
+PruneDataSource = pytest.importorskip("prune_assets.reading.source").PruneDataSource
 
 # Every type that is read, with what readers differ on: old dates, INT96, NaN, null, texts of no plain letters.
 ODD = """
@@ -80,17 +79,6 @@ def test_a_source_gives_rows_and_schema_of_sparks_reader(spark, odd):
 
 
 @pytest.mark.spark
-def test_filters_of_the_query_are_pushed_where_spark_allows_it(spark, odd):
-    pr.register_source(spark)
-    reader = spark.read.format("prune").option("pushFilters", "true")
-    with pytest.raises(PySparkException, match=r"spark\.sql\.python\.filterPushdown\.enabled"):
-        reader.load(odd).where("id = 7").collect()
-    with settings(spark, {"spark.sql.python.filterPushdown.enabled": "true"}):
-        found = rows_of(reader.load(odd).where("id = 7 AND wide IS NOT NULL"))
-    assert found == rows_of(spark.read.parquet(odd).where("id = 7"))
-
-
-@pytest.mark.spark
 @pytest.mark.parametrize("where", WHERE)
 def test_rows_are_those_that_spark_selects(where, spark, odd):
     assert plain_rows(read_here(path=odd, where=where)) == rows_of(spark.read.parquet(odd).where(where))
@@ -99,38 +87,6 @@ def test_rows_are_those_that_spark_selects(where, spark, odd):
 def of_ids(place, count=1000, **columns):
     pq.write_table(pa.table({"id": range(count), **columns}), place / "part-0.parquet", row_group_size=100)
     return str(place)
-
-
-PUSHED = [
-    (spark_source.EqualTo(("id",), 150), "`id` = 150"),
-    (
-        spark_source.Not(spark_source.LessThanOrEqual(("a`b", "c"), dt.date(2024, 1, 2))),
-        "NOT (`a``b`.`c` <= DATE '2024-01-02')",
-    ),
-    (spark_source.EqualNullSafe(("flag",), value=True), "`flag` <=> true"),
-    (spark_source.IsNotNull(("id",)), "`id` IS NOT NULL"),
-    (spark_source.In(("id",), (1, 2)), "`id` IN (1, 2)"),
-    (spark_source.EqualTo(("text",), "it's"), None),
-    (spark_source.In(("id",), (1, None)), None),
-    (spark_source.GreaterThan(("at",), dt.datetime(2024, 1, 2)), None),  # noqa: DTZ001 - as Spark gives local times
-    (spark_source.LessThan(("wide",), 0.5), None),
-    (spark_source.StringContains(("text",), "a"), None),
-]
-
-
-@pytest.mark.parametrize(("pushed", "text"), PUSHED)
-def test_a_pushed_filter_is_said_in_sql_or_left_to_spark(pushed, text):
-    assert filter_sql(pushed) == text
-
-
-def test_pushed_filters_skip_row_groups_and_all_stay_with_spark(tmp_path):
-    source = PruneDataSource(options(path=of_ids(tmp_path), pushFilters="true"))
-    reader = source.reader(source.schema())
-    assert isinstance(reader, PushingReader)
-    filters = [spark_source.EqualTo(("id",), 150), spark_source.EqualTo(("id",), "it's")]
-    assert reader.pushFilters(filters) == filters
-    (task,) = reader.partitions()
-    assert [piece.groups for piece in task.pieces] == [(1,)]
 
 
 def test_tasks_hold_about_as_many_bytes_as_one_should(tmp_path, monkeypatch):

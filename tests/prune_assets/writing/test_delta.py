@@ -13,6 +13,7 @@ import deltalog
 import prune_assets as pr
 from deltalog.errors import CommitConflict, RefusedCommit
 from parquet_core.errors import LayoutError, PruneError, WrongUse
+from prune_assets.session.spark_versions import to_arrow
 from prune_assets.tables.delta import writing
 from tests.peers.plain_rows import plain_rows
 
@@ -35,7 +36,7 @@ def numbers(spark):
 
 
 def rows_of(frame):
-    return plain_rows(frame.toArrow().to_pylist())
+    return plain_rows(to_arrow(frame).to_pylist())
 
 
 def rows_by_delta_rs(table):
@@ -90,7 +91,7 @@ def test_rows_are_added_to_what_is_there_whoever_made_it(spark, numbers, tmp_pat
     numbers_of_theirs = numbers.where("id < 100").drop("at", "st")
     from deltalake import write_deltalake
 
-    write_deltalake(str(tmp_path), numbers_of_theirs.toArrow(), partition_by=["label"])
+    write_deltalake(str(tmp_path), to_arrow(numbers_of_theirs), partition_by=["label"])
     result = pr.write(numbers.drop("at", "st").where("id >= 100"), tmp_path, layout=LAYOUT)
     assert result.version == 1
     assert rows_by_delta_rs(tmp_path) == rows_of(numbers.drop("at", "st"))

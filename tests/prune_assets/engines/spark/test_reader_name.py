@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.engines.spark import version
+from prune_assets.session.spark_versions import installed_version
 
 
 def names(table, **semantics):
@@ -29,7 +29,7 @@ def test_the_version_of_the_session_is_named(tmp_path, of_session, reader):
 def test_without_a_session_the_installed_version_is_named(tmp_path, monkeypatch):
     import pyspark
 
-    assert version._installed() == pyspark.__version__
+    assert installed_version() == pyspark.__version__
     (tmp_path / "pyspark").mkdir()
     (tmp_path / "pyspark" / "__init__.py").write_text("raise AssertionError('imported')")
     (tmp_path / "pyspark" / "version.py").write_text('__version__: str = "4.0.5"\n')

@@ -1,0 +1,238 @@
+"""Where versions of Spark differ: a function for each thing that one of them lacks or does otherwise.
+
+Supported are Spark 3.5 to 4.3. What a version cannot do is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.errors import UnsupportedFeature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from logging import Logger
+
+    import pyarrow as pa
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructType
+
+
+def installed_version() -> str | None:
+    """Return the version of the installed pyspark, which is not imported; None where there is none.
+
+    Read from its text: `importlib.metadata` would load half of the standard library.
+    """
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        return None
+    loader: Any = package.loader  # which reads a pyspark in a zip file too, as Spark's own workers have it
+    try:
+        text = loader.get_data(str(Path(package.origin).with_name("version.py"))).decode()
+    except OSError:
+        return None
+    found = re.search(r"""^__version__.*=\s*["']([^"']+)""", text, re.MULTILINE)
+    return None if found is None else found[1]
+
+
+def release(version: str) -> tuple[int, int]:
+    """Return the major and minor number of a version.
+
+    >>> release("4.0.5"), release("3.5.2-amzn-1"), release("4.2.0.dev1")
+    ((4, 0), (3, 5), (4, 2))
+    """
+    major, minor, *_ = (*map(int, re.findall(r"\d+", version)[:2]), 0, 0)
+    return major, minor
+
+
+def spark_name(version: str | None) -> str:
+    """Name a version of Spark as reports and messages do.
+
+    >>> spark_name("4.0.5"), spark_name(None)
+    ('Spark 4.0', 'Spark')
+    """
+    return "Spark" if version is None else "Spark {}.{}".format(*release(version))
+
+
+def java_versions(version: str | None) -> tuple[int, int | None]:
+    """Return the oldest and the newest Java that a Spark runs on; None where none is too new.
+
+    Hadoop before 3.4.2 asks for the user in a way that Java 24 took away.
+
+    >>> java_versions("3.5.9"), java_versions("4.1.4"), java_versions("4.2.0"), java_versions(None)
+    ((8, 23), (17, 23), (17, None), (17, None))
+    """
+    found = (4, 2) if version is None else release(version)
+    return 8 if found < (4, 0) else 17, 23 if found < (4, 2) else None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what Spark refuses out of the log of pyspark."""
+    loggers = _loggers()
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
+def _loggers() -> list[Logger]:
+    """Return what pyspark writes its failed analyses to, of which it wrote nothing before 4.0."""
+    try:
+        # By its own door: a logger of another class under these names would be in pyspark's way.
+        from pyspark.logger import PySparkLogger
+    except ModuleNotFoundError:
+        return []
+    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+
+
+def message_of(error: PySparkException) -> str:
+    """Return the message of an error that Spark raised; before 4.0 it was its text alone."""
+    return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
+
+
+def to_arrow(df: DataFrame) -> pa.Table:
+    """Collect a DataFrame as an Arrow table, as `DataFrame.toArrow` of 4.0 does."""
+    if hasattr(df, "toArrow"):
+        return df.toArrow()
+    import pyarrow as pa
+
+    old: Any = df
+    if hasattr(old, "_plan"):  # of Spark Connect
+        return old.sparkSession.client.to_table(old._plan.to_proto(old.sparkSession.client))[0]  # noqa: SLF001 - see above
+    batches = old._collect_as_arrow()  # noqa: SLF001 - what its `toPandas` does
+    return pa.Table.from_batches(batches, None if batches else arrow_schema(old.schema))
+
+
+def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
+    """Return a local relation of the rows of an Arrow table, as `createDataFrame` of 4.0 does."""
+    if release(installed_version() or session.version) >= (4, 0):
+        return session.createDataFrame(table, schema) if schema else session.createDataFrame(table)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    old: Any = session
+    schema = schema or from_arrow_schema(table.schema)
+    if not hasattr(old, "_jsparkSession"):
+        from pyspark.sql.connect import dataframe
+        from pyspark.sql.connect.plan import LocalRelation
+
+        frames: Any = dataframe.DataFrame
+        found: DataFrame = frames.withPlan(LocalRelation(table.cast(arrow_schema(schema)), schema.json()), old)
+        return found
+    from pyspark.sql import DataFrame
+    from pyspark.sql.pandas.serializers import ArrowStreamSerializer
+
+    # What its `createDataFrame` does with a pandas.DataFrame, once that is Arrow.
+    batches = table.cast(arrow_schema(schema)).to_batches()
+    java = old._jvm  # noqa: SLF001 - see above
+    read = java.PythonSQLUtils.readArrowStreamFromFile
+    stream = old._sc._serialize_to_jvm(batches, ArrowStreamSerializer(), read, java.ArrowIteratorServer)  # noqa: SLF001
+    return DataFrame(java.PythonSQLUtils.toDataFrame(stream, schema.json(), old._jsparkSession), session)  # noqa: SLF001
+
+
+def metadata_column(df: DataFrame) -> Column:
+    """Return what Spark knows of the file of each row, `_metadata`, whatever columns there are."""
+    if hasattr(df, "metadataColumn"):
+        return df.metadataColumn("_metadata")
+    if not hasattr(df, "_jdf"):
+        if "_metadata" in df.columns:
+            raise UnsupportedFeature("a column named _metadata is read by Spark Connect from Spark 4.0 on")
+        return df["_metadata"]
+    from pyspark.sql import Column
+
+    return Column(df._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - Python had no door to it yet
+
+
+def try_cast(name: str, to: DataType) -> Column:
+    """Cast a column by its plain name, null where that fails; 3.5 knows it in SQL alone."""
+    from pyspark.sql import functions as fn
+
+    if release(installed_version() or "4") < (4, 0):
+        return fn.expr(f"try_cast({name} AS {to.simpleString()})")
+    return fn.col(name).try_cast(to)
+
+
+def in_tasks_by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
+    """Put each row into the task that a number of its own names."""
+    if hasattr(df, "repartitionById"):
+        return df.repartitionById(tasks, number)
+    # Before 4.1 there is none, and Spark reads the data once more to find the ranges of the numbers.
+    return df.repartitionByRange(tasks, number)
+
+
+def limits_row_group_rows(session: SparkSession) -> bool:
+    """Tell whether the writer can end a row group by its rows, which parquet-java does since 1.16."""
+    return release(session.version) >= (4, 1)
+
+
+def check_row_group_rows(session: SparkSession, rows: int | None) -> None:
+    """Refuse a limit that the writer would pass over."""
+    if rows is not None and not limits_row_group_rows(session):
+        raise UnsupportedFeature(
+            f"row_group_rows: limiting the rows of a row group needs Spark 4.1, and this is {session.version}; "
+            "use row_group_bytes"
+        )
+
+
+def names_variables(session: SparkSession, part: Any) -> bool:
+    """Tell whether a resolved expression of Catalyst's names a variable of the session."""
+    if release(session.version) >= (4, 1):
+        patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
+        return bool(part.containsPattern(patterns.VARIABLE_REFERENCE()))
+    leaves = part.collectLeaves()
+    return any(leaves.apply(i).getClass().getSimpleName() == "VariableReference" for i in range(leaves.size()))
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Return the types that Spark expects of Arrow data, timestamps in UTC."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    new = release(installed_version() or "4.2") >= (4, 2)
+    return to_arrow_schema(schema, timezone="UTC") if new else to_arrow_schema(schema)
+
+
+def execution_info(df: DataFrame) -> Any:
+    """Return what Spark Connect tells of a DataFrame that was executed."""
+    if not hasattr(df, "executionInfo"):
+        raise UnsupportedFeature("scan_metrics: Spark Connect tells of scans since Spark 4.0; use classic Spark")
+    return df.executionInfo
+
+
+def option_that_was_set(session: SparkSession, key: str) -> str | None:
+    """Return a setting of a session; None for one that has its default."""
+    conf: Any = session.conf
+    if hasattr(type(conf), "getAll"):
+        found: str | None = conf.getAll.get(key)
+        return found
+    if not hasattr(conf, "_jconf"):
+        from pyspark.sql.connect.proto import ConfigRequest
+
+        everything = ConfigRequest.Operation(get_all=ConfigRequest.GetAll())
+        return dict(session.client.config(everything).pairs).get(key)
+    option = conf._jconf.getAll().get(key)  # noqa: SLF001 - before 4.0 Python had no door to it
+    return str(option.get()) if option.isDefined() else None
+
+
+def check_python_data_source(*, pushing_filters: bool = False) -> None:
+    """Refuse the Python data source before Spark 4.0, and before 4.1 that filters are pushed into it."""
+    version = installed_version()
+    if version is None:
+        return
+    if release(version) < (4, 0):
+        raise UnsupportedFeature(
+            f"register_source: the Python data source needs Spark 4.0, and this is {version}; use pr.read"
+        )
+    if pushing_filters and release(version) < (4, 1):
+        raise UnsupportedFeature(
+            f"option pushFilters: a Python data source takes filters since Spark 4.1, and this is {version}; "
+            "give them as the option where"
+        )

@@ -1,0 +1,15 @@
+"""Marks for tests of what not every supported Spark has."""
+
+from __future__ import annotations
+
+import pyspark
+import pytest
+
+from prune_assets.session.spark_versions import release
+
+VERSION = release(pyspark.__version__)
+
+
+def needs_spark(major, minor, why):
+    """Skip a test below a version of Spark; `why` says what the others lack."""
+    return pytest.mark.skipif((major, minor) > VERSION, reason=f"{why} since Spark {major}.{minor}")
