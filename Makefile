@@ -33,6 +33,10 @@ test: $(READY)  ## run every test (ARGS="-k name" for some)
 deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole workload (ARGS="-k taxi" for some)
 	@.ci/test --deep $(ARGS)
 
+.PHONY: matrix
+matrix: $(READY)  ## run the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 (ARGS=3.5 for one)
+	@.ci/matrix $(ARGS)
+
 .PHONY: e2e
 e2e: $(READY)  ## run Dagster and Airflow as users do and look at them in Chromium; pictures go to .e2e/ (ARGS="-k sensor")
 	@.ci/e2e $(ARGS)
