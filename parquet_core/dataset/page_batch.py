@@ -152,6 +152,18 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
     return filled.bounds()
 
 
+_OF_OTHER_PAGES = "the column index has {} pages, the offset index {}"
+
+
+def is_of_page_counts(reason: str) -> bool:
+    """Tell whether a column index is of no use for having other pages than the offset index.
+
+    >>> is_of_page_counts("the column index has 3 pages, the offset index 4")
+    True
+    """
+    return reason.startswith(_OF_OTHER_PAGES.partition("{")[0])
+
+
 def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
     """Return why each column index is of no use: its own fault, no offset index, or one of other pages."""
     reason = indexes.reason.copy()
@@ -159,7 +171,7 @@ def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np
     reason[usable & ~located] = offsets.reason[usable & ~located]
     listed, pages = np.diff(indexes.first), np.diff(offsets.first)
     for i in np.flatnonzero(usable & located & (listed != pages)):
-        reason[i] = f"the column index has {listed[i]} pages, the offset index {pages[i]}"
+        reason[i] = _OF_OTHER_PAGES.format(listed[i], pages[i])
     return reason
 
 

@@ -56,6 +56,11 @@ if TYPE_CHECKING:
     help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in SPARK_CONF_DIR. "
     "Without it, data is skipped only where no time zone could select it.",
 )
+@click.option(
+    "--engine",
+    metavar="NAME",
+    help="The Spark that will read, e.g. spark-3.5; by default the installed version.",
+)
 @click.option("--case-sensitive", is_flag=True, help="Match column names as with spark.sql.caseSensitive=true.")
 @click.option("--no-ansi", is_flag=True, help="Evaluate casts and errors as with spark.sql.ansi.enabled=false.")
 def explain(
@@ -69,6 +74,7 @@ def explain(
     html_file: Path | None,
     min_skipped: float | None,
     time_zone: str | None,
+    engine: str | None,
     case_sensitive: bool,
     no_ansi: bool,
 ) -> None:
@@ -88,11 +94,13 @@ def explain(
     if html_file is not None and not html_file.absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 
+    from prune_assets.engines.spark.spark_profile import version_of_engine
     from prune_assets.explain.plan import plan
 
+    spark_version = installed_version() if engine is None else version_of_engine(engine)
     if time_zone is None:
         time_zone = configured_time_zone()
-    session = SparkSemantics.of(installed_version(), time_zone=time_zone, case_sensitive=case_sensitive)
+    session = SparkSemantics.of(spark_version, time_zone=time_zone, case_sensitive=case_sensitive)
     if no_ansi:
         session = replace(session, ansi=False)
     made = plan(table, where=where, columns=_names(columns), session=session, version=version, timestamp=timestamp)

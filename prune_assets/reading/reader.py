@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.storage import list_data_files
 from prune_assets.engines.spark import SPARK, SparkRead
+from prune_assets.engines.spark.spark_profile import profile_of
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import tests_hold
@@ -80,13 +82,23 @@ def read(
         )
     else:
         _check_plan(spark, plan, table, where)
-        spark_read, opened = plan.spark, _open(spark, plan.spark)
+        spark_read = _for_session(spark, plan)
+        opened = _open(spark, spark_read)
         is_planned = _lists_as_planned(opened, spark_read)
     # What asked the clock was given one answer, for the plan and for Spark.
     frozen = spark_read.plan.lowered.frozen
     kept = opened.where(where if frozen is None else frozen)
     kept = with_derived_filters(kept, spark_read) if is_planned else kept
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
+
+
+def _for_session(spark: SparkSession, plan: Plan) -> SparkRead:
+    """Return how the session reads what is planned: what its version reads wrongly is not what another one does."""
+    found = plan.spark
+    if profile_of(spark.version) == found.profile:
+        return found
+    semantics = replace(plan.semantics, spark_version=spark.version)
+    return SPARK(replace(plan, semantics=semantics))
 
 
 def _lists_files(spark: SparkSession, table: Location, plan: Plan | None) -> bool:

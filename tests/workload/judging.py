@@ -70,9 +70,9 @@ def _asks_clock(predicate):
 def _judged(ground, case):
     spark, path, fingerprint = ground.spark, ground.path(case.table), ground.fingerprint(case.table)
     found = Judgement(case)
-    plain = _or_error(lambda: _reading(ground.frame(case.table).where(case.where()), fingerprint))
+    plain = _or_error(lambda: reading(ground.frame(case.table).where(case.where()), fingerprint))
     made = _or_error(lambda: pr.plan(path, where=case.where(), session=spark))
-    ours = _or_error(lambda: _reading(pr.read(spark, path, where=case.where(), plan=given_to(made)), fingerprint))
+    ours = _or_error(lambda: reading(pr.read(spark, path, where=case.where(), plan=given_to(made)), fingerprint))
     if isinstance(plain, Exception):
         found.refused = _first_line(plain)
         if isinstance(plain, AnalysisException) and not isinstance(ours, Exception):
@@ -105,7 +105,7 @@ def _is_warned(made):
 
 def _unfiltered(ground, case, fingerprint):
     with settings(ground.spark, {"spark.sql.parquet.filterPushdown": "false"}):
-        return _reading(ground.frame(case.table).where(case.where()), fingerprint)
+        return reading(ground.frame(case.table).where(case.where()), fingerprint)
 
 
 def given_to(made):
@@ -125,7 +125,7 @@ def _first_line(error):
     return f"{type(error).__name__}: {text.splitlines()[0]}"
 
 
-def _reading(df, fingerprint):
+def reading(df, fingerprint):
     """Return the count and the sum of hashes of all columns, with what came out of the scans."""
     answer = df.selectExpr(*fingerprint)
     (row,) = answer.collect()
@@ -144,13 +144,13 @@ def _check_reasons(found, report):
 
 def _check_predictions(found, report, readings):
     for engine in report.engines:
-        reading = readings.get(engine.name)
-        if isinstance(reading, Reading) and not _holds(engine, reading.scanned):
-            detail = f"{engine.kept.rows} predicted, {reading.scanned} scanned"
+        found_reading = readings.get(engine.name)
+        if isinstance(found_reading, Reading) and not holds(engine, found_reading.scanned):
+            detail = f"{engine.kept.rows} predicted, {found_reading.scanned} scanned"
             found.add(f"predicted rows of {engine.name}", detail)
 
 
-def _holds(engine, scanned):
+def holds(engine, scanned):
     """Tell whether a prediction came true; an estimate is a limit."""
     off, most = engine.kept.rows - scanned, max(FEW, TOLERANCE * scanned)
     return off >= -most if engine.estimated else abs(off) <= most

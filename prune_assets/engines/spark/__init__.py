@@ -1,4 +1,4 @@
-"""Spark 4.3: what it pushes down and is handed, what it reads then, where it reads wrongly, how it opens survivors."""
+"""Spark: what it pushes down and is handed, what it reads then, where it reads wrongly, how it opens survivors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prune_assets.engines.spark.opening import SparkScan, spark_scan
 from prune_assets.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.engines.spark.reader_bugs import reader_bugs
 from prune_assets.engines.spark.spark_filters import all_of
-from prune_assets.engines.spark.version import reader_name
+from prune_assets.engines.spark.spark_profile import profile_of, reader_name
 from prune_assets.report.wording import DEPENDS_ON_ZONE
 from prune_assets.sql.types.timestamps import needs_zone
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from prune_assets.engines.profile import PredictedScan
     from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import ReaderWarning
 
@@ -29,16 +30,22 @@ ALONE, WITH_PLAN = " alone", " with this plan"
 
 
 class SparkRead:
-    """How Spark 4.3, with its own reader of Parquet, reads what a plan keeps: an `EngineRead`, made on first use."""
+    """How Spark, with its own reader of Parquet, reads what a plan keeps: an `EngineRead`, made on first use."""
 
     def __init__(self, plan: PlannedRead) -> None:
         self.plan = plan
 
     @cached_property
+    def profile(self) -> SparkProfile:
+        """What is special to the version that reads."""
+        return profile_of(self.plan.semantics.spark_version)
+
+    @cached_property
     def filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
         plan = self.plan
-        return as_spark_filters(plan.lowered.written_conjuncts(), plan.table.columns, semantics=plan.semantics)
+        written = plan.lowered.written_conjuncts()
+        return as_spark_filters(written, plan.table.columns, semantics=plan.semantics, profile=self.profile)
 
     @cached_property
     def scan(self) -> SparkScan:
@@ -48,13 +55,13 @@ class SparkRead:
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
         """Plain conditions to AND to the user's filter, for the reader to skip by."""
-        return derived_filters(self.plan, self.scan)
+        return derived_filters(self.plan, self.scan, self.profile)
 
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:
         """What Spark's reader would skip wrongly, by the option that prevents it."""
         reader = reader_name(self.plan.semantics.spark_version)
-        return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters))
+        return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters, self.profile))
 
     def scans(self) -> dict[str, PredictedScan]:
         """Predict what Spark reads alone, and with the files, derived filters and switches that a plan hands over."""

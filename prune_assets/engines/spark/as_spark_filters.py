@@ -2,7 +2,7 @@
 
 Spark asks its Parquet reader about plain columns beside literals alone: what is rewritten here to prune, as
 functions of a column, it keeps to itself. So a leaf is lowered as ever, but only where it has that plain form.
-Source: observed of Spark 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
+Source: observed of Spark 3.5 to 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
 InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
 """
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
     from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
@@ -68,18 +69,22 @@ _TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 
 
 def as_spark_filters(
-    conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn], *, semantics: SparkSemantics
+    conjuncts: Sequence[ParsedPredicate | None],
+    columns: Sequence[LeafColumn],
+    *,
+    semantics: SparkSemantics,
+    profile: SparkProfile,
 ) -> SparkFilter:
     """Return conjuncts as Spark's data sources are asked them.
 
     The text of a part of a Column may be none that can be read back (None): nothing is known of it then.
     """
-    found = [_of_conjunct(parsed, columns, semantics) for parsed in conjuncts]
+    found = [_of_conjunct(parsed, columns, semantics, profile) for parsed in conjuncts]
     return found[0] if len(found) == 1 else all_of(found)
 
 
 def _of_conjunct(
-    parsed: ParsedPredicate | None, columns: Sequence[LeafColumn], semantics: SparkSemantics
+    parsed: ParsedPredicate | None, columns: Sequence[LeafColumn], semantics: SparkSemantics, profile: SparkProfile
 ) -> SparkFilter:
     if parsed is None or "${" in parsed.sql:
         return Opaque()
@@ -87,7 +92,7 @@ def _of_conjunct(
         return Opaque()
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, parsed, semantics)
-    return _Filters(scope, conditions, minimum_precision=semantics.minimum_precision).of(parsed.tree)
+    return _Filters(scope, conditions, semantics, profile).of(parsed.tree)
 
 
 # What is nested deeper is taken for something that is not pushed down.
@@ -97,10 +102,11 @@ _MAX_DEPTH = 100
 class _Filters:
     """Walks the tree of a predicate, negations on the way down."""
 
-    def __init__(self, scope: Scope, conditions: Conditions, *, minimum_precision: bool) -> None:
+    def __init__(self, scope: Scope, conditions: Conditions, semantics: SparkSemantics, profile: SparkProfile) -> None:
         self._scope = scope
-        self._minimum_precision = minimum_precision
         self._conditions = conditions
+        self._semantics = semantics
+        self._profile = profile
 
     def of(self, node: exp.Expr, *, negated: bool = False, depth: int = 0) -> SparkFilter:
         while isinstance(node, exp.Not):
@@ -117,7 +123,7 @@ class _Filters:
         if isinstance(node, exp.Is) and node.expression.name != "NULL":
             return self._is_truth(node, negated=negated)
         node = self._folded(node)
-        if not (_is_plain(node) or self._is_unwrapped(node)) or self._rounds_column(node):
+        if not (_is_plain(node, self._profile) or self._is_unwrapped(node)) or self._casts_column(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
         if isinstance(node, exp.Between) and isinstance(lowered, In):
@@ -166,20 +172,34 @@ class _Filters:
             return False
         if kind.kind is Kind.INTEGER and to.kind is Kind.INTEGER:
             return bool(kind.bits <= to.bits)
+        if kind.kind is Kind.DATE and to.kind is not Kind.DATE and not self._profile.unwraps_dates:
+            return False
         return {kind.kind, to.kind} in _UNWRAPPED
 
-    def _rounds_column(self, node: exp.Expr) -> bool:
-        """Tell whether Spark casts the column of a plain condition to what has not all of its digits."""
+    def _casts_column(self, node: exp.Expr) -> bool:
+        """Tell whether Spark casts the column of a plain condition: to what has not all of its digits, or for good."""
         operands = [fold_constants(operand) for operand in node.iter_expressions()]
         columns = [self._scope.resolve(name_parts(it)).column for it in operands if isinstance(it, exp.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
         if decimals and isinstance(node, exp.In) and is_long_list(node):
             operands += listed_values(node)
         values = [spark_value(it) for it in operands if isinstance(it, exp.Literal)]
-        counts = self._minimum_precision and not isinstance(node, exp.In)
+        if any(self._is_cast_for_good(node, column, values) for column in columns if column is not None):
+            return True
+        counts = self._semantics.minimum_precision and not isinstance(node, exp.In)
         if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
             return True
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
+
+    def _is_cast_for_good(self, node: exp.Expr, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
+        """Tell whether a column is cast, and the cast is not taken off: to a timestamp, or to the strings of a list."""
+        if column.type is None or pa.types.is_string(column.type):
+            return False
+        if isinstance(node, exp.In) and not self._semantics.ansi:
+            listed = [spark_value(it) for it in listed_values(node)[:1]] if is_long_list(node) else values
+            return any(value.kind is Kind.STRING for value in listed)
+        as_moment = any(value.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ} for value in values)
+        return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 
     def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
         """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
@@ -231,7 +251,7 @@ def _is_inexact_as_double(column: LeafColumn | None) -> bool:
     return bool(pa.types.is_decimal(column.type) or pa.types.is_int64(column.type))
 
 
-def _is_plain(node: exp.Expr) -> bool:
+def _is_plain(node: exp.Expr, profile: SparkProfile) -> bool:
     """Tell whether a condition stands between a plain column and literals."""
     match node:
         case exp.Column() | exp.Literal():
@@ -240,7 +260,7 @@ def _is_plain(node: exp.Expr) -> bool:
             operands = [node.this, node.args["low"], node.args["high"]]
         case exp.Like():
             # With an escape in the pattern Spark leaves LIKE as it is.
-            if not _is_simplified(node):
+            if not _is_simplified(node, profile):
                 return False
             operands = [node.this]
         case exp.Anonymous(name=name) if (found := find(name)) is not None and found.role in AFFIXES:
@@ -263,12 +283,13 @@ def _may_fold(operand: exp.Expr) -> bool:
     return not isinstance(fold_constants(operand), exp.Literal) and operand.find(exp.Column) is None
 
 
-def _is_simplified(like: exp.Like) -> bool:
+def _is_simplified(like: exp.Like, profile: SparkProfile) -> bool:
     """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
     pattern = like.expression
     if not isinstance(pattern, exp.Literal):
         return False
-    return like.meta.get("escape", DEFAULT_ESCAPE) not in str(spark_value(pattern).value)
+    text = str(spark_value(pattern).value)
+    return like.meta.get("escape", DEFAULT_ESCAPE) not in text and (profile.joins_wildcards or "%%" not in text)
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Leaf, Predicate
     from prune_assets.engines.spark.opening import SparkScan
+    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.planner.planned_read import PlannedRead
 
     # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
@@ -56,7 +57,7 @@ MAX_VALUES = 100
 _NEVER: Literal["never"] = "never"
 
 
-def derived_filters(plan: PlannedRead, scan: SparkScan) -> tuple[Predicate, ...]:
+def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -> tuple[Predicate, ...]:
     """Return the conditions to AND to the user's filter; none where the plan skips no row that Spark would read."""
     access, index = plan.evaluation.access, plan.index
     if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan, scan):
@@ -64,7 +65,7 @@ def derived_filters(plan: PlannedRead, scan: SparkScan) -> tuple[Predicate, ...]
     bounds = SurvivorBounds(index, access)
     found = []
     for written, (_, conjunct) in zip(plan.lowered.written_conjuncts(), plan.lowered.conjuncts, strict=True):
-        pushed = as_spark_filters([written], plan.table.columns, semantics=plan.semantics)
+        pushed = as_spark_filters([written], plan.table.columns, semantics=plan.semantics, profile=profile)
         if any(isinstance(part, Opaque) for part in parts_of(pushed)):
             found.append(cut_to_survivors(necessary(conjunct), bounds))
     found.append(survivor_ranges(plan.evaluation, index))

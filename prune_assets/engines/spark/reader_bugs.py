@@ -1,10 +1,11 @@
-"""Where Spark 4.3 itself skips rows that a predicate selects, and which of its filters must be off to read them.
+"""Where Spark itself skips rows that a predicate selects, and which of its filters must be off to read them.
 
 Its reader tells the zeros apart in dictionaries and bloom filters, which SQL does not; it takes bounds that leave
 NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
 no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. It asks files that store a column
 as a wider integer for the value that is left when theirs are cut off, and files of shorter decimals for the low bits of
-a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Each filter can
+a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Before parquet-java 1.17 it takes a column index for the pages of its
+offset index where it has fewer or more of them. Each filter can
 be switched off for one read.
 """
 
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
+from parquet_core.dataset.page_batch import is_of_page_counts
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes, may_match
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.trust.bounds import Bounds
     from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.planner.planned_read import PlannedRead
 
     Flags = NDArray[np.bool_]
@@ -58,7 +61,7 @@ _OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
 _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
-def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning, ...]:
+def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) -> tuple[ReaderWarning, ...]:
     """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
@@ -71,6 +74,8 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning,
             found |= dict.fromkeys(
                 [*_of_leaf(leaf, column, plan, remaining), *_of_contradictions(column, plan, remaining)]
             )
+            if not profile.counts_pages:
+                found |= dict.fromkeys(_of_page_counts(column, plan, remaining))
     found |= dict.fromkeys([*_of_names(plan, remaining), *_of_milliseconds(plan)])
     return tuple(found)
 
@@ -113,6 +118,16 @@ def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray
     doubted = distinct(np.sort(plan.index.footers.doubts(column)[remaining]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
+
+
+def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of column indexes that have not the pages of their offset indexes, which 1.17 passes over."""
+    indexed = remaining[plan.index.footers.chunks(column).column_index[remaining, 0] > 0]
+    if plan.depth != "pages" or len(indexed) == 0:
+        return
+    reasons = plan.index.page_indexes.read(column, indexed).reason
+    if any(is_of_page_counts(reason) for reason in reasons.tolist()):
+        yield ReaderWarning(READER, f"{column.name}: a column index has not the pages of its offset index", PAGES)
 
 
 def _of_types(

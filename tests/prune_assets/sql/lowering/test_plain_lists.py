@@ -13,6 +13,7 @@ import pytest
 import prune_assets as pr
 from prune_assets.engines.spark.as_spark_filters import as_spark_filters
 from prune_assets.engines.spark.spark_filters import Values
+from prune_assets.engines.spark.spark_profile import NEWEST
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
@@ -53,7 +54,7 @@ def outcome(sql: str, semantics: SparkSemantics) -> object:
         lowered = lower(sql, FIXTURE_COLUMNS, semantics=semantics)
     except PredicateTypeError as refusal:
         return str(refusal)
-    filters = as_spark_filters(lowered.written_conjuncts(), FIXTURE_COLUMNS, semantics=semantics)
+    filters = as_spark_filters(lowered.written_conjuncts(), FIXTURE_COLUMNS, semantics=semantics, profile=NEWEST)
     return as_plain(lowered.predicate), as_plain(filters)
 
 
