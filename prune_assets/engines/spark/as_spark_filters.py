@@ -39,7 +39,7 @@ from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
-from prune_assets.sql.syntax.nodes import is_long_list, listed_values, name_parts, spark_value
+from prune_assets.sql.syntax.nodes import is_long_list, listed_strings, listed_values, name_parts, spark_value
 from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
@@ -196,8 +196,7 @@ class _Filters:
         if column.type is None or pa.types.is_string(column.type):
             return False
         if isinstance(node, exp.In) and not self._semantics.ansi:
-            listed = [spark_value(it) for it in listed_values(node)[:1]] if is_long_list(node) else values
-            return any(value.kind is Kind.STRING for value in listed)
+            return listed_strings(node) is not None or any(value.kind is Kind.STRING for value in values)
         as_moment = any(value.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ} for value in values)
         return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 

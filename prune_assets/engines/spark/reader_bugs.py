@@ -4,9 +4,8 @@ Its reader tells the zeros apart in dictionaries and bloom filters, which SQL do
 NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
 no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. It asks files that store a column
 as a wider integer for the value that is left when theirs are cut off, and files of shorter decimals for the low bits of
-a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Before parquet-java 1.17 it takes a column index for the pages of its
-offset index where it has fewer or more of them. Each filter can
-be switched off for one read.
+a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Its reader
+before 1.17 loses the rows of pages that a column index lacks. Each filter can be switched off for one read.
 """
 
 from __future__ import annotations

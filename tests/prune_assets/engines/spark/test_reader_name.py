@@ -19,7 +19,7 @@ def names(table, **semantics):
 
 @pytest.mark.parametrize(
     ("of_session", "reader"),
-    [("4.3.0", "Spark 4.3"), ("4.0.5", "Spark 4.0 (modelled as 4.3)"), ("3.5.7-amzn-1", "Spark 3.5 (modelled as 4.3)")],
+    [("4.3.0", "Spark 4.3"), ("3.5.7-amzn-1", "Spark 3.5"), ("4.4.0", "Spark 4.4 (modelled as 4.3)")],
 )
 def test_the_version_of_the_session_is_named(tmp_path, of_session, reader):
     found = names(tmp_path / "t.parquet", spark_version=of_session)
@@ -35,11 +35,11 @@ def test_without_a_session_the_installed_version_is_named(tmp_path, monkeypatch)
     (tmp_path / "pyspark" / "version.py").write_text('__version__: str = "4.0.5"\n')
     monkeypatch.delitem(sys.modules, "pyspark")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert names(tmp_path / "t.parquet")[0] == "Spark 4.0 (modelled as 4.3) alone"
+    assert names(tmp_path / "t.parquet")[0] == "Spark 4.0 alone"
 
 
 def test_a_warning_names_the_version_too(tmp_path):
     pq.write_table(pa.table({"x": [0.0, 1.0]}), tmp_path / "t.parquet")
     semantics = pr.SparkSemantics(spark_version="4.0.5")
     warnings = pr.plan(str(tmp_path / "t.parquet"), where="x = 0.0", session=semantics).warnings
-    assert {warning.reader for warning in warnings} == {"Spark 4.0 (modelled as 4.3)"}
+    assert {warning.reader for warning in warnings} == {"Spark 4.0"}
