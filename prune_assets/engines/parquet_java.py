@@ -1,8 +1,8 @@
-"""The rules by which parquet-java 1.17, Spark 4.3's own reader, drops row groups and keeps pages.
+"""The rules by which parquet-java, the reader of Spark 3.5 to 4.3, drops row groups and keeps pages.
 
 They are not the planner's: each level is asked about the whole predicate; a list of IN is its hull; zeros differ
-by their sign in dictionaries and filters; `<>` is true of null; nothing is known of NaN. Source: RowGroupFilter,
-StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder and ColumnIndexFilter of parquet-java.
+by their sign in dictionaries and filters; `<>` is true of null; nothing is known of NaN. Source, the same in 1.13 to
+1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder and ColumnIndexFilter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Spark 4.3 reads of a dataset for a predicate, by the rules of its own reader.
+"""What Spark reads of a dataset for a predicate, by the rules of its own reader.
 
 Bounds and page indexes are asked as parquet-java would. Dictionaries and bloom filters are asked where the plan has
 read them already: a prediction that would be lower with more of them says so.

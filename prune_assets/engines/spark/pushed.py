@@ -2,7 +2,7 @@
 
 Spark splits the topmost AND and adds `IS NOT NULL` for the columns of what is NULL for null. Conditions on
 directories decide by themselves which files are opened. What stands inside an OR is pushed down wholly or not at
-all; then, file by file, what the types there do not allow is left out of an AND. Source: observed of Spark 4.3
+all; then, file by file, what the types there do not allow is left out of an AND. Source: observed of Spark 3.5 to 4.3
 (FileSourceStrategy, DataSourceStrategy.translateFilter, ParquetFilters).
 """
 
