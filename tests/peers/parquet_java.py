@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prune_assets.reading.metrics import _operators
+from prune_assets.session.spark_versions import release
 
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
 
@@ -137,6 +138,8 @@ def _parquet_filters(spark, schema, read_schema):
     spec = jvm.org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
     policy = _module(jvm, "org.apache.spark.sql.internal.LegacyBehaviorPolicy").CORRECTED()
     rebase = spec(policy, jvm.scala.Option.empty())
+    # The schema that is read is an argument since Spark 4.3.
+    read = [jvm.scala.Option.apply(read_schema)] if release(spark.version) >= (4, 3) else []
     return jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetFilters(
         schema,
         conf.parquetFilterPushDownDate(),
@@ -146,7 +149,7 @@ def _parquet_filters(spark, schema, read_schema):
         conf.parquetFilterPushDownInFilterThreshold(),
         conf.caseSensitiveAnalysis(),
         rebase,
-        jvm.scala.Option.apply(read_schema),
+        *read,
     )
 
 

@@ -56,12 +56,7 @@ public class KeptRows {
     ParquetFileReader whole = ParquetFileReader.open(source);
     ParquetMetadata footer = whole.getFooter();
     whole.close();
-    ParquetFilters filters = new ParquetFilters(footer.getFileMetaData().getSchema(), conf.parquetFilterPushDownDate(),
-        conf.parquetFilterPushDownTimestamp(), conf.parquetFilterPushDownDecimal(),
-        conf.parquetFilterPushDownStringPredicate(), conf.parquetFilterPushDownInFilterThreshold(),
-        conf.caseSensitiveAnalysis(),
-        new RebaseDateTime.RebaseSpec(LegacyBehaviorPolicy.CORRECTED(), scala.Option.empty()),
-        scala.Option.apply(scan.requiredSchema()));
+    ParquetFilters filters = filtersOf(footer, conf, scan);
     FilterPredicate asked = null;
     scala.collection.Iterator each = scan.pushedDownFilters().iterator();
     while (each.hasNext()) {
@@ -102,6 +97,18 @@ public class KeptRows {
       reader.close();
     }
     return asked != null;
+  }
+
+  // The last argument is new in Spark 4.3.
+  static ParquetFilters filtersOf(ParquetMetadata footer, SQLConf conf, FileSourceScanExec scan) throws Exception {
+    Object[] all = {footer.getFileMetaData().getSchema(), Boolean.valueOf(conf.parquetFilterPushDownDate()),
+        Boolean.valueOf(conf.parquetFilterPushDownTimestamp()), Boolean.valueOf(conf.parquetFilterPushDownDecimal()),
+        Boolean.valueOf(conf.parquetFilterPushDownStringPredicate()),
+        Integer.valueOf(conf.parquetFilterPushDownInFilterThreshold()), Boolean.valueOf(conf.caseSensitiveAnalysis()),
+        new RebaseDateTime.RebaseSpec(LegacyBehaviorPolicy.CORRECTED(), scala.Option.empty()),
+        scala.Option.apply(scan.requiredSchema())};
+    java.lang.reflect.Constructor made = ParquetFilters.class.getConstructors()[0];
+    return (ParquetFilters) made.newInstance(Arrays.copyOf(all, made.getParameterTypes().length));
   }
 
   static void add(List found, int file, Long number, long from, long to) {
