@@ -11,7 +11,7 @@ import pytest
 from spark_reader_names import ALONE
 
 import prune_assets as pr
-from prune_assets.session.spark_versions import to_arrow
+from prune_assets.session.spark_versions import release, to_arrow
 from tests.fuzz.planner.truth import settings
 
 pytestmark = pytest.mark.spark
@@ -55,6 +55,8 @@ def read_bytes(spark, table, where, *, vectored):
 )
 def test_a_report_foretells_the_bytes_of_pages(spark, table, where, streams):
     """Spark does not count what it fetches by vectored reads: pages; only what filters need before is left then."""
+    if release(spark.version) < (4, 0):
+        pytest.skip("Spark 3.5 has no vectored reads, which tell what filters fetch from what pages do")
     by_filters = read_bytes(spark, table, where, vectored="true")
     fetched = read_bytes(spark, table, where, vectored="false") - by_filters
     (alone,) = [engine for engine in pr.plan(table, where=where, session=spark).report.engines if engine.name == ALONE]
