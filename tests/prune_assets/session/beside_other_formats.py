@@ -30,7 +30,11 @@ def rows_of(frame):
 
 def both(spark, table, theirs, predicates=PREDICATES):
     """Return by predicate the rows that this package reads, and those that Spark selects of its own DataFrame."""
-    return [(rows_of(pr.read(spark, table, where=where)), rows_of(theirs.where(where))) for where in predicates]
+    theirs = theirs.cache()  # so that they are read once
+    try:
+        return [(rows_of(pr.read(spark, table, where=where)), rows_of(theirs.where(where))) for where in predicates]
+    finally:
+        theirs.unpersist()
 
 
 def errors(spark, table):
@@ -92,12 +96,12 @@ def versions(spark, table):
     ]
 
 
-def statements_between(spark, table, statements):
-    """Run statements of Delta's on a table by its name; return the rows by both after each."""
-    found = {}
-    for statement in statements:
-        spark.sql(statement.format(table=table))
-        found[statement] = both(spark, table, spark.table(table), (PREDICATES[0], PREDICATES[2]))
+def read_between(spark, table, steps):
+    """Change a table, which a catalog names, with statements of Spark; return the rows by both after each step."""
+    found = []
+    for statements in steps:
+        run_sql(spark, *(statement.format(table=table) for statement in statements))
+        found.append(both(spark, table, spark.table(table), (PREDICATES[0], PREDICATES[2])))
     return found
 
 

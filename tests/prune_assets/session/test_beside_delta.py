@@ -53,44 +53,44 @@ def test_delta_reads_every_version_of_this_package(run, tmp_path):
 
 
 CHANGES = [
-    "INSERT INTO {table} SELECT id + 1000, user, word, day FROM {table} WHERE id < 50",
-    "UPDATE {table} SET word = 'w1x' WHERE user = 5",
-    "DELETE FROM {table} WHERE id % 10 = 7",
     (
-        "MERGE INTO {table} t USING (SELECT * FROM {table} WHERE id < 20) s ON t.id = s.id + 5 "
-        "WHEN MATCHED THEN UPDATE SET user = 1 WHEN NOT MATCHED THEN INSERT *"
+        "INSERT INTO {table} SELECT id + 1000, user, word, day FROM {table} WHERE id < 50",
+        "UPDATE {table} SET word = 'w1x' WHERE user = 5",
+        "DELETE FROM {table} WHERE id % 10 = 7",
+        (
+            "MERGE INTO {table} t USING (SELECT * FROM {table} WHERE id < 20) s ON t.id = s.id + 5 "
+            "WHEN MATCHED THEN UPDATE SET user = 1 WHEN NOT MATCHED THEN INSERT *"
+        ),
     ),
-    "ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
-    "DELETE FROM {table} WHERE id % 10 = 3 AND day > DATE '2024-01-02'",
-    "UPDATE {table} SET user = 6 WHERE id = 5",
-    "OPTIMIZE {table} ZORDER BY (id)",
-    "DELETE FROM {table} WHERE user = 21",
-    "REORG TABLE {table} APPLY (PURGE)",
-    "VACUUM {table} RETAIN 0 HOURS",
+    (
+        "ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        "DELETE FROM {table} WHERE id % 10 = 3 AND day > DATE '2024-01-02'",
+        "UPDATE {table} SET user = 6 WHERE id = 5",
+    ),
+    ("OPTIMIZE {table} ZORDER BY (id)",),
+    ("DELETE FROM {table} WHERE user = 21", "REORG TABLE {table} APPLY (PURGE)", "VACUUM {table} RETAIN 0 HOURS"),
 ]
-
-
-def test_delta_goes_on_writing_what_this_package_wrote(run, table):
-    for statement, pairs in run(there.statements_between, table, CHANGES).items():
-        for ours, theirs in pairs:
-            assert ours == theirs, statement
-            assert ours, statement
-    check_same(run(there.written_after, table))
-
-
-def test_columns_that_delta_renamed_and_dropped(run, table):
-    """The files keep the old names."""
-    changes = [
+# The files keep the old names.
+RENAMES = [
+    (
         (
             "ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', "
             "'delta.minReaderVersion' = '3', 'delta.minWriterVersion' = '7')"
         ),
         "ALTER TABLE {table} RENAME COLUMN word TO said",
+    ),
+    (
         "ALTER TABLE {table} ADD COLUMN word STRING",
         "UPDATE {table} SET word = 'w15' WHERE user < 9",
         "ALTER TABLE {table} DROP COLUMN said",
-    ]
-    for statement, pairs in run(there.statements_between, table, changes).items():
+    ),
+]
+
+
+@pytest.mark.parametrize("steps", [CHANGES, RENAMES], ids=["rows", "columns"])
+def test_delta_goes_on_writing_what_this_package_wrote(run, table, steps):
+    for statements, pairs in zip(steps, run(there.read_between, table, steps), strict=True):
         for ours, theirs in pairs:
-            assert ours == theirs, statement
+            assert ours == theirs, statements[-1]
+            assert ours, statements[-1]
     check_same(run(there.written_after, table))
