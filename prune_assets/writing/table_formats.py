@@ -13,7 +13,7 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import is_remote, local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 
 def _delta(directory: Path) -> Path | None:
@@ -37,6 +37,8 @@ def _there(path: Path) -> Path | None:
 
 # What each keeps in the directory of a table, empty or damaged as it may be.
 FORMATS: dict[str, Callable[[Path], Path | None]] = {"Delta": _delta, "Iceberg": _iceberg, "Hudi": _hudi}
+# Those that only their own engines read and write.
+OF_OTHERS = ("Iceberg", "Hudi")
 
 
 def plain_directory(table: str | os.PathLike[str]) -> Path:
@@ -57,8 +59,24 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
     return directory
 
 
-def refuse_table_formats(directories: Iterable[Path]) -> None:
-    """Raise WrongUse where a directory, or any above it, is a table of Delta, Iceberg or Hudi.
+def refuse_unread(table: object) -> None:
+    """Raise UnsupportedFeature where a table is a local directory of Iceberg or Hudi.
+
+    Its files hold rows of old versions too, which plain Parquet would show.
+    """
+    if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
+        return
+    place = Path(local_path(os.fspath(table)))
+    for name in OF_OTHERS:
+        if (mark := FORMATS[name](place)) is not None:
+            raise UnsupportedFeature(
+                f"{table}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and only Parquet and "
+                f"Delta are supported; read it with Spark's own reader for {name}"
+            )
+
+
+def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:
+    """Raise WrongUse where a directory, or any above it, is a table of Delta, Iceberg or Hudi, or of some of these.
 
     Directories are looked for as they are named and behind symbolic links.
     """
@@ -69,13 +87,13 @@ def refuse_table_formats(directories: Iterable[Path]) -> None:
                 if place in seen:
                     break
                 seen.add(place)
-                _refuse(place, directory)
+                _refuse(place, directory, formats)
 
 
-def _refuse(place: Path, directory: Path) -> None:
-    for name, kept_by in FORMATS.items():
-        if (mark := kept_by(place)) is not None:
+def _refuse(place: Path, directory: Path, formats: Collection[str]) -> None:
+    for name in formats:
+        if (mark := FORMATS[name](place)) is not None:
             raise WrongUse(
-                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and plain files "
+                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and other files "
                 f"would corrupt it; name another directory, or write with Spark's own writer for {name}"
             )

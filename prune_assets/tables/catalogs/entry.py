@@ -64,7 +64,10 @@ def entry_of(
     """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
     kind = provider.lower()
     if kind not in {"parquet", "delta"}:
-        raise UnsupportedFeature(f"{name}: the catalog lists it as {kind}; only Parquet and Delta are supported")
+        raise UnsupportedFeature(
+            f"{name}: the catalog lists it as {kind}, and only Parquet and Delta are supported; use Spark's own reader "
+            "and writer"
+        )
     managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
     if managed is not None:
         raise UnsupportedFeature(

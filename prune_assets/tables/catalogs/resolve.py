@@ -32,7 +32,9 @@ CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {"glue": glue_table, "un
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
 # What ends a file's or a directory's name and is no table.
 _SUFFIXES = frozenset({"parquet", "pq", "delta"})
-_NAME = re.compile(rf"{_PART}(?:\.{_PART}){{0,2}}")
+_BY_PATH = re.compile(r"(?:delta|parquet)\.`(.+)`")
+# Some catalogs have databases in databases.
+_NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 def catalog_entry(
@@ -45,9 +47,12 @@ def catalog_entry(
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: the table may be new. Raises WrongUse for a name that is both a path and another table; TableNotFound
-    for a new `database.table`, which is not created here; UnsupportedFeature for a table that only its engine writes.
+    `to_write`: the table may be new. Raises WrongUse for a name that is both a path and another table, and for a path
+    as Spark SQL has it; TableNotFound for a name of neither, where it is to be written for `database.table` alone,
+    which is not created here; UnsupportedFeature for a table that only its engine writes.
     """
+    if isinstance(table, str) and (by_path := _BY_PATH.fullmatch(table)) is not None:
+        raise WrongUse(f"{table}: is how Spark SQL names a path; name the path alone: {by_path[1]}")
     if not isinstance(table, str) or "/" in table:
         return None
     catalog, colon, name = table.partition(":")
@@ -58,11 +63,17 @@ def catalog_entry(
     if session is None:
         _check_without_session(table)
         return None
+    return _entry_of_session(table, session, to_write=to_write)
+
+
+def _entry_of_session(table: str, session: SparkSession, *, to_write: bool) -> CatalogEntry | None:
     said = described(table, session)
     is_path = os.path.lexists(table)
+    if said is None and not is_path:
+        if not to_write:
+            raise TableNotFound(f"{table}: no such path, and the session's catalogs have no such table; check the name")
+        _check_new(table, session)
     if said is None or (is_path and said["Type"] == VIEW):
-        if to_write and not is_path:
-            _check_new(table, session)
         return None
     if is_path and not _is_at(table, said.get("Location")):
         raise WrongUse(

@@ -30,6 +30,9 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
     try:
         with quiet():
+            # Asked first, since Spark logs a query that fails, with a hundred lines of Java.
+            if not spark.catalog.tableExists(name):
+                return None
             rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     except (ParseException, AnalysisException):
         return None

@@ -11,6 +11,7 @@ import json
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -26,7 +27,7 @@ from parquet_core.errors import (
 )
 from parquet_core.predicate import columns_of
 from parquet_core.printable import printable, redacted
-from parquet_core.storage import address, is_remote, list_data_files
+from parquet_core.storage import address, is_remote, list_data_files, local_path
 from parquet_core.storage.partition_discovery import unescape
 from parquet_core.storage.remote import remote_of
 from prune_assets.session.columns import column_of
@@ -39,6 +40,7 @@ from prune_assets.tables.delta.constraints import constraints_to_check, held_to,
 from prune_assets.tables.delta.opening import has_log, table_of
 from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
+from prune_assets.writing.table_formats import OF_OTHERS, refuse_table_formats
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult
 
@@ -150,6 +152,8 @@ def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Targe
 
     snapshot = _opened(place)
     if snapshot is None:
+        if not is_remote(place):
+            refuse_table_formats([Path(local_path(place))], OF_OTHERS)
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
         schema = deltalog.check_create(place, fresh.json(), partition_by=bound.partition_by)

@@ -22,6 +22,7 @@ from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
 from prune_assets.tables.table import FileConstants
+from prune_assets.writing.table_formats import refuse_unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -74,6 +75,7 @@ class ParquetTable:
         entry: CatalogEntry | None = None,
     ) -> ParquetTable:
         """List the files, and read as many footers as tell the columns; `whole_below`: as `read_for_schema` has it."""
+        refuse_unread(given)
         listed = list_dataset(
             given,
             cache=cache,

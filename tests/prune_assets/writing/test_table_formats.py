@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.errors import WrongUse
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.spec import LayoutSpec
+from prune_assets import audit, check, plan
 from prune_assets.dagster import SparkSessionResource, build_skip_report_asset, build_table_asset
 from prune_assets.writer import write
 from prune_assets.writing.commit import commit
@@ -74,6 +75,11 @@ TABLES = {
     hudi: "Hudi",
 }
 every_table = pytest.mark.parametrize(("make", "name"), TABLES.items(), ids=[make.__name__ for make in TABLES])
+
+
+tables_of_others = pytest.mark.parametrize(
+    ("make", "name"), [each for each in TABLES.items() if each[1] != "Delta"], ids=["iceberg", "of hadoop", "hudi"]
+)
 
 
 def contents(directory):
@@ -168,6 +174,27 @@ def test_write_leaves_such_a_table_as_it_is(spark, tmp_path, make, name, mode):
     assert contents(tmp_path) == before
 
 
+@tables_of_others
+def test_a_table_that_is_not_read_is_refused_by_its_name(tmp_path, make, name):
+    """Not by what is odd about its directories, with the advice to read files of all versions."""
+    table = make(tmp_path / "t")
+    for ask in (plan_all, lambda table: check(table, layout=LAYOUT), audit):
+        for place in (table, table.as_uri()):
+            with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t is a table of {name} .*own reader for {name}"):
+                ask(place)
+
+
+@pytest.mark.spark
+@tables_of_others
+def test_no_delta_table_is_made_in_such_a_table(spark, tmp_path, make, name):
+    table = make(tmp_path / "t")
+    before = contents(tmp_path)
+    for place in (table, table / "new", table.as_uri()):
+        with pytest.raises(WrongUse, match=f"is a table of {name}"):
+            write(spark.range(3), place, layout=LAYOUT, format="delta")
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.spark
 @every_table
 @pytest.mark.parametrize("mode", ["append", "overwrite", "error"])
@@ -190,6 +217,10 @@ def test_a_name_that_reads_as_a_pattern_removes_nothing_it_matches(spark, tmp_pa
     write(spark.range(3), tmp_path / "lake" / "*", layout=LAYOUT, mode="overwrite")
     assert contents(tmp_path / "lake" / "a") == before
     assert pq.read_table(tmp_path / "lake" / "*").num_rows == 3
+
+
+def plan_all(table):
+    return plan(table, where="true")
 
 
 def no_spark(_):

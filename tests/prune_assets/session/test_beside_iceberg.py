@@ -1,0 +1,73 @@
+"""A session with Iceberg's extensions and catalogs: plain and Delta tables as ever, and Iceberg's own are refused."""
+
+from __future__ import annotations
+
+import pytest
+import spark_packages
+
+from tests.prune_assets.session import beside_other_formats as there
+from tests.prune_assets.session.beside_other_formats import check_all_functions
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("iceberg")
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    settings = {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+        "spark.sql.catalog.spark_catalog.type": "hadoop",
+        "spark.sql.catalog.spark_catalog.warehouse": str(place / "of_session"),
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": str(place / "lake"),
+    }
+    with spark_packages.process_with(spark_packages.ICEBERG, settings, place / "warehouse") as run:
+        run(
+            there.run_sql,
+            "CREATE TABLE lake.db.t (id BIGINT) USING iceberg",
+            "CREATE TABLE lake.one.two.t (id BIGINT) USING iceberg",
+            "CREATE TABLE default.of_session (id BIGINT) USING iceberg",
+            "INSERT INTO lake.db.t VALUES (1), (2)",
+            "INSERT OVERWRITE lake.db.t VALUES (3)",
+        )
+        yield run
+
+
+@pytest.mark.parametrize("catalog", ["spark_catalog", "lake"])
+@pytest.mark.parametrize("table_format", ["parquet", "delta"])
+def test_all_functions_work_by_path(run, tmp_path, table_format, catalog):
+    """Whichever catalog is the current one."""
+    run(there.run_sql, f"USE {catalog}")
+    try:
+        check_all_functions(run(there.all_functions, str(tmp_path / "t"), table_format))
+    finally:
+        run(there.run_sql, "USE spark_catalog")
+
+
+def test_all_functions_work_by_name(run):
+    create = f"CREATE TABLE default.plain ({there.COLUMNS}) USING parquet PARTITIONED BY (day)"
+    check_all_functions(run(there.all_functions, "default.plain", "parquet", create))
+
+
+@pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t", "lake.db.t.files"])
+def test_a_table_of_iceberg_is_refused_by_its_name(run, name):
+    said = f"{name}: the catalog lists it as iceberg, and only Parquet and Delta are supported; use Spark's own reader"
+    for function, refused in run(there.refusals, name).items():
+        assert refused == ("UnsupportedFeature", f"{said} and writer"), function
+
+
+def test_a_table_of_iceberg_is_refused_by_its_path(run, place):
+    """Its directory has files of versions that have been replaced, too."""
+    table = place / "lake" / "db" / "t"
+    before = sorted(table.rglob("*"))
+    for function, said in run(there.refusals, str(table)).items():
+        assert said is not None, function
+        assert f"{table} is a table of Iceberg" in said[1], function
+        assert "\n" not in said[1]
+    assert sorted(table.rglob("*")) == before
