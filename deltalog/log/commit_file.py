@@ -45,7 +45,7 @@ def read_commits(
 
 
 def info_of(lines: Iterable[Line]) -> dict[str, Any]:
-    """Return what a commit says of itself, nothing where it is no object: readers do not depend on it."""
+    """Return the commitInfo of a commit, empty if it is not an object: readers do not depend on it."""
     said = next((line.commit_info for line in lines if line.commit_info), None)
     try:
         found = None if said is None else msgspec.json.decode(said)

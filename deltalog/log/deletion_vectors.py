@@ -174,7 +174,7 @@ class StoredBitmap(NamedTuple):
 
 
 def stored_bitmap(rows: BitMap64) -> StoredBitmap:
-    """Return what `read_vector` reads of a file, where it begins."""
+    """Return the bytes that `read_vector` reads from a file, with the length of the bitmap."""
     bitmap = struct.pack("<i", _MAGIC) + rows.serialize()
     return StoredBitmap(struct.pack(">i", len(bitmap)) + bitmap + struct.pack(">I", zlib.crc32(bitmap)), len(bitmap))
 

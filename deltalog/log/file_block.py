@@ -140,7 +140,7 @@ class JsonStatistics(NamedTuple):
     texts: pa.Array
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Return what is there."""
+        """Return the JSON statistics of the wanted files, in batches."""
         del columns
         there = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
         for first in range(0, len(there), BATCH_FILES):
@@ -197,7 +197,7 @@ def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts
 
 
 def identities(vectors: pa.StructArray) -> pa.Array:
-    """Return what tells the deletion vectors of a path apart, null where there is none."""
+    """Return the identity of each deletion vector among those of its path, null if there is none."""
     place = pc.binary_join_element_wise(
         pc.struct_field(vectors, "storageType"), pc.struct_field(vectors, "pathOrInlineDv"), ""
     )

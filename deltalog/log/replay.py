@@ -104,7 +104,7 @@ def read_tail(commits: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine
 
 
 def without_adds(tail: Tail) -> Tail:
-    """Return what is kept of a tail beside the files that are live."""
+    """Return a tail without the live files."""
     return replace(tail, added={})
 
 
@@ -113,7 +113,7 @@ def _deleted(add: Add) -> int:
 
 
 def key_of(path: str, vector: DeletionVector | None) -> Key:
-    """Return what a file is known by.
+    """Return the key of a file.
 
     >>> key_of("file:///t/a%20b", None)
     ('/t/a b', None)

@@ -76,7 +76,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
 
 
 def hint_of(found: WrittenCheckpoint) -> dict[str, Any]:
-    """Return what `_last_checkpoint` says of it, but the checksum."""
+    """Return the fields of `_last_checkpoint`, without the checksum."""
     said = {
         "version": found.version,
         "size": found.actions,

@@ -81,7 +81,7 @@ class LogState:
     _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
-        """Return what the checkpoint says of files and the commits do not take back, with the fields that are wanted.
+        """Return the checkpoint's file actions that no later commit replaces, with the wanted fields.
 
         Path and deletion vector are always among them. Raises MalformedLog.
         """

@@ -68,7 +68,7 @@ class StatisticsStore:
     _lock: Lock = field(default_factory=Lock)
 
     def column(self, key: str) -> CachedColumn | None:
-        """Return what is known under a key, but for what was noted since `settle`."""
+        """Return the cached column of a key, without what was noted since `settle`."""
         with self._lock:
             if key not in self._columns:
                 self._columns[key] = self.load(key)

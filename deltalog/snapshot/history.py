@@ -34,7 +34,7 @@ class CommitInfo(NamedTuple):
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
-    """Return what the commits up to a version say of themselves, the newest first.
+    """Return the commit information of the commits up to a version, the newest first.
 
     >>> import tempfile
     >>> import pyarrow as pa

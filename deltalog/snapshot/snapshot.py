@@ -121,7 +121,7 @@ class Described(NamedTuple):
 
 
 def describe(tail: Tail, place: str) -> Described:
-    """Return what is said of a table; raises UnsupportedTable, and MalformedLog for what is not said."""
+    """Return the description of a table; raises UnsupportedTable, and MalformedLog if an action is missing."""
     if tail.protocol is None:
         raise MalformedLog(f"{place}: the log has no protocol action; it is not whole")
     check_readable(tail.protocol, place=place)

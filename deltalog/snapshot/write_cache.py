@@ -195,7 +195,7 @@ def _arrays(block: FileBlock, origin: _Origin, marks: NDArray[np.uint64]) -> Ite
 
 
 def _moved(column: CachedColumn, origins: Sequence[_Origin]) -> CachedColumn | None:
-    """Return what is known of a column in the files of a later version; None when that is nothing."""
+    """Return the cached column for the files of a later version; None if none of them is cached."""
     before = np.concatenate([_positions(origin) for origin in origins]) if origins else np.zeros(0, np.int64)
     asked, there = np.zeros(len(before), np.bool_), before >= 0
     asked[there] = column.asked[before[there]]

@@ -98,7 +98,7 @@ def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> lis
 
 
 def _against_bounds(column: TableColumn, said: Said, pair: Pair, *, only_nulls: _Flags) -> list[tuple[_Flags, str]]:
-    """Return what may be wrong with bounds, the first that holds first."""
+    """Return the possible defects of bounds, each with the files that have it; the first match counts."""
     written = [said.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
     stored = next((kind for _, kind in written if kind), "JSON")

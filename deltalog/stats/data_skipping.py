@@ -129,7 +129,7 @@ def _sides(bounds: Bounds) -> tuple[pa.Array, ...]:
 
 
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
-    """Return what the statistics say of columns in every live file, in the order of the snapshot's blocks."""
+    """Return the bounds of columns in every live file, in the order of the snapshot's blocks."""
     found: list[list[Bounds]] = [[] for _ in columns]
     question = question_about(columns)
     snapshot.settle()

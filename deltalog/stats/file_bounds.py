@@ -140,12 +140,12 @@ def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
-    """Return what turns a batch into the bounds of each column."""
+    """Return a function from a batch to the bounds of each column."""
     return lambda batch: ask_batch(columns, batch, lambda said: _bounds_of(columns, said))
 
 
 def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[Said], Answer]) -> Answer:
-    """Return what `ask` makes of the statistics of a batch; it is asked again where JSON must be read one by one."""
+    """Return the result of `ask` for the statistics of a batch; it is called again if JSON must be read one by one."""
     if batch.parsed is not None:
         return ask(said_by_structs(batch.parsed))
     assert batch.json is not None
@@ -159,7 +159,7 @@ def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Calla
 
 
 def question_about(columns: Sequence[TableColumn]) -> Question:
-    """Return what asks for the bounds of columns."""
+    """Return the query for the bounds of columns."""
 
     def silent(count: int) -> list[Bounds]:
         return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
@@ -257,7 +257,7 @@ def _is_count(value: Any) -> bool:
 
 
 def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:
-    """Return what lies at a path of structs; nulls where nothing does."""
+    """Return the array at a path of structs; nulls if there is none."""
     array = parsed
     for name in path:
         if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:

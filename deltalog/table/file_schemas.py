@@ -80,7 +80,7 @@ class _File(NamedTuple):
     mapping: str
 
     def complaints(self, elements: Sequence[SchemaElement], fields: Sequence[Any]) -> Iterator[_Complaint]:
-        """Return what Spark could not read."""
+        """Return the columns that Spark cannot read, with reasons."""
         root = _tree(iter(elements))
         if self.mapping == "id" and fields and all(element.field_id is None for element in elements):
             said = "has no number in the file, as have all others; write the field ids of the table's column mapping"

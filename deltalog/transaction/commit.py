@@ -178,7 +178,7 @@ class _Draft:
         return f"{self.table.rstrip('/')}/{LOG}/{version:020d}.json"
 
     def text(self, version: int) -> bytes:
-        """Return what the commit says as this version."""
+        """Return the content of the commit file for this version."""
         now = time.time_ns() // 1_000_000
         info = commit_info(
             self.change, read_version=self.read_version, isolation=self.isolation, txn_id=self.txn_id, now=now

@@ -174,7 +174,7 @@ def replace_partitions(
 
 
 def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
-    """Return what replacing the partitions of added files depends on: the whole of a table without partitions."""
+    """Return the reads of a commit that replaces the partitions of added files; without partitions, the whole table."""
     if not partition_columns(snapshot.schema):
         return WHOLE_TABLE
     return Reads(

@@ -91,7 +91,7 @@ def _check_columns(logical: pa.Schema, given: pa.Schema, place: str) -> None:
 
 
 def _shape(field: pa.Field) -> str:
-    """Return what a type is to Delta, whatever may be null."""
+    """Return the Delta type of a field, with everything nullable."""
     text = schema_text(pa.schema([field]))
     return re.sub(r'("nullable"|"containsNull"|"valueContainsNull"):false', r"\1:true", text)
 

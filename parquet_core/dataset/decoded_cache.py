@@ -30,7 +30,7 @@ class DecodedCache:
     _lock: Lock = field(default_factory=Lock)
 
     def get(self, key: Hashable) -> Any | None:
-        """Return what was put under a key, None where nothing is."""
+        """Return the value of a key, None if there is none."""
         with self._lock:
             found = self._values.pop(key, None)
             if found is None:

@@ -116,7 +116,7 @@ class FooterColumns:
     _columns: dict[Path, _Column] = field(default_factory=dict)
 
     def chunks(self, column: LeafColumn) -> ColumnChunks:
-        """Return what the footers say of a column in every row group."""
+        """Return the footers' entries for a column, one for every row group."""
         found = self._column(column)
         if self.groups.opened is None:
             return found.chunks
@@ -125,7 +125,7 @@ class FooterColumns:
         return found.all_chunks
 
     def bounds(self, column: LeafColumn) -> Bounds:
-        """Return what the statistics of every row group say of a column."""
+        """Return the bounds of a column in every row group, from the statistics."""
         found = self._column(column)
         if self.groups.opened is None:
             return found.bounds
@@ -134,7 +134,7 @@ class FooterColumns:
         return found.all_bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
-        """Return what every row group says of a column that is not believed."""
+        """Return the statistics of a column that are ignored, by row group."""
         return self._column(column).doubts
 
     def why_doubted(self, column: LeafColumn, position: int) -> str:
@@ -193,7 +193,7 @@ class FooterColumns:
         return doubted
 
     def _with_new(self, column: LeafColumn, name: str, kept: Kept, at: Positions) -> _Column:
-        """Return what is kept of the row groups `at`, and what the footers say of those that it lacks."""
+        """Return the cached column of the row groups `at`; row groups that are not cached are read from the footers."""
         groups = kept.groups[at]
         chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
         new = np.flatnonzero(groups < 0)

@@ -62,7 +62,7 @@ class FileAnswers:
     elsewhere: FoundElsewhere | None = None
 
     def take(self, files: NDArray[np.int64]) -> FileAnswers:
-        """Return what is known of some files."""
+        """Return the answers for some files."""
         by_leaf = tuple(outcomes[files] for outcomes in self.by_leaf)
         return replace(self, partitions=self.partitions[files], outcomes=self.outcomes[files], by_leaf=by_leaf)
 
@@ -155,7 +155,7 @@ class LoggedFiles:
 
 
 def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
-    """Return what a footer says with the names of the table; what is no column of it has a name that none has."""
+    """Return a footer's provenance under the table's column names; other leaves get a name that no column has."""
     known = {column.physical: column for column in logged.columns}
     if any_case:
         wanted = [path for path, column in known.items() if column.leaf.type is not None]

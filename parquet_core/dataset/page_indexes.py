@@ -79,7 +79,7 @@ class Fetched(Generic[Part]):
             self.slot[used] = np.arange(len(used))
 
     def take(self, positions: Positions) -> Part:
-        """Return what was fetched of row groups."""
+        """Return the fetched part of row groups."""
         assert self.kept is not None
         return self.kept.take(self.slot[positions])
 
@@ -95,7 +95,7 @@ class PageIndexes:
     _pages: dict[Path, Fetched[PageBatch]] = field(default_factory=dict)
 
     def read(self, column: LeafColumn, positions: Positions) -> PageBatch:
-        """Return what the page indexes of the chosen row groups say of a column."""
+        """Return the page indexes of a column in the chosen row groups."""
         self.fetch([column], positions)
         return self._pages[column.path].take(positions)
 
@@ -181,7 +181,7 @@ class PageIndexes:
         return self._offsets[column.path]
 
     def _held(self, name: str, decode: Callable[[pa.RecordBatch], Part]) -> Fetched[Part]:
-        """Return what memory or the disk has under a name."""
+        """Return the entry of a name from memory or from disk."""
         held: Fetched[Part] | None = self.kept.recall(name)
         if held is None:
             kept = self.kept.read(name)

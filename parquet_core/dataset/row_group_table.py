@@ -73,11 +73,11 @@ class RowGroupTable:
         return ".".join(self.names.of(column.path)[0])
 
     def provenance(self, position: int) -> Provenance:
-        """Return what the file of a row group says of its schema and writer."""
+        """Return the schema and writer of a row group's file."""
         return self.kinds[int(self.kind[self.file[position]])]
 
     def kinds_of_files(self) -> list[Provenance]:
-        """Return what files say of their schema and writer, each once; of no file at all nothing."""
+        """Return the distinct schemas and writers of the files; none if there are no files."""
         return [self.kinds[i] for i in np.unique(self.kind).tolist()]
 
     def sizes_of_files(self) -> Positions:

@@ -92,7 +92,7 @@ def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
 
 
 def _without(leaf: Leaf) -> np.uint8:
-    """Return what is left where no value of an equality stands."""
+    """Return the possible outcomes if no value of the equality is present."""
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
     return np.uint8(Outcomes.UNKNOWN & ~never)
 

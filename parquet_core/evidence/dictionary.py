@@ -67,7 +67,7 @@ def outcomes_of_each_from_dictionaries(
 
 
 def _of_null(leaf: ColumnLeaf, kind: pa.DataType) -> np.uint8:
-    """Return what a leaf is for null, of which there may be some."""
+    """Return the outcome of a leaf for null values."""
     if isinstance(leaf, OnValues):
         return outcome_of_null(leaf, kind)
     return np.uint8(Outcomes.FALSE if isinstance(leaf, IsNaN) else Outcomes.NULL)

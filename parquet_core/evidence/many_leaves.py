@@ -52,7 +52,7 @@ class _Placed(NamedTuple):
 
 
 def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArray:
-    """Return what `outcomes_from_bounds` does for each of several leaves of one column, a row each."""
+    """Return the result of `outcomes_from_bounds` for several leaves of one column, one row for each leaf."""
     answers = np.empty((len(leaves), len(bounds)), np.uint8)
     presence = presence_of(bounds)
     alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _says_itself(leaf)]
@@ -140,7 +140,7 @@ def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
 
 
 def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
-    """Return what the leaf is for each value, null included: a single outcome where it can be decided.
+    """Return the outcome of the leaf for each value, null included: a single outcome if it can be decided.
 
     `values` have the type of the column's bounds. Each counts as a container of one row.
     """

@@ -92,7 +92,7 @@ def successor(prefix: bytes) -> bytes | None:
 
 
 def _prefix(leaf: Pattern) -> bytes:
-    """Return what every value that matches begins with."""
+    """Return the prefix of all matching values."""
     match leaf:
         case StartsWith(_, prefix):
             return _bytes(prefix)

@@ -155,7 +155,7 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
 
 
 def _doubt(page: _Page, chunk: ColumnChunk) -> str:
-    """Return what speaks against a header, empty when nothing does."""
+    """Return the reason why a header is implausible, empty if there is none."""
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:

@@ -54,7 +54,7 @@ def names_in_files(
 
 
 def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
-    """Return what a footer says with the names of the table where letters of another case alone tell them apart."""
+    """Return a footer's provenance with the table's spelling of names that differ in case alone."""
     found = spelled_otherwise([column.path for column in columns], kind)
     if not found:
         return kind
@@ -62,9 +62,9 @@ def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Proven
 
 
 def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
-    """Return what leaves of a file are called in the table, where that is not their own path.
+    """Return the table's paths of leaves of a file, by their own paths, where the two differ.
 
-    A leaf beside another one that differs in case alone is none of the table's, even if it is spelled as there.
+    Of leaves whose paths differ in case alone, none is a column of the table, even if one is spelled as there.
     """
     wanted = set(wanted)
     if wanted <= {leaf.path for leaf in kind.columns} and not _may_clash(kind):

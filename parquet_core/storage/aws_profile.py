@@ -29,7 +29,7 @@ def reads_profiles() -> bool:
 
 
 def profile_options(root: str) -> dict[str, Any]:
-    """Return what obstore has to be told to take the profile; nothing where none is asked, or none can be read."""
+    """Return obstore's options for the requested profile; empty if none is requested, or none can be read."""
     name = profile_asked()
     if name is None or not reads_profiles():
         return {}

@@ -117,7 +117,7 @@ def reach_as_session(uri: str, options: dict[str, str]) -> None:
 
 
 def session_options() -> dict[str, dict[str, str]]:
-    """Return what `reach_as_session` was told, by URI."""
+    """Return the options passed to `reach_as_session`, by URI."""
     return dict(_OF_SESSIONS)
 
 

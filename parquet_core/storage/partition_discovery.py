@@ -154,7 +154,7 @@ def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
 
 
 def _place(directory: str, bases: Collection[str]) -> _Place | None:
-    """Return what the names of a directory and of those above it say; None where Spark takes it for temporary."""
+    """Return the partition parts of a directory and of those above it; None if Spark treats it as temporary."""
     parts: list[str] = []
     here = directory
     while True:

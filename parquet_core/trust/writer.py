@@ -34,7 +34,7 @@ def parse_writer(created_by: str) -> Writer | None:
 
 
 def application_of(created_by: str) -> str:
-    """Return what a writer calls itself, without its version.
+    """Return the name of a writer, without its version.
 
     >>> application_of("DuckDB version v1.2.0 (build 5f5512b827)")
     'DuckDB'
