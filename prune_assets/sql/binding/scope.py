@@ -69,7 +69,7 @@ class Scope:
         return any(top.lower() == name.lower() for top in self._tops)
 
     def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
-        """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant.
+        """Return the binding of a name; raises UnknownColumn, or PredicateTypeError if two columns match.
 
         `beside_text`: it is compared with a column of strings, and may be a text without its quotes.
         """
@@ -136,7 +136,7 @@ class Scope:
 
 
 def _of_file(parts: Parts) -> Bound:
-    """Return what a name in `_metadata` means; Spark ignores the case of its fields as it does that of columns."""
+    """Return the binding of a name in `_metadata`; Spark ignores the case of its fields as it does that of columns."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"

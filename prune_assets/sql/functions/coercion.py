@@ -99,7 +99,7 @@ def cast_to(value: Value, type_: SparkType) -> Value:
 
 
 def apply(function: Function, value: Value) -> Value:
-    """Return what a function makes of a value; raises Refusal where it makes an error of a constant."""
+    """Return the result of a function on a value; raises Refusal if Spark raises an error for a constant."""
     if isinstance(value, Chain):
         return Chain(value.column, function.result, (*value.functions, function))
     if value.ordinal is None:
@@ -119,7 +119,7 @@ def apply(function: Function, value: Value) -> Value:
 
 
 def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
-    """Return what a function makes of a constant that may be so much less or more."""
+    """Return the result of a function on a constant that may be up to `doubt` less or more."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
         raise Refusal(*ZONE_NEEDED)

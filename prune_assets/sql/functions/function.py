@@ -96,9 +96,9 @@ def invert(function: Function, results: Preimage) -> Preimage:
 
 
 def doubted(found: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
-    """Return what is known where each value may be up to `doubt` less or more: what may be two things is uncertain.
+    """Return the preimage if each value may be up to `doubt` less or more: ambiguous values are uncertain.
 
-    No value is less than `least` nor more than `greatest`.
+    All values are between `least` and `greatest`.
 
     >>> doubted(Preimage(Ranges(((10, 99),))), 3, 0, 99)
     Preimage(chosen=Ranges(pairs=((13, 99),)), nulls=Ranges(pairs=()), raises=Ranges(pairs=()), \

@@ -63,7 +63,7 @@ def field_of_call(name: str) -> DateField | None:
 
 
 def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    """Return what a function makes of constants and chains; raises Refusal. `timestamp`: in the session's zone."""
+    """Return the result of a function on constants and chains; raises Refusal. `timestamp`: in the session's zone."""
     function, word = find(name), name.partition(" ")[2]
     if word:
         arguments = [Fixed(STRING, None, plain=SparkValue(Kind.STRING, word)), *arguments]

@@ -166,7 +166,7 @@ def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tu
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
-    """Return what is known of a zone, cut before each of the ordinals; `beyond`: what comes after 2100 too."""
+    """Return the known range of a zone, cut before each of the ordinals; `beyond`: including times after 2100."""
     # Near the ends of what is known of the zone, what is computed might lead out of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR
     first, last = max(first, argument.least), min(last, argument.greatest)

@@ -144,7 +144,7 @@ def _nothing(values: ColumnValues) -> Predicate:
 
 
 def beyond(values: ColumnValues) -> Predicate:
-    """Return what is FALSE for every value of the type, and not known for what a file may hold beyond it."""
+    """Return a predicate that is FALSE for every value of the type, and unknown for stored values beyond it."""
     domain = domain_of(values.arrow)
     assert domain is not None
     return never(values.path, domain)
@@ -185,9 +185,9 @@ class ClassifiedValues(NamedTuple):
 
 
 def classify_values(chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0) -> ClassifiedValues:
-    """Return what becomes of the column's values when the chain's results in `wanted` make a condition TRUE.
+    """Return the column's values by outcome of a condition that is TRUE for the chain's results in `wanted`.
 
-    `written`: how the column itself is compared. `doubt`: by how much a result may be less or more, as the session's
+    `written`: how the column itself is compared. `doubt`: by how much a result may be less or more if the session's
     time zone is not known.
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
@@ -245,7 +245,7 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
-    """Return what is TRUE for all but the raising values, for which it may be anything; None when there are none."""
+    """Return a predicate that is TRUE for all but the raising values, and unknown for these; None if there are none."""
     if not values.raises:
         return None
     return Or((Not(_surely(values.column, values.raises)), Constant(Outcomes.UNKNOWN)))

@@ -274,9 +274,9 @@ class Comparisons:
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
-    """Return what a whole number compared with a literal beyond bigint is, null or not; None for other literals.
+    """Return the outcome of comparing a whole number, or null, with a literal beyond bigint; None for other literals.
 
-    Spark answers without asking the number: of a literal as it is written, not of what others come to, nor of a cast.
+    Spark folds this without reading the number, but only for a plain literal, not for other constants or a cast.
     """
     is_order = value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}
     if not is_order or -_LONG * 10**value.scale <= value.number <= (_LONG - 1) * 10**value.scale:
@@ -285,7 +285,7 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
 
 
 def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
-    """Return what the branch comes to whose guard holds; guards are never NULL and one of them is TRUE."""
+    """Return the predicate of the branch whose guard is TRUE; guards are never NULL and one of them is TRUE."""
     if (len(branches) == 1 and branches[0][0] is None) or all(outcome == _NULL for _, outcome in branches):
         return branches[0][1]
     parts = [_guarded(guard, outcome) for guard, outcome in branches if outcome != _FALSE]
@@ -349,7 +349,7 @@ def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
 
 
 def _bytes(value: SparkValue) -> bytes:
-    """Return what texts and bytes are compared by."""
+    """Return the bytes by which texts and binaries are compared."""
     if isinstance(value.value, str):
         return value.value.encode()
     assert isinstance(value.value, bytes)
@@ -389,7 +389,7 @@ def _is_column(value: Value) -> TypeGuard[Chain]:
 
 
 def _family(kind: Kind) -> Kind | None:
-    """Return what stands for all types that Spark compares with each other; None for those that it casts."""
+    """Return one type for all types that Spark compares with each other; None for those that it casts."""
     if kind in {Kind.STRING, Kind.NULL, Kind.OTHER}:
         return None
     if kind in {Kind.DECIMAL, Kind.DOUBLE}:
@@ -398,7 +398,7 @@ def _family(kind: Kind) -> Kind | None:
 
 
 def _quoted_hint(column: SparkType, constant: SparkType) -> str:
-    """Return what to write for a date without quotes: 2024-01-31 is a number to Spark, 1992."""
+    """Return the hint for a date without quotes: Spark reads 2024-01-31 as the number 1992."""
     if not constant.is_number or column.kind not in {Kind.DATE, *TIMES}:
         return ""
     example = "DATE '2024-01-31'" if column.kind is Kind.DATE else "TIMESTAMP '2024-01-31 12:00:00'"
@@ -406,7 +406,7 @@ def _quoted_hint(column: SparkType, constant: SparkType) -> str:
 
 
 def _text(chain: Chain, constant: Fixed) -> object:
-    """Return what a column of texts or bytes is compared with; raises Refusal for a constant of another type."""
+    """Return the constant that a column of texts or bytes is compared with; raises Refusal for one of another type."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
     if chain.type.kind is Kind.BINARY:

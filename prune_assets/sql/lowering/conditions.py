@@ -222,9 +222,9 @@ class Conditions:
         return self._leaves.constant(node)
 
     def _take_guards(self) -> tuple[Predicate, ...]:
-        """Return what is TRUE for every row on which nothing raises, for all that was lowered since the last call.
+        """Return the predicates that are TRUE for every row on which no condition since the last call raises.
 
-        Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
+        Empty for a single condition, which includes its own: Spark may skip one that raises only beside others.
         """
         guards: list[Predicate] = []
         for guard in self._leaves.raising if self._leaves.count > 1 else ():

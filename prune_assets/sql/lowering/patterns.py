@@ -137,7 +137,7 @@ def _source(node: exp.Expr, read: OperandReader) -> str:
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:
-    """Return what a leaf on the whole column says of its beginning alone."""
+    """Return the leaf for the start of the column, given the leaf on the whole column."""
     if start.count is None:
         return leaf
     match leaf:

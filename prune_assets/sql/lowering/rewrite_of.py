@@ -40,7 +40,7 @@ class Rewrite(NamedTuple):
 
 
 def rewrite_of(node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
-    """Return what could be written instead of a condition, None when nothing is known."""
+    """Return the suggested rewrite of a condition, None if there is none."""
     found = (source(node, text, find) for source in SUGGESTIONS)
     return next((rewrite for rewrite in found if rewrite is not None), None)
 

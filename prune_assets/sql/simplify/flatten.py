@@ -48,7 +48,7 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
 
 
 def inverse(condition: Predicate) -> Predicate:
-    """Return what is TRUE where a condition is FALSE, and NULL where it is NULL; NaN is above all numbers.
+    """Return the negation of a condition: TRUE where it is FALSE, NULL where it is NULL; NaN is above all numbers.
 
     >>> import pyarrow as pa
     >>> inverse(Compare(("x",), Op.LT, pa.scalar(5))).op

@@ -84,7 +84,7 @@ def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate,
 def _never_true(
     column: Path, operands: Sequence[Predicate], of_null: Container[Outcomes | None]
 ) -> list[tuple[Predicate, ...]]:
-    """Return what stands in place of each of several predicates on a column that are never TRUE together."""
+    """Return the replacement of each of several predicates on a column that are never TRUE together."""
     if None in of_null:
         # Where one of them is NULL, they may be NULL together: as they are beside a NULL.
         return [(operands[0], Constant(Outcomes.NULL))]
@@ -104,7 +104,7 @@ def _is_about_a_column(operand: Predicate) -> bool:
 
 
 def outcome_of_null(operand: Predicate) -> Outcomes | None:
-    """Return what a predicate is where its one column is null, None for one that may be NULL elsewhere."""
+    """Return the outcome of a predicate if its one column is null, None if it may be NULL for other values."""
     parts = list(leaves(operand))
     if not all(isinstance(part, ColumnLeaf) for part in parts):
         return None
@@ -113,7 +113,7 @@ def outcome_of_null(operand: Predicate) -> Outcomes | None:
 
 
 def bare(operand: Predicate) -> Predicate:
-    """Return what is asked whether it is TRUE, as `x <=> 5` asks of `x = 5`; it is FALSE where that is NULL."""
+    """Return the operand without its `IS TRUE`, which `x <=> 5` is of `x = 5`; that is FALSE where this is NULL."""
     return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
 
 

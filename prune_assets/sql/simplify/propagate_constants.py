@@ -93,7 +93,7 @@ def substitute_constants(
 
 
 def _constants_of(operands: Iterable[Predicate]) -> Known:
-    """Return what columns have to be; but for zero of floats, of which there are two."""
+    """Return the only possible value of each column that has one, except for the zeros of floats, which are two."""
     equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
     return {
         part.column: part.value

@@ -89,7 +89,7 @@ def _left_of(part: Predicate, known: Known) -> Predicate:
 
 
 def _never(part: Predicate) -> tuple[Predicate, ...]:
-    """Return what stands for a part that the known conditions rule out: FALSE, and for null what makes them NULL."""
+    """Return the replacement of a part that the known conditions exclude: FALSE, or NULL for null."""
     if outcome_of_null(part) is Outcomes.FALSE:
         return (_FALSE,)
     (column,) = columns_of(part)

@@ -31,7 +31,7 @@ def span(first: int, last: int) -> Ranges:
 
 
 def union(*sets: Ranges) -> Ranges:
-    """Return what is in any of the sets.
+    """Return the union of the sets.
 
     >>> union(span(1, 2), span(3, 4), span(9, 9)).pairs
     ((1, 4), (9, 9))
@@ -51,7 +51,7 @@ def joined(pairs: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:
-    """Return what is in both sets.
+    """Return the intersection of two sets.
 
     >>> intersection(Ranges(((1, 5), (8, 9))), span(4, 8)).pairs
     ((4, 5), (8, 8))
@@ -75,7 +75,7 @@ def intersection(left: Ranges, right: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges, first: int, last: int) -> Ranges:
-    """Return what lies between first and last and not in the set.
+    """Return the numbers from first to last that are not in the set.
 
     >>> complement(span(3, 4), 1, 9).pairs
     ((1, 2), (5, 9))

@@ -104,7 +104,7 @@ def _moved(instant: int, step: Step, session: Zone) -> int:
 
 
 def read_moment(text: str) -> Moment | None:
-    """Return what a text means as a timestamp, None where that is not certain.
+    """Return the timestamp in a text, None if it is not certain.
 
     >>> read_moment("1970-01-02 00:00:00.5 UTC")
     Moment(local=86400500000, zone='UTC', is_day=False, steps=())
