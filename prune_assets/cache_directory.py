@@ -43,7 +43,7 @@ def metadata_cache() -> MetadataCache | None:
 
 @cache
 def _decoded() -> DecodedCache:
-    """Return what this process keeps in memory."""
+    """Return the in-memory cache of this process."""
     from parquet_core.dataset.decoded_cache import DecodedCache
 
     return DecodedCache()

@@ -94,7 +94,7 @@ def _written_anew(remedy: str) -> str:
 
 
 def prefix_of_names(prefix: str) -> str:
-    """Return what begins the names of checks: an underscore ends it, given or not.
+    """Return the prefix of check names, with an underscore at its end.
 
     >>> prefix_of_names("by_day"), prefix_of_names("by_day_"), prefix_of_names("")
     ('by_day_', 'by_day_', '')

@@ -41,7 +41,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """Return what it makes."""
+        """Return the description of this component."""
         return dg.ComponentTypeSpec(description=cls.__doc__, tags=["parquet", "delta", "spark"])
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -60,7 +60,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
 
 def _options(spec: dg.AssetSpec) -> dict[str, Any]:
-    """Return what is said of an asset beside its key, as `asset` takes it."""
+    """Return the attributes of an asset other than its key, as arguments of `asset`."""
     said = {
         "deps": [dep.asset_key for dep in spec.deps],
         "description": spec.description,

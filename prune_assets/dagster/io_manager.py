@@ -141,7 +141,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
 
 def _plain(value: Any) -> Any:
-    """Return what a metadata value stands for."""
+    """Return the plain value of a metadata value."""
     return value.value if isinstance(value, dg.MetadataValue) else value
 
 

@@ -52,7 +52,7 @@ class MaintainedTable:
         return asset_key_of(self.asset)
 
     def forecast(self) -> "OptimizeResult":
-        """Return what an optimize would do, from metadata alone."""
+        """Return the forecast of an optimize, from metadata alone."""
         from prune_assets.maintenance.optimize import optimize
 
         return optimize(
@@ -217,7 +217,7 @@ def _row(kept: MaintainedTable) -> dict[str, Any]:
 
 
 def _metadata(done: "OptimizeResult") -> dict[str, Any]:
-    """Return what an optimize did."""
+    """Return the metadata of an optimize."""
     return {
         "dagster/uri": table_uri(done.table),
         "prune/files_rewritten": len(done.picked),

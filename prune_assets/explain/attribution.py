@@ -53,7 +53,7 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
 
 
 def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
-    """Return what a predicate would keep, and whether every level was evaluated."""
+    """Return the extent that a predicate would keep, and whether every level was evaluated."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = evaluate(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access

@@ -53,7 +53,7 @@ class Measured:
     values: pa.Array
 
     def intervals(self) -> Intervals | None:
-        """Return what the files span of the leading key, within their partitions; None without a key."""
+        """Return the files' intervals of the leading key, within their partitions; None without a key."""
         if not self.keys:
             return None
         bounds = self.index.page_indexes.filled_bounds(self.keys[0])

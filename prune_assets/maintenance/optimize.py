@@ -119,7 +119,7 @@ def _carried_out(
 
 
 def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite | None:
-    """Return what is to be written anew; None where nothing is."""
+    """Return the rewrite to do; None if there is nothing to rewrite."""
     if not assessed.picked.groups:
         return None
     wanted = {key.column.casefold(): key for key in request.layout.sort_keys}

@@ -58,7 +58,7 @@ class FileNumbers:
     faults: Mapping[Reason, Flags]
 
     def live_bytes(self) -> NDArray[np.float64]:
-        """Return what the rows that count will take about."""
+        """Return the approximate bytes of the live rows."""
         live: NDArray[np.float64] = self.size * (1 - self.deleted)
         return live
 

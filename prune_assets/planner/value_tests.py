@@ -70,7 +70,7 @@ class RememberedTest:
             return False
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return what the part is for each value of the type of the column's bounds, an array for each column."""
+        """Return the outcome of the part for each row of values: for each column an array of the type of its bounds."""
         # Null is asked about in the same query: it is what has to be known next.
         with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
         first, codes = _distinct(with_null)

@@ -146,7 +146,7 @@ def _metrics_of(scan: Any) -> ScanMetrics:
 
 
 def _metadata_of(scan: Any) -> dict[str, Any]:
-    """Return what a scan of files says of itself; rows that are given as they are say nothing."""
+    """Return the metadata of a file scan; empty for rows that are not read from files."""
     from py4j.protocol import Py4JError
 
     # Of a Java object Python takes every name for a method until it is called.

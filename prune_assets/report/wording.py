@@ -99,7 +99,7 @@ def _predicted(report: SkipReport) -> Engine | None:
 
 
 def advice_title(report: SkipReport) -> str:
-    """Return what the line of advice answers."""
+    """Return the question that the line of advice answers."""
     skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
     return "Why so little" if skipped < ENOUGH_SKIPPED else "Why not more"
 
@@ -191,7 +191,7 @@ def time_zone_text(report: SkipReport) -> str:
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
-    """Return what a reader reads alone, and with the plan; None for what is not known."""
+    """Return the reads of an engine alone, and with the plan; None for one that is not known."""
     return _engine(report, _ALONE), _engine(report, _WITH_PLAN)
 
 
@@ -209,7 +209,7 @@ def _read_by(engine: Engine) -> str:
 
 
 def about_text(engine: Engine) -> str:
-    """Return what stands before the figures of a reader: nothing where they are exact."""
+    """Return the prefix of an engine's figures: empty if they are exact."""
     if depends_on_zone(engine):
         return "at most " if engine.kept.bytes or engine.kept.rows else ""
     return "about " if engine.estimated else ""

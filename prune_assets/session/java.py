@@ -143,7 +143,7 @@ def _settings(binary: Path) -> tuple[dict[str, str], str]:
 
 
 def _run(binary: Path, *arguments: str) -> tuple[str, str]:
-    """Return what `java` prints and, when it failed, a few words on how; else an empty string."""
+    """Return the output of `java`, and the reason of a failure or an empty string."""
     try:
         done = subprocess.run(  # noqa: S603 - running Java is the purpose
             [binary, *arguments],

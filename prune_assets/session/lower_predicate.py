@@ -88,7 +88,7 @@ def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemanti
 
 
 def builtin_check(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
-    """Return what tells whether a function's name is still that of Spark's own; None where each is."""
+    """Return a function that tells whether a function's name is a builtin of Spark; None if each is."""
     if session is None or isinstance(session, SparkSemantics):
         return None
     from prune_assets.session.queries.ask_values import is_own_function

@@ -42,7 +42,7 @@ class StartupLog:
         self._held.clear()
 
     def text(self) -> str:
-        """Return what a Java that has ended printed, its last 64 KiB."""
+        """Return the output of a Java process that has ended, its last 64 KiB."""
         self._close_writer()
         self._thread.join(timeout=5)
         return self._held.decode("utf-8", errors="replace")

@@ -59,7 +59,7 @@ _ANSWER = re.compile(r"(?<=Exception: )[^\n:(]{1,200}\(Service: \w+, Status Code
 
 
 def spark_uri(path: str) -> str:
-    """Return what Spark calls a directory or file: Hadoop has schemes of its own.
+    """Return Spark's URI of a directory or file: Hadoop has schemes of its own.
 
     >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
     ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
@@ -75,7 +75,7 @@ def spark_uri(path: str) -> str:
 
 
 def file_uri(path: str) -> str:
-    """Return what Spark's `_metadata.file_path` says of a file.
+    """Return the value of Spark's `_metadata.file_path` for a file.
 
     >>> file_uri("/lake/a b%[1].parquet")
     'file:/lake/a%20b%25%5B1%5D.parquet'
@@ -130,7 +130,7 @@ def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
 
 
 def options_for(session: SparkSession, path: str) -> dict[str, str]:
-    """Return what the environment or a profile says of the bucket of a path and the session does not."""
+    """Return the settings of a path's bucket that the environment or a profile has and the session lacks."""
     bucket = _bucket(path)
     if bucket is None:
         return {}
@@ -159,7 +159,7 @@ def _bucket(path: str) -> str | None:
 
 
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
-    """Return what tells a setting of `fs.s3a`, that of the bucket before that of all."""
+    """Return a function that reads a setting of `fs.s3a`: that of the bucket, otherwise that of all buckets."""
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:
         # The server of Spark Connect tells what it was started with, not what its files of Hadoop say.

@@ -15,7 +15,7 @@ _Values = tuple[str | None, ...]
 
 
 def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_Values, str]:
-    """Return what changes when a partition does, by the values of the columns, as texts; None is null.
+    """Return the fingerprint of each partition, by the values of the columns as texts; None is null.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

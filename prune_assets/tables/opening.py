@@ -90,9 +90,9 @@ _ATTEMPTS = 3
 
 
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
-    """Return what an attempt makes; one that meets StaleListing, or is not steady, is followed by another.
+    """Return the result of an attempt; after StaleListing or a result that is not steady, try again.
 
-    Of the third one the result is returned, or the error raised, whatever it is.
+    The third attempt is the last: its result is returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])
     >>> retry_on_stale_listing(lambda: next(numbers), is_steady=lambda number: number > 1)

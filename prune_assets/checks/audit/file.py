@@ -90,7 +90,7 @@ class FileAudit:
         return f"{self.name}, row group {self.index.ordinal[position]}, column {column.name}"
 
     def key(self, column: LeafColumn) -> str:
-        """Return what findings are collected by."""
+        """Return the key by which findings are collected."""
         return f"{self.file} {column.name}"
 
     def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
@@ -197,7 +197,7 @@ def _chunk(  # noqa: PLR0917 - what is said of one chunk
 
 
 def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
-    """Return what plans may use: of values that Spark compares in its own way null counts alone."""
+    """Return the bounds that plans may use: null counts alone for values that Spark compares in its own way."""
     if not column.unsupported:
         return bounds
     nothing = unknown_bounds(column, bounds.row_count)

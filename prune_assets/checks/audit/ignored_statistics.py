@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Unbelieved(NamedTuple):
-    """What is written and not believed, by row group, and where there is such; `reasons`: why, by kind of file."""
+    """Written statistics that are not believed, by row group; `there`: where any are; `reasons`: by kind of file."""
 
     bounds: Bounds
     there: NDArray[np.bool_]
@@ -31,7 +31,7 @@ class Unbelieved(NamedTuple):
 
 
 def unbelieved(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> Unbelieved:
-    """Return what is left of what is written when all that is believed is taken away."""
+    """Return the written statistics that are not believed."""
     trusts = index.trusts(column)
     written = _as_written(index, column, trusts)
     lower, upper, nulls = (

@@ -43,9 +43,9 @@ _MOVES_ON = "it names a day that moves on"
 def ask_values(
     session: SparkSession, columns: Sequence[LeafColumn], sql: str, values: Sequence[pa.Array]
 ) -> list[Outcomes]:
-    """Return what a part is for each row of values; any outcome where it raises. Raises Refusal.
+    """Return the outcome of a part for each row of values; UNKNOWN where it raises an error. Raises Refusal.
 
-    `values`: for each column as Arrow has those, null among them.
+    `values`: an Arrow array for each column, nulls included.
     """
     if has_relative_date(sql):
         raise Refusal(_MOVES_ON)
@@ -65,7 +65,7 @@ def ask_values(
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
-    """Return what a part is for each row, None where it raises for one of them."""
+    """Return the outcome of a part for each row, None if it raises for one of them."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
@@ -84,7 +84,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:
-    """Return what Spark folds a constant to, as a literal that it reads as the same; None where there is none.
+    """Return the value to which Spark folds a constant, as an equivalent literal; None if there is none.
 
     Dates, instants, plain texts and whole numbers: the text of a decimal may have another type.
     """

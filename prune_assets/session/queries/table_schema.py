@@ -86,7 +86,7 @@ def escaped(path: str) -> str:
 
 
 def patterns_of(table: Table) -> list[str]:
-    """Return what names a table to Spark: directories and files by their absolute paths, patterns as they are."""
+    """Return the paths of a table for Spark: absolute paths of directories and files, patterns unchanged."""
     named = [table] if isinstance(table, str | os.PathLike) else table
     return [_pattern(os.fspath(path)) for path in named]
 
@@ -99,7 +99,7 @@ def _pattern(path: str) -> str:
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return what Spark calls the type of a partition column."""
+    """Return Spark's name for the type of a partition column."""
     names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
     names |= {"timestamp[us, tz=UTC]": "timestamp", "timestamp[us]": "timestamp_ntz"}
     return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))

@@ -25,7 +25,7 @@ class LogClaims:
     _records: NDArray[np.int64] | None = None
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return what statistics of a file say of a column; None for one that they cannot tell of."""
+        """Return the bounds of a column from a file's statistics; None for a column without statistics."""
         found = self.table.file_bounds(path)
         return None if found is None else found.slice(file, file + 1)
 

@@ -39,7 +39,7 @@ class VectorOfFile(NamedTuple):
 def constants_of(
     table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
 ) -> list[FileConstants]:
-    """Return what the log says of files, by their numbers, which ascend."""
+    """Return the constants that the log has for files, by their indices in ascending order."""
     snapshot = table.snapshot
     columns = {column.partition: column for column in snapshot.schema.columns if column.partition}
     keys = partition_names(table)

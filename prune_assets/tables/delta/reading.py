@@ -109,7 +109,7 @@ def _text(texts: Texts | None, at: int) -> str | None:
 
 
 def partition_names(table: DeltaTable) -> list[str]:
-    """Return what the log calls the partition columns, in the order of the schema's list."""
+    """Return the log's names of the partition columns, in the order of the schema's list."""
     schema = table.snapshot.schema
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     return [keys[name] or name for name in schema.partition_columns]

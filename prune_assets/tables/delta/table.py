@@ -116,7 +116,7 @@ class DeltaTable:
         return constants_of(self, index, files, names)
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return what the log says about a predicate in every live file; the last answer is kept."""
+        """Return the log's outcome of a predicate for every live file; the last answer is cached."""
         from deltalog.stats.data_skipping import skip_files
 
         if self._asked is None or self._asked[0] is not predicate:
@@ -220,7 +220,7 @@ class DeltaTable:
         self.snapshot.save()
 
     def claims(self) -> Claims:
-        """Return what the log claims."""
+        """Return the claims of the log."""
         from prune_assets.tables.delta.claims import LogClaims
 
         return LogClaims(self)

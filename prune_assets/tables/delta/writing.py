@@ -76,7 +76,7 @@ class _Target:
     constraints: Sequence[Constraint] = ()
 
     def stored_name(self, name: str) -> str:
-        """Return what files and directories call a column."""
+        """Return the name of a column in files and directories."""
         return next(self.stored(field).name for field in self.fields if field.name == name)
 
     def stored(self, field: StructField) -> StructField:

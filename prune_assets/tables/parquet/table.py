@@ -156,7 +156,7 @@ class ParquetTable:
         return open_for_columns(spark, self.given, self.schema)
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return what directory names say of a predicate in every file."""
+        """Return the outcome of a predicate for every file, by directory names."""
         return answers_of_directories(predicate, self.schema)
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
@@ -184,7 +184,7 @@ class ParquetTable:
         return self.listed.part(numbers)
 
     def claims(self) -> Claims:
-        """Return what directory names claim."""
+        """Return the claims of directory names."""
         from prune_assets.tables.parquet.claims import DirectoryClaims
 
         return DirectoryClaims(self.schema)
@@ -271,7 +271,7 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
 
 
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return what directory names say of a predicate in every file; constants count beside one of their columns."""
+    """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
     values = {
         column.path: index.partition_values[column.path].cast(bounds_type(column))
         for column in index.partitions
