@@ -99,7 +99,7 @@ class Hint(NamedTuple):
     complaint: str
 
 
-class _Said(msgspec.Struct):
+class _LastCheckpoint(msgspec.Struct):
     version: int
 
 
@@ -124,7 +124,7 @@ def hinted(hint: DataFile, *, traffic: Traffic) -> Hint:
         return Hint(None, f"has {hint.size} bytes")
     try:
         data = next(read_whole([hint], purpose="log", traffic=traffic))
-        return Hint(msgspec.json.decode(data, type=_Said).version, "")
+        return Hint(msgspec.json.decode(data, type=_LastCheckpoint).version, "")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return Hint(None, "is no JSON with a version")
     except PruneError as error:

@@ -136,16 +136,16 @@ def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
     return _with_adds(blocks, marks, tail)._replace(twice=twice)
 
 
-def later_blocks(tail: Tail, before: Live, said: Tail) -> Live | None:
-    """Return the live files after further commits, with all that was `said` before put into their tail.
+def apply_commits(tail: Tail, before: Live, earlier: Tail) -> Live | None:
+    """Return the live files after further commits, and put the actions of `earlier` commits into their tail.
 
-    None when they speak of another deletion vector of a file that stays live: which of its statistics may be trusted
+    None if they name another deletion vector of a file that stays live: which of its statistics may be trusted
     then depends on all commits.
     """
     left = _all_unspoken(tail, zip(before.blocks, before.marks, strict=True))
     if tail.most_deleted and any(_has_path(block, mark, tail.most_deleted) for block, mark in left):
         return None
-    tail.take_earlier(said)
+    tail.take_earlier(earlier)
     return _with_adds([block for block, _ in left], [mark for _, mark in left], tail)
 
 

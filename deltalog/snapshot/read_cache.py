@@ -16,7 +16,7 @@ from deltalog.log.listing import Checkpoint, Segment
 from deltalog.log.replay import Tail
 from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
 from deltalog.snapshot.cached_version import Head, bounds_name, latest_cached, version_name
-from deltalog.snapshot.refresh import brought_to
+from deltalog.snapshot.refresh import advance_to
 from deltalog.snapshot.snapshot import Snapshot, describe
 from deltalog.snapshot.write_cache import CachedSnapshot
 from parquet_core.dataset.arrow_form import array_at, from_batch, numbers_at
@@ -43,7 +43,7 @@ def read_cached(
         if cached is not None and cached <= version:
             found = _restored(cache, table, listing, cached, allow)
             if found is not None:
-                later = brought_to(found, listing, version, started=started)
+                later = advance_to(found, listing, version, started=started)
                 if later is not None:
                     return later
     return None
@@ -161,7 +161,7 @@ def _column(cache: TableCache, generation: str, key: str, count: int) -> CachedC
     try:
         if array_at(found[1], "key")[0].as_py() != key:
             return None
-        column = CachedColumn(numbers_at(found[1], "asked"), from_batch(found[1], "bounds", Bounds))
+        column = CachedColumn(numbers_at(found[1], "cached"), from_batch(found[1], "bounds", Bounds))
     except (KeyError, TypeError):
         return None
-    return column if len(column.asked) == count and np.count_nonzero(column.asked) == len(column.bounds) else None
+    return column if len(column.cached) == count and np.count_nonzero(column.cached) == len(column.bounds) else None

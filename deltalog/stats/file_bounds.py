@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.snapshot.cached_statistics import Question, answers, as_bounds
+from deltalog.snapshot.cached_statistics import StatisticsQuery, answers, as_bounds
 from deltalog.stats.conservative_bounds import (
     Pair,
     days,
@@ -158,14 +158,14 @@ def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Calla
     return ask(said_by_objects(decode_texts(columns, batch.json)))
 
 
-def question_about(columns: Sequence[TableColumn]) -> Question:
+def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
     """Return the query for the bounds of columns."""
 
     def silent(count: int) -> list[Bounds]:
         return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
 
     keys = tuple("\x00".join([*column.physical, "", column.kind, str(column.from_float)]) for column in columns)
-    return Question(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
+    return StatisticsQuery(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
 
 
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
@@ -174,7 +174,7 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
     Deleted rows are counted. A count that is none is damage, and ABSENT too.
     """
     counts, first = np.full(snapshot.file_count, ABSENT, np.int64), 0
-    question = Question(
+    query = StatisticsQuery(
         keys=("",),
         paths=(),
         read=lambda batch: [as_bounds(_records_of(batch))],
@@ -184,7 +184,7 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
     for block in snapshot.blocks:
         here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
         if here.any():
-            for positions, (found,) in answers(block.statistics, question, here):
+            for positions, (found,) in answers(block.statistics, query, here):
                 counts[first + positions] = numbers_from(found.lower)
         first += len(block)
     counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT

@@ -60,7 +60,7 @@ def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int
     return found
 
 
-class _Said(msgspec.Struct, rename="camel"):
+class _ClusteringDomain(msgspec.Struct, rename="camel"):
     clustering_columns: list[tuple[str, ...]]
 
 
@@ -73,7 +73,7 @@ def clustering_columns(domains: Mapping[str, str], *, place: str) -> tuple[tuple
     if CLUSTERING not in domains:
         return ()
     try:
-        return tuple(msgspec.json.decode(domains[CLUSTERING], type=_Said).clustering_columns)
+        return tuple(msgspec.json.decode(domains[CLUSTERING], type=_ClusteringDomain).clustering_columns)
     except msgspec.DecodeError as error:
         raise MalformedLog(f"{place}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew") from None
 

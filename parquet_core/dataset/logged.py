@@ -45,20 +45,20 @@ class FoundElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswers:
-    """What a predicate may be in each file.
+    """The possible outcomes of a predicate in each file.
 
     `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
-    `by_values`: the partition columns that have values. `told`: of how many files that were asked the statistics of a
-    column are used; None where the files are listed without any. `asked`: how many files were. `elsewhere`: None where
-    no other process was asked.
+    `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
+    `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
+    process was involved.
     """
 
     partitions: OutcomeArray
     outcomes: OutcomeArray
     by_leaf: tuple[OutcomeArray, ...]
     by_values: frozenset[Path] = frozenset()
-    told: Mapping[Path, int] | None = field(default_factory=dict)
-    asked: int = 0
+    files_with_statistics: Mapping[Path, int] | None = field(default_factory=dict)
+    examined_files: int = 0
     elsewhere: FoundElsewhere | None = None
 
     def take(self, files: NDArray[np.int64]) -> FileAnswers:

@@ -112,7 +112,7 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
     lowered = lower_predicate(where, table, session=None)
     answers = table.answers(lowered.predicate)
     partitions = [column.path for column in table.partitions]
-    if answers.told is None and not set(partitions) & set(columns_of(lowered.predicate)):
+    if answers.files_with_statistics is None and not set(partitions) & set(columns_of(lowered.predicate)):
         paths = ", ".join(path[0] for path in partitions)
         choice = (
             f"; name one of them: {paths}"

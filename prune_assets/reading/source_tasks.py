@@ -177,8 +177,8 @@ def _group(
                 for name, kind in rows.types.items()
             }
         found = pa.RecordBatch.from_arrays([columns[name] for name in rows.schema.names], schema=rows.schema)
-        asked = {path: columns[path[0]].cast(rows.compared[path[0]]) for path in columns_of(rows.where)}
-        keep &= selected_rows(rows.where, asked, batch.num_rows)
+        evidence = {path: columns[path[0]].cast(rows.compared[path[0]]) for path in columns_of(rows.where)}
+        keep &= selected_rows(rows.where, evidence, batch.num_rows)
         if keep.any():
             yield found if keep.all() else found.filter(from_numpy(keep))
 

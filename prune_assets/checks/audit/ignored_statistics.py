@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.trust_policy import Trust
 
 
-class Unbelieved(NamedTuple):
+class IgnoredStatistics(NamedTuple):
     """Written statistics that are not believed, by row group; `there`: where any are; `reasons`: by kind of file."""
 
     bounds: Bounds
@@ -30,7 +30,7 @@ class Unbelieved(NamedTuple):
     reasons: list[str]
 
 
-def unbelieved(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> Unbelieved:
+def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> IgnoredStatistics:
     """Return the written statistics that are not believed."""
     trusts = index.trusts(column)
     written = _as_written(index, column, trusts)
@@ -43,7 +43,7 @@ def unbelieved(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> Un
     # A NaN, or what the type cannot hold, is no bound to anybody, but it is written.
     there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
     there |= index.footers.chunks(column).has_bounds & silent
-    return Unbelieved(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
+    return IgnoredStatistics(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
 
 
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:

@@ -40,7 +40,7 @@ def check_pages(
         found = _values_of(data, location)
         if found == claimed or (isinstance(found, str) and len(data) == HEADER_BYTES):
             continue
-        what = f"page {page} has {claimed:,} rows by the page index, {_said(found)}"
+        what = f"page {page} has {claimed:,} rows by the page index, {_row_count_text(found)}"
         message = f"{what}: predicates on other columns and on this one skip rows that they select"
         return Finding("page_rows", Severity.ERROR, location, message, REWRITE)
     return None
@@ -57,7 +57,7 @@ def _values_of(data: bytes, location: str) -> int | str | None:
         return str(error)
 
 
-def _said(found: int | str | None) -> str:
+def _row_count_text(found: int | str | None) -> str:
     if isinstance(found, int):
         return f"{found:,} by its header"
     return "and no data page begins there"

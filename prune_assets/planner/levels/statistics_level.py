@@ -37,7 +37,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     folded = query.fold(outcomes)
     columns = query.columns_with_metadata()
     if query.index.opened is not None and not before.remaining.any():
-        source = "directory names leave" if query.files.told is None else "the log leaves"
+        source = "directory names leave" if query.files.files_with_statistics is None else "the log leaves"
         return LevelState(_NAME, folded, outcomes, "not_applicable", f"{source} no file to open")
     if not columns:
         why = "no part of the predicate can be answered from what files say about their columns"

@@ -194,7 +194,7 @@ def _names_moving_day(node: Any) -> bool:
     return is_relative_date(str(text.eval(None)))
 
 
-def is_own_function(session: SparkSession, name: str) -> bool:
+def is_builtin_function(session: SparkSession, name: str) -> bool:
     """Tell whether Spark takes a function's name for one of its own; False where that is not known.
 
     A session may register another in its place. Before functions were looked up along a path, that hid Spark's own; now

@@ -277,19 +277,21 @@ def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAn
         for column in index.partitions
         if column.path in index.partition_values
     }
-    is_asked = any(path in values for path in columns_of(predicate))
-    by_leaf = tuple(_of_leaf(leaf, values, len(index.files), is_asked=is_asked) for leaf in leaves(predicate))
+    constants_count = any(path in values for path in columns_of(predicate))
+    by_leaf = tuple(
+        _of_leaf(leaf, values, len(index.files), constants_count=constants_count) for leaf in leaves(predicate)
+    )
     folded = fold(predicate, list(by_leaf))
-    return FileAnswers(folded, folded, by_leaf, frozenset(values), told=None)
+    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
 
 
-def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, is_asked: bool) -> OutcomeArray:
+def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
     if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
         answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
         return answered
     if isinstance(leaf, ColumnLeaf) and leaf.column in values:
         return outcomes_of_values(leaf, values[leaf.column])
-    if isinstance(leaf, Constant) and is_asked:
+    if isinstance(leaf, Constant) and constants_count:
         return constant_answers(leaf, files)
     return unknown(files)
 

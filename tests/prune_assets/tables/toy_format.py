@@ -144,7 +144,14 @@ class ToyTable:
                 told[path] = len(self.files)
         partitions, outcomes = fold(predicate, by_partition), fold(predicate, by_bounds)
         by_values = frozenset({self.day.path})
-        return FileAnswers(partitions, outcomes, tuple(by_bounds), by_values, told=told, asked=len(self.files))
+        return FileAnswers(
+            partitions,
+            outcomes,
+            tuple(by_bounds),
+            by_values,
+            files_with_statistics=told,
+            examined_files=len(self.files),
+        )
 
     def _days(self):
         days = pa.array([file[self.manifest["partition"]] for file in self.files], pa.string())
