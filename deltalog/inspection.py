@@ -179,11 +179,13 @@ def _health(snapshot: Snapshot) -> LogHealth:
 
 
 def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[ColumnCoverage]:
-    asked = [column for column in columns if not column.refused and column.partition is None]
-    found = dict(zip((column.leaf.path for column in asked), coverage_of(snapshot, asked), strict=True))
+    with_statistics = [column for column in columns if not column.refused and column.partition is None]
+    by_path = dict(
+        zip((column.leaf.path for column in with_statistics), coverage_of(snapshot, with_statistics), strict=True)
+    )
     why = _Why(snapshot)
     for column in columns:
-        covered = found.get(column.leaf.path, Coverage(0, 0, Counter()))
+        covered = by_path.get(column.leaf.path, Coverage(0, 0, Counter()))
         reason = why.of(column, covered.missing)
         yield ColumnCoverage(column.leaf.name, column.kind, covered.bounds, covered.null_counts, reason)
 

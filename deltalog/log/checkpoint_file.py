@@ -61,7 +61,7 @@ class CheckpointFile:
 
     @contextmanager
     def _opened(self) -> Iterator[ValueReader]:
-        """Open the file; whatever is said against it becomes MalformedLog."""
+        """Open the file; any error becomes MalformedLog."""
         try:
             if not self._footer:
                 (footer,) = read_arrow_footers([self.file], traffic=self.traffic)
@@ -74,8 +74,8 @@ class CheckpointFile:
         except (MalformedFile, UnsupportedFeature) as error:
             raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
-            said = " ".join(str(error).split())[:300] or type(error).__name__
-            raise MalformedLog(f"{self.file.path}: {said}; {_REMEDY}") from None
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            raise MalformedLog(f"{self.file.path}: {reason}; {_REMEDY}") from None
 
     def _check_unchanged(self) -> None:
         now = find_file(self.file.path)

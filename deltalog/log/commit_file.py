@@ -46,12 +46,12 @@ def read_commits(
 
 def info_of(lines: Iterable[Line]) -> dict[str, Any]:
     """Return the commitInfo of a commit, empty if it is not an object: readers do not depend on it."""
-    said = next((line.commit_info for line in lines if line.commit_info), None)
+    encoded = next((line.commit_info for line in lines if line.commit_info), None)
     try:
-        found = None if said is None else msgspec.json.decode(said)
+        info = None if encoded is None else msgspec.json.decode(encoded)
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return info if isinstance(info, dict) else {}
 
 
 def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:

@@ -62,13 +62,13 @@ class Tail:
                 deleted = self.most_deleted.get(key[0], 0)
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
-    def take_earlier(self, said: Tail) -> None:
-        """Take what older commits said in the end, but for their files."""
-        self.protocol = said.protocol if self.protocol is None else self.protocol
-        self.metadata = said.metadata if self.metadata is None else self.metadata
-        self.transactions = said.transactions | self.transactions
-        self.domains = said.domains | self.domains
-        for path, deleted in said.most_deleted.items():
+    def take_earlier(self, earlier: Tail) -> None:
+        """Take in the state after earlier commits, except their files."""
+        self.protocol = earlier.protocol if self.protocol is None else self.protocol
+        self.metadata = earlier.metadata if self.metadata is None else self.metadata
+        self.transactions = earlier.transactions | self.transactions
+        self.domains = earlier.domains | self.domains
+        for path, deleted in earlier.most_deleted.items():
             self.most_deleted[path] = max(deleted, self.most_deleted.get(path, 0))
 
     def live(self) -> list[Add]:

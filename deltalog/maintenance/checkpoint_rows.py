@@ -222,10 +222,10 @@ def _with_structs(form: ParsedStatistics, texts: pa.Array, parsed: pa.StructArra
     # Structs of another form were made for other columns or types: the text knows more, where there is one.
     prefer_text = flags_from(texts.is_valid()) & (not same)
     structs = form.of_structs(parsed)
-    told = flags_from(pc.struct_field(structs, "numRecords").is_valid()) & ~prefer_text
-    if told.all():
+    has_struct = flags_from(pc.struct_field(structs, "numRecords").is_valid()) & ~prefer_text
+    if has_struct.all():
         return structs
-    silent = np.flatnonzero(~told)
+    silent = np.flatnonzero(~has_struct)
     read = form.of_texts(texts.take(from_numpy(silent)))
     order = np.arange(len(texts))
     order[silent] = len(texts) + np.arange(len(silent))
@@ -250,20 +250,20 @@ def _removes(children: dict[str, pa.Array]) -> pa.StructArray:
 
 
 def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
-    """Return any other action as the row of its column, fields that are not said left out."""
-    said = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
+    """Return any other action as the row of its column, without absent fields."""
+    fields = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
     if name == "metaData":
-        said = {**said, "format": _format(said.get("format")), "configuration": said.get("configuration") or {}}
-    return said
+        fields = {**fields, "format": _format(fields.get("format")), "configuration": fields.get("configuration") or {}}
+    return fields
 
 
-def _format(said: Any) -> dict[str, Any]:
-    """Return how files are encoded; what of it is none is left out, for nobody reads it."""
-    provider, options = (said.get("provider"), said.get("options")) if isinstance(said, dict) else (None, None)
+def _format(format_: Any) -> dict[str, Any]:
+    """Return how files are encoded; invalid parts are left out, as no reader uses them."""
+    provider, options = (format_.get("provider"), format_.get("options")) if isinstance(format_, dict) else (None, None)
     # Of an older checkpoint it is a list of pairs.
     pairs = options.items() if isinstance(options, dict) else options if isinstance(options, list) else ()
-    told = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
-    return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(told)}
+    valid = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
+    return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(valid)}
 
 
 def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:

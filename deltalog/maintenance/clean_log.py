@@ -139,8 +139,8 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
     first, stop = 0, count
     while first < stop:
         middle = (first + stop) // 2
-        said = _in_commit_time(state.listing.commits[versions[middle]])
-        first, stop = (middle + 1, stop) if said is None or said <= moment else (first, middle)
+        timestamp = _in_commit_time(state.listing.commits[versions[middle]])
+        first, stop = (middle + 1, stop) if timestamp is None or timestamp <= moment else (first, middle)
     return versions[first - 1] if first else None
 
 

@@ -121,8 +121,8 @@ def _send(temporary: str, path: str, *, replace: bool) -> bool:
 
 
 def _failure(path: str, error: OSError) -> StorageFailure:
-    said = error.strerror or str(error) or type(error).__name__
-    return StorageFailure(f"{path}: not written ({said}); check the disk and who may write there")
+    reason = error.strerror or str(error) or type(error).__name__
+    return StorageFailure(f"{path}: not written ({reason}); check the disk and who may write there")
 
 
 def move_files(moves: Mapping[str, str]) -> None:

@@ -133,12 +133,12 @@ class LogState:
 
 @contextmanager
 def _naming(file: CheckpointFile) -> Iterator[None]:
-    """Turn what is said against rows of a checkpoint into MalformedLog."""
+    """Turn errors in rows of a checkpoint into MalformedLog."""
     try:
         yield
     except (pa.ArrowException, ValueError, KeyError) as error:
-        said = " ".join(str(error).split())[:300] or type(error).__name__
-        raise MalformedLog(f"{file.file.path}: {said}; restore the checkpoint or remove it") from None
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise MalformedLog(f"{file.file.path}: {reason}; restore the checkpoint or remove it") from None
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
@@ -221,10 +221,14 @@ def _live(tail: Tail) -> list[FullAdd]:
 
 def _count_alone(stats: object) -> str | None:
     # The protocol wants the count of a file with a deletion vector, whatever else is not certain.
-    class Said(msgspec.Struct):
+    class Statistics(msgspec.Struct):
         numRecords: int  # noqa: N815 - as it is written
 
     try:
-        return msgspec.json.encode(msgspec.json.decode(stats, type=Said)).decode() if isinstance(stats, str) else None
+        return (
+            msgspec.json.encode(msgspec.json.decode(stats, type=Statistics)).decode()
+            if isinstance(stats, str)
+            else None
+        )
     except (msgspec.DecodeError, RecursionError):
         return None

@@ -79,8 +79,8 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
             # Gone since its name was read, which is what was to become of it.
             continue
         except (OSError, ValueError) as error:
-            said = error.strerror if isinstance(error, OSError) else "no file system has such a path"
-            raise StorageFailure(f"{directory}: not listed ({said}); check it, and who may read it") from None
+            reason = error.strerror if isinstance(error, OSError) else "no file system has such a path"
+            raise StorageFailure(f"{directory}: not listed ({reason}); check it, and who may read it") from None
 
 
 def _remote(table: str) -> dict[str, DataFile]:

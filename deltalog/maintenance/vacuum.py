@@ -97,18 +97,19 @@ def vacuum(
     return Vacuumed(state.version, kept, done.deleted, done.failed, len(idle) - len(old), dry_run=False)
 
 
-def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_shorter: bool, place: str) -> int:
+def _retention(properties: dict[str, str], requested: dt.timedelta | None, *, allow_shorter: bool, place: str) -> int:
     wanted = duration_of(properties, RETENTION, RETENTION_BY_DEFAULT)
-    if asked is None:
+    if requested is None:
         return wanted
-    kept = int(asked.total_seconds() * 1_000)
+    kept = int(requested.total_seconds() * 1_000)
     if kept < 0:
-        raise WrongUse(f"{place}: the retention is {asked}; give one that is not negative")
+        raise WrongUse(f"{place}: the retention is {requested}; give one that is not negative")
     if kept < wanted and not allow_shorter:
         raise WrongUse(
-            f"{place}: a retention of {asked} is shorter than the {properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} "
-            f"of the table; it would remove files that running readers and writers need. Give a longer one, set "
-            f"{RETENTION}, or pass allow_shorter=True (--allow-shorter) when no other program uses the table"
+            f"{place}: a retention of {requested} is shorter than the "
+            f"{properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} of the table; it would remove files that running "
+            f"readers and writers need. Give a longer one, set {RETENTION}, or pass allow_shorter=True "
+            "(--allow-shorter) when no other program uses the table"
         )
     return kept
 

@@ -110,9 +110,9 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     try:
         return _written(state, replace=replace)
     except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
-        said = " ".join(str(error).split())[:300] or type(error).__name__
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise MalformedLog(
-            f"{place}: an action holds what its field cannot ({said}); find it and commit it anew, or restore the log"
+            f"{place}: an action holds what its field cannot ({reason}); find it and commit it anew, or restore the log"
         ) from None
 
 
@@ -172,7 +172,8 @@ def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
         "metaData": [other_row("metaData", state.metadata)],
         "txn": [other_row("txn", txn) for txn in transactions],
         "domainMetadata": [
-            {"domain": name, "configuration": said, "removed": False} for name, said in state.domains.items()
+            {"domain": name, "configuration": configuration, "removed": False}
+            for name, configuration in state.domains.items()
         ],
     }
 
@@ -238,10 +239,10 @@ def _write_v2(
             sidecars.write(name, actions)
     lines: list[dict[str, Any]] = [{"checkpointMetadata": {"version": state.version}}]
     lines += [{name: row} for name, rows in others.items() for row in rows]
-    lines += [{"sidecar": said} for said in sidecars.said]
+    lines += [{"sidecar": entry} for entry in sidecars.entries]
     data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     put_if_absent(path, data)
-    size = len(data) + sum(said["sizeInBytes"] for said in sidecars.said)
+    size = len(data) + sum(entry["sizeInBytes"] for entry in sidecars.entries)
     return WrittenCheckpoint(state.version, (path,), len(lines) + sidecars.actions, sidecars.adds, size, written=True)
 
 
@@ -249,7 +250,7 @@ class _Sidecars:
     """Files of a v2 checkpoint, the next one begun when one is full. Nobody knows of them before the manifest."""
 
     def __init__(self, state: LogState, columns: Mapping[str, pa.DataType]) -> None:
-        self.said: list[dict[str, Any]] = []
+        self.entries: list[dict[str, Any]] = []
         self.actions = self.adds = 0
         self._state, self._columns = state, columns
         self._open: tuple[ExitStack, str, str, CheckpointWriter] | None = None
@@ -292,6 +293,6 @@ class _Sidecars:
         self.actions += writer.actions
         self.adds += writer.adds
         name = path.rpartition("/")[2]
-        self.said.append(
+        self.entries.append(
             {"path": name, "sizeInBytes": file.size, "modificationTime": file.modified_ns // 1_000_000, "tags": {}}
         )

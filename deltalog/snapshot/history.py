@@ -139,9 +139,9 @@ def _file_times(listing: LogListing) -> dict[int, int]:
 
 
 def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: int | None) -> int:
-    said = info.get(_IN_COMMIT)
-    if enabled is not None and version >= enabled and isinstance(said, int):
-        return said
+    timestamp = info.get(_IN_COMMIT)
+    if enabled is not None and version >= enabled and isinstance(timestamp, int):
+        return timestamp
     return times[version]
 
 

@@ -148,8 +148,8 @@ def _tail(head: Head) -> Tail:
     return Tail(
         protocol=head.protocol,
         metadata=head.metadata,
-        transactions={said.app_id: said for said in head.transactions},
-        domains={said.domain: said for said in head.domains},
+        transactions={action.app_id: action for action in head.transactions},
+        domains={action.domain: action for action in head.domains},
         most_deleted=head.most_deleted,
     )
 

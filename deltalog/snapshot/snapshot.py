@@ -134,5 +134,5 @@ def describe(tail: Tail, place: str) -> Described:
         mapping=properties.get(_MAPPING, "none").lower(),
         place=place,
     )
-    domains = {name: said.configuration for name, said in tail.domains.items() if not said.removed}
+    domains = {name: domain.configuration for name, domain in tail.domains.items() if not domain.removed}
     return Described(tail.protocol, tail.metadata, schema, properties, tail.transactions, domains)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import StatisticsBatch
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.conservative_bounds import Pair
-    from deltalog.stats.file_bounds import Said
+    from deltalog.stats.file_bounds import ReadStatistics
     from deltalog.table.schema import TableColumn
 
     _Flags = NDArray[np.bool_]
@@ -69,17 +69,17 @@ def _sum(one: Coverage, other: Coverage) -> Coverage:
 
 
 def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
-    return ask_batch(columns, batch, lambda said: [_of_column(column, said) for column in columns])
+    return ask_batch(columns, batch, lambda statistics: [_of_column(column, statistics) for column in columns])
 
 
-def _of_column(column: TableColumn, said: Said) -> Coverage:
-    records, nulls = said.counts(("numRecords",)), said.counts((_NULLS, *column.physical))
-    pair = said.bounds(column)
+def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
+    records, nulls = statistics.counts(("numRecords",)), statistics.counts((_NULLS, *column.physical))
+    pair = statistics.bounds(column)
     used = believed_bounds(column, pair, records, nulls)
     bounded, counted = _valid(used.lower) & _valid(used.upper), _valid(used.null_count)
     reasons = [*_against_counts(records, nulls)]
     if column.bounded:
-        against = _against_bounds(column, said, pair, only_nulls=(nulls == records))
+        against = _against_bounds(column, statistics, pair, only_nulls=(nulls == records))
         reasons += [(flags & ~bounded, reason) for flags, reason in against]
     reasons.append((~counted, _NO_COUNT))
     lacking = ~counted | ~bounded if column.bounded else ~counted
@@ -97,9 +97,11 @@ def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> lis
     ]
 
 
-def _against_bounds(column: TableColumn, said: Said, pair: Pair, *, only_nulls: _Flags) -> list[tuple[_Flags, str]]:
+def _against_bounds(
+    column: TableColumn, statistics: ReadStatistics, pair: Pair, *, only_nulls: _Flags
+) -> list[tuple[_Flags, str]]:
     """Return the possible defects of bounds, each with the files that have it; the first match counts."""
-    written = [said.written((part, *column.physical)) for part in _BOUNDS]
+    written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
     stored = next((kind for _, kind in written if kind), "JSON")
     read, wide = _valid(pair.lower) & _valid(pair.upper), widened(column, pair)

@@ -93,8 +93,8 @@ def _times(values: pa.Array, kind: pa.DataType) -> Pair:
     return same(from_numpy(np.where(valid, numbers, 0) * factor, kind, valid=valid))
 
 
-class Said(NamedTuple):
-    """What statistics say of `files` files: the bounds of a column at one side, and the counts at a path.
+class ReadStatistics(NamedTuple):
+    """The statistics of `files` files: the bounds of a column at one side, and the counts at a path.
 
     `written`: where a value is written at a path, and as which type, empty for JSON.
     """
@@ -111,9 +111,9 @@ class Said(NamedTuple):
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
 
 
-def said_by_structs(parsed: pa.StructArray) -> Said:
-    """Ask the structs of a checkpoint (`stats_parsed`)."""
-    return Said(
+def statistics_from_structs(parsed: pa.StructArray) -> ReadStatistics:
+    """Read the structs of a checkpoint (`stats_parsed`)."""
+    return ReadStatistics(
         len(parsed),
         lambda column, part: parsed_pair(column, child(parsed, (part, *column.physical))),
         lambda path: _parsed_counts(parsed, path),
@@ -121,17 +121,17 @@ def said_by_structs(parsed: pa.StructArray) -> Said:
     )
 
 
-def said_by_texts(parsed: pa.StructArray) -> Said:
-    """Ask JSON that was parsed as one: its types are those of the parser, not of a writer."""
-    return said_by_structs(parsed)._replace(
+def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
+    """Read JSON that was parsed as one: its types are those of the parser, not of a writer."""
+    return statistics_from_structs(parsed)._replace(
         side=lambda column, part: _pair(column, child(parsed, (part, *column.physical))),
         written=lambda path: (_parsed_values(parsed, path)[0], ""),
     )
 
 
-def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
+def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
     """Ask decoded JSON."""
-    return Said(
+    return ReadStatistics(
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
         lambda path: _counts(values_at(rows, path)),
@@ -141,21 +141,23 @@ def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
     """Return a function from a batch to the bounds of each column."""
-    return lambda batch: ask_batch(columns, batch, lambda said: _bounds_of(columns, said))
+    return lambda batch: ask_batch(columns, batch, lambda statistics: _bounds_of(columns, statistics))
 
 
-def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[Said], Answer]) -> Answer:
+def ask_batch(
+    columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[ReadStatistics], Answer]
+) -> Answer:
     """Return the result of `ask` for the statistics of a batch; it is called again if JSON must be read one by one."""
     if batch.parsed is not None:
-        return ask(said_by_structs(batch.parsed))
+        return ask(statistics_from_structs(batch.parsed))
     assert batch.json is not None
     table = parse_texts(columns, batch.json)
     if table is not None:
         try:
-            return ask(said_by_texts(table))
+            return ask(statistics_from_texts(table))
         except pa.ArrowInvalid:  # a number that its column cannot hold
             pass
-    return ask(said_by_objects(decode_texts(columns, batch.json)))
+    return ask(statistics_from_objects(decode_texts(columns, batch.json)))
 
 
 def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
@@ -193,14 +195,16 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
 
 def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
     structs = parse_texts([], batch.json) if batch.parsed is None else batch.parsed
-    said = said_by_objects(decode_texts([], batch.json)) if structs is None else said_by_structs(structs)
-    return said.counts(("numRecords",))
+    statistics = (
+        statistics_from_objects(decode_texts([], batch.json)) if structs is None else statistics_from_structs(structs)
+    )
+    return statistics.counts(("numRecords",))
 
 
-def _bounds_of(columns: Sequence[TableColumn], said: Said) -> list[Bounds]:
-    records = said.counts(("numRecords",))
+def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> list[Bounds]:
+    records = statistics.counts(("numRecords",))
     return [
-        believed_bounds(column, said.bounds(column), records, said.counts(("nullCount", *column.physical)))
+        believed_bounds(column, statistics.bounds(column), records, statistics.counts(("nullCount", *column.physical)))
         for column in columns
     ]
 

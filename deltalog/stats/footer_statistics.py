@@ -94,8 +94,8 @@ def adds_of(
     values = [_partition_values(schema, file) for file in files]
     found = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
-    asked = Traffic() if traffic is None else traffic
-    texts = _statistics(table, schema, found, columns, prefix=prefix_length(properties), traffic=asked)
+    counted = Traffic() if traffic is None else traffic
+    texts = _statistics(table, schema, found, columns, prefix=prefix_length(properties), traffic=counted)
     return [
         FullAdd(
             path=encoded_path(file.path),
@@ -120,9 +120,9 @@ def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | Non
     """Return the values by the names that actions have for partition columns."""
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     if keys.keys() != file.partition_values.keys():
-        said, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
+        given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
         raise WrongUse(
-            f"{file.path}: partition values of {said}; the table is partitioned by {wanted}; give just those"
+            f"{file.path}: partition values of {given}; the table is partitioned by {wanted}; give just those"
         )
     return {keys[name] or name: text for name, text in file.partition_values.items()}
 

@@ -50,18 +50,18 @@ def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *
     >>> statistics_text(3, [ColumnTexts(("s", "a"), [b"1"], [b"2"], [None])], 0, tight=None)
     '{"numRecords":3,"minValues":{"s":{"a":1}},"maxValues":{"s":{"a":2}}}'
     """
-    said: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    statistics: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
     for column in columns:
         for part, value in (("minValues", column.minimum[number]), ("maxValues", column.maximum[number])):
             if value is not None:
-                _put(said[part], column.path, msgspec.Raw(value))
+                _put(statistics[part], column.path, msgspec.Raw(value))
         nulls = column.nulls[number]
         if nulls is not None:
-            _put(said["nullCount"], column.path, nulls)
+            _put(statistics["nullCount"], column.path, nulls)
     if tight is not None:
-        said["tightBounds"] = tight
+        statistics["tightBounds"] = tight
     # To some readers a part that is there has a value of every column, and none is one too.
-    return msgspec.json.encode({name: part for name, part in said.items() if part != {}}).decode()
+    return msgspec.json.encode({name: part for name, part in statistics.items() if part != {}}).decode()
 
 
 def _put(tree: dict[str, Any], path: Path, value: object) -> None:

@@ -125,9 +125,9 @@ def _fields_below(
     for inner in INNER_TYPES:
         if inner in kind:
             yield from _fields_below(kind[inner], (*path, inner), (*physical, inner), mapped=mapped, repeated=True)
-    for said in kind.get("fields", ()):
-        metadata = said.get("metadata") or {}
-        here = (*path, str(said["name"]))
-        stored = (*physical, str(metadata.get(PHYSICAL_NAME, said["name"]) if mapped else said["name"]))
-        yield Field(here, stored, said["type"], bool(said.get("nullable", True)), metadata, repeated)
-        yield from _fields_below(said["type"], here, stored, mapped=mapped, repeated=repeated)
+    for field in kind.get("fields", ()):
+        metadata = field.get("metadata") or {}
+        here = (*path, str(field["name"]))
+        stored = (*physical, str(metadata.get(PHYSICAL_NAME, field["name"]) if mapped else field["name"]))
+        yield Field(here, stored, field["type"], bool(field.get("nullable", True)), metadata, repeated)
+        yield from _fields_below(field["type"], here, stored, mapped=mapped, repeated=repeated)

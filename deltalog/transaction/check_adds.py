@@ -114,10 +114,10 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
     for add in adds:
         values = add.partition_values or {}
         if values.keys() != columns.keys():
-            asked = ", ".join(sorted(columns)) or "none"
+            expected = ", ".join(sorted(columns)) or "none"
             raise RefusedCommit(
                 f"{place}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
-                f"table is partitioned by {asked}; give a value, or null, for each, by the log's own name for it"
+                f"table is partitioned by {expected}; give a value, or null, for each, by the log's own name for it"
             )
         for name, text in values.items():
             if text is not None:
@@ -167,8 +167,10 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics
         ) from None
     if not fits(statistics.num_records):
         raise RefusedCommit(f"{where}: {statistics.num_records} records; give the number of rows of the file")
-    for part, said in zip(_BOUNDS, (statistics.min_values, statistics.max_values, statistics.null_count), strict=True):
-        stray = _stray(said, known, ())
+    for part, values in zip(
+        _BOUNDS, (statistics.min_values, statistics.max_values, statistics.null_count), strict=True
+    ):
+        stray = _stray(values, known, ())
         if stray:
             raise RefusedCommit(
                 f"{where}: its statistics have {part} of {'.'.join(stray)}, which the table lacks; name columns as the "
@@ -177,9 +179,9 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics
     return statistics
 
 
-def _stray(said: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
+def _stray(values: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
     """Return the path of a column that statistics speak of and the table lacks, empty when there is none."""
-    for name, value in said.items():
+    for name, value in values.items():
         path = (*above, name)
         if path not in known:
             return path
@@ -205,9 +207,9 @@ def _check_not_null(statistics: Statistics | None, schema: TableSchema, fields: 
             continue
         nulls = None if statistics is None else _at(statistics.null_count, field.physical)
         if nulls != 0 and not (statistics is not None and statistics.num_records == 0):
-            said = "unknown" if nulls is None else nulls
+            count = "unknown" if nulls is None else nulls
             raise RefusedCommit(
-                f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {said}; "
+                f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {count}; "
                 "give statistics with nullCount 0 of it"
             )
 
@@ -229,8 +231,8 @@ def _check_clustered(statistics: Statistics | None, column: tuple[str, ...], whe
     )
 
 
-def _at(said: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    found: Any = said
+def _at(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = tree
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

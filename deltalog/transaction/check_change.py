@@ -163,9 +163,9 @@ def _check_not_live(snapshot: Snapshot, change: Change) -> None:
         return
     removed = set(change.removes)
     mine = {key_of(add.path, None)[0]: add for add in change.adds}
-    asked = path_array(sorted(mine.keys() - removed))
-    for block in snapshot.blocks if len(asked) else ():
-        for i in np.flatnonzero(flags_from(pc.is_in(block.path, value_set=asked))).tolist():
+    added_paths = path_array(sorted(mine.keys() - removed))
+    for block in snapshot.blocks if len(added_paths) else ():
+        for i in np.flatnonzero(flags_from(pc.is_in(block.path, value_set=added_paths))).tolist():
             add = mine[block.path[i].as_py()]
             same = add.deletion_vector is None and (block.vectors is None or not block.vectors[i].is_valid)
             if change.data_change or not same:
@@ -253,7 +253,7 @@ def _check_rows(
         if found in obeys:
             continue
         if found.feature == "checkConstraints":
-            said = f"that rows obey {found.name} is not checked here; {_SPARK}, or drop the constraint"
+            reason = f"that rows obey {found.name} is not checked here; {_SPARK}, or drop the constraint"
         else:
-            said = f"what column {found.name} may hold is not checked here; {_SPARK}"
-        raise UnsupportedTable(f"{place}: {found.feature}: {said}")
+            reason = f"what column {found.name} may hold is not checked here; {_SPARK}"
+        raise UnsupportedTable(f"{place}: {found.feature}: {reason}")

@@ -48,8 +48,10 @@ def check_protocol(protocol: Protocol, before: Protocol | None, *, place: str) -
         or protocol.min_writer_version < before.min_writer_version
     )
     if lost or lower:
-        said = f"the features {', '.join(sorted(lost))}" if lost else "its versions"
-        raise RefusedCommit(f"{place}: the protocol would lose {said}; drop features with Spark, which cleans up first")
+        lost_parts = f"the features {', '.join(sorted(lost))}" if lost else "its versions"
+        raise RefusedCommit(
+            f"{place}: the protocol would lose {lost_parts}; drop features with Spark, which cleans up first"
+        )
 
 
 def check_metadata(
@@ -111,7 +113,7 @@ def _check_mapping(fields: Sequence[Field], metadata: Metadata, place: str) -> N
 def _check_change(metadata: Metadata, before: Metadata, fields: Sequence[Field], *, emptied: bool, place: str) -> None:
     if metadata.id != before.id:
         raise RefusedCommit(f"{place}: the metaData has another table id; keep {before.id}")
-    mapping, was = (properties_of(said).get(MAPPING, "none").lower() for said in (metadata, before))
+    mapping, was = (properties_of(each).get(MAPPING, "none").lower() for each in (metadata, before))
     if mapping != was or (was != "none" and not _keeps_mapping(metadata, before, fields, place)):
         raise UnsupportedTable(
             f"{place}: columnMapping: columns of a table with column mapping are not changed here, nor is the mapping; "
@@ -144,8 +146,8 @@ def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field]
     if metadata.schema_string == before.schema_string:
         return True
     now = {field.path: field for field in fields}
-    said = properties_of(before).get(_LAST_ID, "")
-    last = int(said) if said.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
+    last_id = properties_of(before).get(_LAST_ID, "")
+    last = int(last_id) if last_id.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
     for field in schema_fields(before.schema_string or "", mapped=True, place=place):
         kept = now.pop(field.path, None)
         if kept is None or _stored(kept) != _stored(field):

@@ -151,9 +151,11 @@ def _written_before(snapshot: Snapshot, change: Change) -> Committed | None:
     return _not_written(snapshot.table, snapshot.version, known, change.txn)
 
 
-def _not_written(table: str, version: int, known: Transaction, asked: Transaction) -> Committed:
-    said = f"the application {asked.app_id!r} has written {asked.version} before: its last is {known.version}"
-    return Committed(table=table, version=version, written=False, notes=(f"{said}; nothing was written",))
+def _not_written(table: str, version: int, known: Transaction, requested: Transaction) -> Committed:
+    message = (
+        f"the application {requested.app_id!r} has written {requested.version} before: its last is {known.version}"
+    )
+    return Committed(table=table, version=version, written=False, notes=(f"{message}; nothing was written",))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -205,8 +207,10 @@ class _Draft:
         """Take in what the commit that this one now comes after says."""
         self.before = concurrent.info
         if self.highest_row_id is not None:
-            said = {name: domain.configuration for name, domain in concurrent.domains.items() if not domain.removed}
-            self.highest_row_id = max(self.highest_row_id, highest_row_id(said, place=concurrent.file.path))
+            configurations = {
+                name: domain.configuration for name, domain in concurrent.domains.items() if not domain.removed
+            }
+            self.highest_row_id = max(self.highest_row_id, highest_row_id(configurations, place=concurrent.file.path))
 
 
 def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _Draft:
@@ -302,9 +306,9 @@ def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:
 
 
 def _uncertain(draft: _Draft, path: str, error: PruneError | None) -> UncertainCommit:
-    said = "the store says that it is there and does not show it" if error is None else error
+    reason = "the store says that it is there and does not show it" if error is None else error
     return UncertainCommit(
-        f"{path}: whether it was written is not known ({said}); look for the txnId {draft.txn_id} in the history, or "
+        f"{path}: whether it was written is not known ({reason}); look for the txnId {draft.txn_id} in the history, or "
         "commit again with the same application and version as txn, which are taken once"
     )
 

@@ -116,9 +116,9 @@ def add_lines_with_ids(change: Change, *, version: int, highest: int) -> bytes:
 
 def metadata_line(metadata: Metadata) -> bytes:
     """Return the line of a `metaData`."""
-    said = _said(metadata) | {"format": {"provider": "parquet", "options": {}}}
-    said.setdefault("configuration", {})
-    return _line("metaData", said)
+    fields = _said(metadata) | {"format": {"provider": "parquet", "options": {}}}
+    fields.setdefault("configuration", {})
+    return _line("metaData", fields)
 
 
 def _line(name: str, action: object) -> bytes:
@@ -204,8 +204,8 @@ def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainM
     for add in adds:
         ids.append(last + 1)
         last += msgspec.json.decode(str(add.stats), type=_Count).num_records
-    said = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
-    return ids, DomainMetadata(DOMAIN, said) if last > highest else None
+    configuration = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
+    return ids, DomainMetadata(DOMAIN, configuration) if last > highest else None
 
 
 def check_row_ids(

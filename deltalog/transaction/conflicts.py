@@ -129,11 +129,12 @@ def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
 
 def isolation_of(properties: Mapping[str, str], *, place: str) -> str:
     """Return the isolation level of a table, Serializable by default; RefusedCommit for one that is not known."""
-    said = properties.get(ISOLATION, SERIALIZABLE)
-    found = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(said.lower())
+    declared = properties.get(ISOLATION, SERIALIZABLE)
+    found = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
     if found is None:
         raise RefusedCommit(
-            f"{place}: {ISOLATION} is {said!r}, which is not known; set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
+            f"{place}: {ISOLATION} is {declared!r}, which is not known; "
+            f"set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
         )
     return found
 

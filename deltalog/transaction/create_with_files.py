@@ -111,9 +111,9 @@ def _partition(schema: TableSchema, block: FileBlock, file: int) -> str:
 
 def _check_fit(schema: TableSchema, snapshot: Snapshot) -> None:
     """Raise MetadataChanged, which says why, where files of one schema are none of a table."""
-    if (said := _misfit(schema, snapshot.schema)) is not None:
+    if (misfit := _misfit(schema, snapshot.schema)) is not None:
         raise MetadataChanged(
-            f"{snapshot.table}: another writer created the table meanwhile, and {said}; nothing was committed, write "
+            f"{snapshot.table}: another writer created the table meanwhile, and {misfit}; nothing was committed, write "
             "again as that table is, or to another place"
         )
 

@@ -168,8 +168,8 @@ def _vectors(deletions: Sequence[_Deletion], name: str) -> tuple[bytes, list[Ful
 
 def _wide(stats: str) -> str:
     """Say that bounds are those of all rows, deleted ones too; numbers keep their digits."""
-    said = msgspec.json.decode(stats, type=dict[str, msgspec.Raw])
-    return msgspec.json.encode(said | {"tightBounds": msgspec.Raw(b"false")}).decode()
+    statistics = msgspec.json.decode(stats, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode(statistics | {"tightBounds": msgspec.Raw(b"false")}).decode()
 
 
 def _full_adds(snapshot: Snapshot, paths: Mapping[str, object]) -> dict[str, FullAdd]:

@@ -341,8 +341,8 @@ def _partition_text(snapshot: Snapshot, add: Add) -> str:
     """Name the partition of a file by its values, or the file where there are none."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
-    said = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
-    return f"partition {', '.join(said)}" if said else f"add {add.path!r}"
+    parts = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
+    return f"partition {', '.join(parts)}" if parts else f"add {add.path!r}"
 
 
 def _decided(snapshot: Snapshot, ask: Callable[[FileBlock], tuple[Flags, Flags]]) -> list[str]:

@@ -36,9 +36,9 @@ class StructuresAtHand(Generic[Structure]):
 
     def recall(self, column: LeafColumn, positions: NDArray[np.int64]) -> None:
         """Take from memory what it has of row groups; what is doubted must not be among them."""
-        earlier, asked = self._in_memory(column), self.of(column)
+        earlier, at_hand = self._in_memory(column), self.of(column)
         if earlier:
-            asked.update((p, earlier[p]) for p in positions.tolist() if p in earlier and p not in asked)
+            at_hand.update((p, earlier[p]) for p in positions.tolist() if p in earlier and p not in at_hand)
 
     def save(self) -> None:
         """Keep in memory what was read since the last time; reasons are found again without reading."""

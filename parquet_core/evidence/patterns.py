@@ -121,9 +121,9 @@ def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array
     if not (isinstance(leaf, Contains) or (isinstance(leaf, Like) and leaf.parts[-1] is Wildcard.ANY)):
         return
     known = flags_from(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
-    (asked,) = np.nonzero(known & ~always & _holds(leaf, lower) & _holds(leaf, upper))
-    if len(asked):
-        always[asked], _ = _of_values(leaf, common_prefix(lower.take(asked), upper.take(asked)))
+    (at,) = np.nonzero(known & ~always & _holds(leaf, lower) & _holds(leaf, upper))
+    if len(at):
+        always[at], _ = _of_values(leaf, common_prefix(lower.take(at), upper.take(at)))
 
 
 def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:

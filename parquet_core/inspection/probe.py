@@ -51,17 +51,17 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
     Raises WrongUse for a text that is no value of the column's type, and for a column whose filters nobody can ask.
     """
     # That predicates do not prune on a column says nothing about the bytes in its filters.
-    asked = replace(column, unsupported="")
-    if not can_hash(asked):
+    hashable = replace(column, unsupported="")
+    if not can_hash(hashable):
         kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
         raise WrongUse(
             f"--bloom: values of {column.name} ({kind}) cannot be looked up in a bloom filter; choose another column"
         )
-    probes = probe_hashes(asked, parse_value(asked, text))
+    probes = probe_hashes(hashable, parse_value(hashable, text))
     filters = _filters(index, column)
-    asked_at = [i for i, found in enumerate(filters) if not isinstance(found, str)]
+    probed = [i for i, found in enumerate(filters) if not isinstance(found, str)]
     answers = may_hold([found for found in filters if not isinstance(found, str)], probes)[:, 0].tolist()
-    maybe = dict(zip(asked_at, answers, strict=True))
+    maybe = dict(zip(probed, answers, strict=True))
     return BloomProbe(column.name, text, tuple(_fact(index, i, maybe.get(i), found) for i, found in enumerate(filters)))
 
 

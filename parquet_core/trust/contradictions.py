@@ -164,12 +164,10 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(found, str) for found in filters], np.bool_)
     for values, exact in ((chunks.lower, chunks.min_exact), (chunks.upper, chunks.max_exact)):
-        asked = np.flatnonzero(
-            present & valid_flags(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule))
-        )
-        if len(asked):
-            hashes = hash_values(column, values.take(from_numpy(asked)))
-            wrong[asked] |= ~each_may_contain([cast("Blocks", filters[i]) for i in asked.tolist()], hashes)
+        at = np.flatnonzero(present & valid_flags(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule)))
+        if len(at):
+            hashes = hash_values(column, values.take(from_numpy(at)))
+            wrong[at] |= ~each_may_contain([cast("Blocks", filters[i]) for i in at.tolist()], hashes)
     return wrong
 
 

@@ -185,14 +185,14 @@ def _with_deprecated(
     column: LeafColumn, written: WrittenStatistics, pair: _Pair, step: Step, *, always: Flags, when_equal: Flags
 ) -> _Pair:
     """Put the deprecated pair in where it is believed."""
-    asked = always | when_equal
-    if written.deprecated_min is None or written.deprecated_max is None or not asked.any():
+    usable = always | when_equal
+    if written.deprecated_min is None or written.deprecated_max is None or not usable.any():
         return pair
-    old = _pair(column, written.deprecated_min.only(asked), written.deprecated_max.only(asked), step)
+    old = _pair(column, written.deprecated_min.only(usable), written.deprecated_max.only(usable), step)
     # Values that were cut to the same beginning are not one value.
     constant = flags_from(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
-    bad = np.where(asked, old.bad | (when_equal & ~constant), pair.bad)
-    flags = from_numpy(asked)
+    bad = np.where(usable, old.bad | (when_equal & ~constant), pair.bad)
+    flags = from_numpy(usable)
     return _Pair(pc.if_else(flags, old.low, pair.low), pc.if_else(flags, old.high, pair.high), bad)
 
 

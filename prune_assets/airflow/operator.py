@@ -46,7 +46,7 @@ class TableOperator(BaseOperator):
         partition = getattr(context.get("dag_run"), "partition_key", None)
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
-                told = context["outlet_events"][outlet]
-                told.extra.update(numbers)
+                outlet_event = context["outlet_events"][outlet]
+                outlet_event.extra.update(numbers)
                 if partition is not None:
-                    told.extra["partition"] = partition
+                    outlet_event.extra["partition"] = partition

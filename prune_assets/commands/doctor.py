@@ -82,13 +82,13 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
 
 def recovered_text(table: str, done: Recovered) -> str:
     """Render how a table was repaired, as one line."""
-    said = []
+    actions = []
     if done.added or done.removed:
         added = f"{len(done.added):,} {'file' if len(done.added) == 1 else 'files'} added"
-        said.append(f"finished an interrupted write: {added}, {len(done.removed):,} removed")
+        actions.append(f"finished an interrupted write: {added}, {len(done.removed):,} removed")
     if done.leftovers:
-        said.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
-    return f"{printable(table)}: {'; '.join(said) or 'no interrupted write'}"
+        actions.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
+    return f"{printable(table)}: {'; '.join(actions) or 'no interrupted write'}"
 
 
 def _name(path: str) -> str:

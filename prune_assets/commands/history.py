@@ -37,8 +37,8 @@ def history(*, table: str, limit: int, as_json: bool) -> None:
     found = deltalog.history(deltalog.open_snapshot(table), limit=limit)
     if as_json:
         versions = [{"version": one.version, "timestamp": one.timestamp, "info": one.info} for one in found]
-        said = {"schema": SCHEMA, "table": redacted(table), "versions": versions}
-        click.echo(msgspec.json.format(msgspec.json.encode(said)).decode())
+        document = {"schema": SCHEMA, "table": redacted(table), "versions": versions}
+        click.echo(msgspec.json.format(msgspec.json.encode(document)).decode())
     else:
         click.echo(_text(found))
 
@@ -68,5 +68,5 @@ def _when(milliseconds: int | None) -> str:
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(sep=" ", timespec="seconds")
 
 
-def _pairs(said: object) -> str:
-    return ", ".join(f"{key}={value}" for key, value in said.items()) if isinstance(said, dict) else ""
+def _pairs(values: object) -> str:
+    return ", ".join(f"{key}={value}" for key, value in values.items()) if isinstance(values, dict) else ""

@@ -61,7 +61,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
 def _options(spec: dg.AssetSpec) -> dict[str, Any]:
     """Return the attributes of an asset other than its key, as arguments of `asset`."""
-    said = {
+    attributes = {
         "deps": [dep.asset_key for dep in spec.deps],
         "description": spec.description,
         "metadata": dict(spec.metadata),
@@ -73,4 +73,4 @@ def _options(spec: dg.AssetSpec) -> dict[str, Any]:
         "automation_condition": spec.automation_condition,
         "partitions_def": spec.partitions_def,
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in attributes.items() if value}

@@ -87,13 +87,13 @@ def build_table_asset(
     When it runs, a `table` that cannot be written so is refused with WrongUse before Spark starts.
     """
     layout = load_layout(layout)
-    asked = layout if written_as is None else load_layout(written_as)
+    to_write = layout if written_as is None else load_layout(written_as)
     key = asset_key_of(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
 
-    told = dict(asset_options.pop("metadata", None) or {})
-    described = code_references() | layout_metadata(layout, table, format=format) | told
-    defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(asked)}
+    metadata = dict(asset_options.pop("metadata", None) or {})
+    described = code_references() | layout_metadata(layout, table, format=format) | metadata
+    defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(to_write)}
     if check_layout:
         asset_options["check_specs"] = [*(asset_options.get("check_specs") or ()), *layout_check_specs(key)]
 
@@ -107,7 +107,7 @@ def build_table_asset(
         if format == "parquet":
             plain_directory(table)
         df = rows_of(source, session_for(context))
-        result = write(df, table, layout=asked, format=format, mode=mode, options=options)
+        result = write(df, table, layout=to_write, format=format, mode=mode, options=options)
         checked = list(layout_results(key, table, layout)) if check_layout else []
         return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
 

@@ -89,8 +89,8 @@ def build_dbt_checks(
             if declared.get("layout") is not None:
                 checks.append(build_layout_checks(key, table, _layout(declared["layout"], root), **options))
             if declared.get("predicates"):
-                asked = _predicates(declared["predicates"])
-                checks.append(build_skipping_checks(key, table, asked, **_min_skipped(declared), **options))
+                predicates = _predicates(declared["predicates"])
+                checks.append(build_skipping_checks(key, table, predicates, **_min_skipped(declared), **options))
     return checks
 
 

@@ -135,12 +135,12 @@ def build_layout_drift_sensor(
         except PruneError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         share = len(found.picked) / max(1, found.considered)
-        said = (
+        message = (
             f"{len(found.picked):,} of {counted(found.considered, 'file')} ({bytes_text(found.picked_bytes)}) need it"
         )
         if not found.picked or share < min_files_share:
-            return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: {said}", cursor=now)
-        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": said})], cursor=now)
+            return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: {message}", cursor=now)
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": message})], cursor=now)
 
     return layout_drift
 

@@ -85,12 +85,12 @@ class OptimizeResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain values, with addresses that hold no secrets."""
-        said = asdict(self) | {
+        fields = asdict(self) | {
             "table": redacted(self.table),
             "picked_bytes": self.picked_bytes,
             "reasons": self.reasons,
         }
-        return said | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
+        return fields | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

@@ -61,8 +61,8 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
         as_predicted = (rows, files) == (foretold.kept.rows, foretold.kept.files)
         size = foretold.kept.bytes if as_predicted else sum(scan.bytes or 0 for scan in scans)
         why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
-    said = "; ".join(filter(None, [*differences, why]))
-    actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=said)
+    reasons = "; ".join(filter(None, [*differences, why]))
+    actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=reasons)
     return replace(report, engines=(*(engine for engine in report.engines if engine.name != READ), actual))
 
 

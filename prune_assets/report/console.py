@@ -98,7 +98,7 @@ def _header(report: SkipReport) -> Table:
 
 
 def _compared(report: SkipReport) -> list[RenderableType]:
-    return [_plain(said, _LONGEST_REASON) for said in (comparison(report), limit_text(report)) if said]
+    return [_plain(sentence, _LONGEST_REASON) for sentence in (comparison(report), limit_text(report)) if sentence]
 
 
 def _advice(report: SkipReport) -> list[RenderableType]:
@@ -120,9 +120,9 @@ def _level(level: Level) -> list[RenderableType]:
 
 
 def _idle(level: Level) -> Text:
-    said = Text.assemble((level_title(level.level), "bold"), ": ", overflow="fold")
-    said.append(outcome_text(level), style=_STATUS_STYLES[level.status])
-    return said.append(f"; {printable(clipped(level.why, _LONGEST_REASON))}" if level.why else "")
+    line = Text.assemble((level_title(level.level), "bold"), ": ", overflow="fold")
+    line.append(outcome_text(level), style=_STATUS_STYLES[level.status])
+    return line.append(f"; {printable(clipped(level.why, _LONGEST_REASON))}" if level.why else "")
 
 
 def _funnel(level: Level) -> Table:

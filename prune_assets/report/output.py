@@ -41,12 +41,12 @@ def description_of(docstring: str) -> str:
     """
     paragraphs = inspect.cleandoc(docstring).split("\n\n")
     before_examples = {i - 1 for i, text in enumerate(paragraphs) if text.startswith(">>>")}
-    told = [
+    shown = [
         text
         for i, text in enumerate(paragraphs)
         if not text.startswith(">>>") and not (i in before_examples and text.endswith(":"))
     ]
-    return "\n\n".join(told)
+    return "\n\n".join(shown)
 
 
 WIDTH_IN_PIPES = 120

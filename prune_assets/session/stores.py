@@ -238,14 +238,14 @@ def explaining(session: SparkSession, path: str) -> Iterator[None]:
         raise found from error
 
 
-def _explained(session: SparkSession, path: str, said: str) -> Exception | None:
-    if _NO_DRIVER.search(said) or _NO_CLASS.search(said):
+def _explained(session: SparkSession, path: str, message: str) -> Exception | None:
+    if _NO_DRIVER.search(message) or _NO_CLASS.search(message):
         return UnsupportedFeature(f"{path}: this Spark has no driver for {_remedy(session, path)}")
     bucket = path.partition("://")[2].partition("/")[0]
-    if _NO_BUCKET.search(said):
+    if _NO_BUCKET.search(message):
         return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
-    if (found := _DENIED.search(said)) is not None:
-        answer = _ANSWER.search(said)
+    if (found := _DENIED.search(message)) is not None:
+        answer = _ANSWER.search(message)
         shown = found[0] if answer is None else f"{answer[0]})"
         return StorageFailure(
             f"{path}: Spark was denied access ({shown}); check the permissions, or give the "

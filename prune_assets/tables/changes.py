@@ -65,6 +65,6 @@ def seen_tables(cursor: str | None) -> dict[str, Seen]:
     >>> seen_tables('{"lake/a": ["version 3", 2]}')
     {'lake/a': Seen(fingerprint='version 3', changes=2)}
     """
-    told = json.loads(cursor) if cursor else {}
+    by_label = json.loads(cursor) if cursor else {}
     # Cursors of version 0.1 have the fingerprint alone.
-    return {label: Seen(found, 0) if isinstance(found, str) else Seen(*found) for label, found in told.items()}
+    return {label: Seen(seen, 0) if isinstance(seen, str) else Seen(*seen) for label, seen in by_label.items()}

@@ -146,13 +146,13 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     counts = Counter(fact.verdict for fact in probe.row_groups)
     total = len(probe.row_groups)
     summary = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
-    asked = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
+    condition = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
     headings = ("file", "row group", "result")
     known = [fact for fact in probe.row_groups if fact.verdict != "unknown"]
     ranked = sorted(known, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
     reasons = Counter(fact.reason for fact in probe.row_groups if fact.verdict == "unknown").most_common()
     return section(
-        f"Bloom filters probed for {asked}",
+        f"Bloom filters probed for {condition}",
         line(f"{counted(total, 'row group')}: {summary}" if total else "the file has no row groups"),
         *(
             line(f"{counted(count, 'row group')} unknown: {printable(clipped(reason, 200))}")

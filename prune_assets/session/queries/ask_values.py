@@ -55,9 +55,9 @@ def ask_values(
     while waiting and queries < MAX_QUERIES:
         start, stop = waiting.pop(0)
         queries += 1
-        said = _ask(session, columns, sql, rows[start:stop])
-        if said is not None:
-            found[start:stop] = said
+        outcomes = _ask(session, columns, sql, rows[start:stop])
+        if outcomes is not None:
+            found[start:stop] = outcomes
         elif stop - start > 1:
             middle = (start + stop) // 2
             waiting += [(start, middle), (middle, stop)]
@@ -70,8 +70,8 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 
     try:
         with quiet():
-            asked = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
-            execution: Any = asked._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
+            query = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
+            execution: Any = query._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
             _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
     except (AnalysisException, ParseException) as error:

@@ -61,9 +61,9 @@ def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: S
         try:
             frame.select(checked).schema  # noqa: B018 - Spark resolves names here
         except PySparkException as error:
-            said = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0]
             raise UnsupportedTable(
-                f"{place}: {constraint.feature}: {constraint.name} cannot be checked ({said}); write with delta-spark"
+                f"{place}: {constraint.feature}: {constraint.name} cannot be checked ({reason}); write with delta-spark"
             ) from None
     return frame.withColumn(first, checked)
 
@@ -83,8 +83,8 @@ def naming_broken(constraints: Sequence[Constraint], place: str) -> Iterator[Non
     try:
         yield
     except Exception as error:
-        said = str(error)
-        broken = next((each for i, each in enumerate(constraints) if f"{_BROKEN} {i};" in said), None)
+        message = str(error)
+        broken = next((each for i, each in enumerate(constraints) if f"{_BROKEN} {i};" in message), None)
         if broken is None:
             raise
         what = "is not what it is generated as" if broken.feature == "generatedColumns" else "is not true"

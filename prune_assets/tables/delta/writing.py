@@ -194,8 +194,8 @@ def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> Data
         kind = field.dataType.simpleString()
         found = None if name is None else df.schema[name].dataType.simpleString()
         if name is None or found != kind:
-            said = "the data lack it" if name is None else f"in the data it is {found}"
-            raise WrongUse(f"{place}: the table has column {field.name} {kind}, {said}; write the same columns")
+            difference = "the data lack it" if name is None else f"in the data it is {found}"
+            raise WrongUse(f"{place}: the table has column {field.name} {kind}, {difference}; write the same columns")
         columns.append(column_of(name, nested=False).alias(field.name))
     if mine:
         raise WrongUse(f"{place}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")

@@ -64,9 +64,9 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
         chosen = frame.select(_PLACE, *values, *others).where(condition).select(column_of(_PLACE, nested=False))
         return {row[0] for row in chosen.collect()}
     except AnalysisException as error:
-        said = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
+        reason = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
         raise WrongUse(
-            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){said}"
+            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){reason}"
         ) from None
 
 
