@@ -43,7 +43,7 @@ class LoadedCheckpoint(NamedTuple):
 
 
 def load_checkpoint(
-    checkpoint: Checkpoint, *, place: str, traffic: Traffic, allow: Sequence[str] = ()
+    checkpoint: Checkpoint, *, location: str, traffic: Traffic, allow: Sequence[str] = ()
 ) -> LoadedCheckpoint:
     """Read what a checkpoint says of all but files, and find its files; `allow`: where else than below the table.
 
@@ -59,7 +59,7 @@ def load_checkpoint(
             lines += files[-1].other_actions()
     if checkpoint.kind == WITH_UUID:
         _check_manifest(lines, checkpoint)
-    sidecars = _sidecars(lines, place, allow)
+    sidecars = _sidecars(lines, location, allow)
     found = [CheckpointFile(file, traffic) for file in sidecars]
     return LoadedCheckpoint(lines, files + found, [*checkpoint.files, *sidecars])
 
@@ -73,9 +73,9 @@ def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:
         )
 
 
-def _sidecars(lines: Sequence[Line], place: str, allow: Sequence[str]) -> list[DataFile]:
+def _sidecars(lines: Sequence[Line], location: str, allow: Sequence[str]) -> list[DataFile]:
     named = (line.sidecar.path for line in lines if line.sidecar is not None)
-    paths = list(dict.fromkeys(_place_of(path, place, allow) for path in named))
+    paths = list(dict.fromkeys(_place_of(path, location, allow) for path in named))
     found = list(in_flight(find_file, paths))
     missing = [path for path, file in zip(paths, found, strict=True) if file is None]
     if missing:
@@ -83,13 +83,13 @@ def _sidecars(lines: Sequence[Line], place: str, allow: Sequence[str]) -> list[D
     return [file for file in found if file is not None]
 
 
-def _place_of(path: str, place: str, allow: Sequence[str]) -> str:
+def _place_of(path: str, location: str, allow: Sequence[str]) -> str:
     name = canonical_path(path)
     if is_absolute(name):
-        return opened_place(posixpath.dirname(place), name, allow)
+        return opened_place(posixpath.dirname(location), name, allow)
     if "/" in name or not name:
-        raise MalformedLog(f"{place}: the sidecar {path!r} is not the name of a file; remove the checkpoint")
-    return f"{place}/{_SIDECARS}/{name}"
+        raise MalformedLog(f"{location}: the sidecar {path!r} is not the name of a file; remove the checkpoint")
+    return f"{location}/{_SIDECARS}/{name}"
 
 
 class Hint(NamedTuple):

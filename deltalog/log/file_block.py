@@ -198,11 +198,11 @@ def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts
 
 def identities(vectors: pa.StructArray) -> pa.Array:
     """Return the identity of each deletion vector among those of its path, null if there is none."""
-    place = pc.binary_join_element_wise(
+    path_or_inline = pc.binary_join_element_wise(
         pc.struct_field(vectors, "storageType"), pc.struct_field(vectors, "pathOrInlineDv"), ""
     )
     offset = pc.struct_field(vectors, "offset").cast(pa.string())
-    return pc.coalesce(pc.binary_join_element_wise(place, offset, "@"), place)
+    return pc.coalesce(pc.binary_join_element_wise(path_or_inline, offset, "@"), path_or_inline)
 
 
 def in_parallel(do: Callable[[Item], Result], items: Sequence[Item], *, files: int) -> Iterator[Result]:

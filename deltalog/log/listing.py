@@ -48,7 +48,7 @@ class LogListing:
     Compactions of several commits say what these say, which are there too: they are not read.
     """
 
-    place: str
+    location: str
     commits: dict[int, DataFile]
     checkpoints: dict[int, tuple[Checkpoint, ...]]
     hint: DataFile | None
@@ -67,9 +67,9 @@ class Segment:
 
 def list_log(table: str) -> LogListing:
     """List the log of a table; NotADeltaTable when there is none."""
-    place = f"{table.rstrip('/')}/{LOG}"
-    files = list_directory(place, _WANTED)
-    listing = _sorted_out(place, files)
+    location = f"{table.rstrip('/')}/{LOG}"
+    files = list_directory(location, _WANTED)
+    listing = _sorted_out(location, files)
     if not listing.commits and not listing.checkpoints:
         raise NotADeltaTable(f"{table}: not a Delta table: no {LOG} with a commit or checkpoint in it; check the path")
     return listing
@@ -83,7 +83,7 @@ def holds_log(table: str) -> bool:
         return False
 
 
-def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
+def _sorted_out(location: str, files: Iterable[DataFile]) -> LogListing:
     commits: dict[int, DataFile] = {}
     candidates: list[tuple[re.Match[str], DataFile]] = []
     empty: list[DataFile] = []
@@ -101,7 +101,7 @@ def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
                 empty.append(file)
     checkpoints, partial = _checkpoints(candidates)
     return LogListing(
-        place=place,
+        location=location,
         commits=commits,
         checkpoints=checkpoints,
         hint=hint,
@@ -152,7 +152,7 @@ def segment_of(listing: LogListing, version: int | None, *, without: frozenset[C
     last = last_version(listing)
     target = last if version is None else version
     if not 0 <= target <= last:
-        raise NoSuchVersion(f"{listing.place}: there is no version {target}; the last is {last}")
+        raise NoSuchVersion(f"{listing.location}: there is no version {target}; the last is {last}")
     checkpoint = next(
         (
             found
@@ -177,6 +177,6 @@ def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: 
     partial = [at for at in listing.partial if at <= target]
     parts = f"; the checkpoint of version {partial[-1]} lacks parts" if partial else ""
     raise BrokenLog(
-        f"{listing.place}: version {target} cannot be rebuilt: commit {missing} is missing and {after}{parts}; "
+        f"{listing.location}: version {target} cannot be rebuilt: commit {missing} is missing and {after}{parts}; "
         "restore the file, or open a version that is complete"
     )

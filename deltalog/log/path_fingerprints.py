@@ -69,8 +69,8 @@ def is_among(numbers: Fingerprints, some: Fingerprints) -> NDArray[np.bool_]:
     if len(at):
         # What numpy.isin would do, and load more of numpy for.
         known = np.sort(some)
-        place = np.minimum(np.searchsorted(known, numbers[at]), len(known) - 1)
-        found[at] = known[place] == numbers[at]
+        position = np.minimum(np.searchsorted(known, numbers[at]), len(known) - 1)
+        found[at] = known[position] == numbers[at]
     return found
 
 

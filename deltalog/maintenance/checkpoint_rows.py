@@ -209,9 +209,9 @@ def _with_texts(form: AddForm, texts: pa.Array, parsed: pa.StructArray) -> pa.Ar
     if len(silent) == 0:
         return texts
     written = texts_of(form.data, parsed.take(from_numpy(silent)))
-    place = np.full(len(texts), -1, np.int64)
-    place[silent] = np.arange(len(silent))
-    return pc.coalesce(texts, written.take(from_numpy(place, valid=place >= 0)))
+    position = np.full(len(texts), -1, np.int64)
+    position[silent] = np.arange(len(silent))
+    return pc.coalesce(texts, written.take(from_numpy(position, valid=position >= 0)))
 
 
 def _with_structs(form: ParsedStatistics, texts: pa.Array, parsed: pa.StructArray | None) -> pa.StructArray:

@@ -55,7 +55,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
     damaged = False
     for checkpoint in listing.checkpoints.get(version, ()):
         try:
-            loaded = load_checkpoint(checkpoint, place=listing.place, traffic=Traffic())
+            loaded = load_checkpoint(checkpoint, location=listing.location, traffic=Traffic())
             rows = sum(file.footer().num_rows for file in loaded.files)
         except MalformedLog:
             damaged = True
@@ -87,16 +87,16 @@ def hint_of(written: WrittenCheckpoint) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def write_hint(table: str, place: str, hint: Mapping[str, Any]) -> bool:
+def write_hint(table: str, location: str, hint: Mapping[str, Any]) -> bool:
     """Write the hint of the last checkpoint, unless a newer one exists; return whether it was written.
 
     `said`: the fields of the protocol, `version` and `size` among them. Raises StorageFailure.
     """
     data = msgspec.json.encode({**hint, "checksum": checksum(hint)})
-    path = f"{place}/{HINT}"
-    if is_remote(place):
+    path = f"{location}/{HINT}"
+    if is_remote(location):
         return _to_store(table, path, hint["version"], data)
-    with _alone_in(place):
+    with _alone_in(location):
         if _is_ahead(table, find_file(path), hint["version"]):
             return False
         put(path, data)

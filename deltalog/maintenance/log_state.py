@@ -186,7 +186,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
     tail = read_tail(segment.tail, _LINES, traffic)
     stored: list[CheckpointFile] = []
     if segment.checkpoint is not None:
-        found = load_checkpoint(segment.checkpoint, place=listing.place, traffic=traffic)
+        found = load_checkpoint(segment.checkpoint, location=listing.location, traffic=traffic)
         stored = found.files
         tail.take([line for line in found.lines if line.add is None and line.remove is None])
         manifests = [file for file in segment.checkpoint.files if file.path.endswith(".json")]
@@ -200,7 +200,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         version=segment.version,
         listing=listing,
         segment=segment,
-        **describe(tail, f"{listing.place}, version {segment.version}")._asdict(),
+        **describe(tail, f"{listing.location}, version {segment.version}")._asdict(),
         adds=_live(tail),
         removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
         stored=tuple(stored),

@@ -87,7 +87,7 @@ def _remote(table: str) -> dict[str, DataFile]:
     base = f"{table.rstrip('/')}/"
     found = {file.path[len(base) :]: file for file in remote_of(table).walk(table) if file.path.startswith(base)}
     inner = {path.partition(f"/{LOG}/")[0] + "/" for path in found if f"/{LOG}/" in path}
-    return {path: file for path, file in found.items() if not any(path.startswith(place) for place in inner)}
+    return {path: file for path, file in found.items() if not any(path.startswith(directory) for directory in inner)}
 
 
 class NamedFiles:
@@ -153,12 +153,12 @@ def _take(found: NamedFiles, path: str, vector: dict[str, object] | None) -> Non
     found.add(path)
     if vector is None:
         return
-    kind, place = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
+    kind, path_or_inline = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
     if kind == "p":
-        found.add(place)
+        found.add(path_or_inline)
     elif kind == "u":
         try:
-            found.add(vector_path(DeletionVector("u", place, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
+            found.add(vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
         except ValueError:
             # It names no file that could be kept, and reading the table says so.
             return

@@ -82,14 +82,14 @@ def write_checkpoint(table: str, version: int | None = None, *, clean: bool = Tr
 
     Raises what `open_state` raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
     """
-    place = address(table)
-    listing = list_log(place)
+    location = address(table)
+    listing = list_log(location)
     chosen = last_version(listing) if version is None else version
     found, damaged = checkpoint_of(listing, chosen)
     if found is None:
-        found = _write(open_state(place, chosen), replace=damaged)
-    write_hint(place, listing.place, hint_of(found))
-    return found._replace(notes=_cleaned(place)) if clean and found.written else found
+        found = _write(open_state(location, chosen), replace=damaged)
+    write_hint(location, listing.location, hint_of(found))
+    return found._replace(notes=_cleaned(location)) if clean and found.written else found
 
 
 def _cleaned(table: str) -> tuple[str, ...]:
@@ -100,11 +100,11 @@ def _cleaned(table: str) -> tuple[str, ...]:
 
 
 def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
-    place = f"{state.listing.place}, version {state.version}"
-    check_maintainable(state.protocol, place=place)
+    location = f"{state.listing.location}, version {state.version}"
+    check_maintainable(state.protocol, location=location)
     if state.version < protected_before(state.protocol, state.properties):
         raise NoSuchVersion(
-            f"{place}: the table allows no new checkpoint before version "
+            f"{location}: the table allows no new checkpoint before version "
             f"{protected_before(state.protocol, state.properties)}; give a later version"
         )
     try:
@@ -112,7 +112,8 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise MalformedLog(
-            f"{place}: an action holds what its field cannot ({reason}); find it and commit it anew, or restore the log"
+            f"{location}: an action holds what its field cannot ({reason}); find it and commit it anew, or restore "
+            "the log"
         ) from None
 
 
@@ -214,7 +215,7 @@ def _file_actions(state: LogState, form: AddForm, now: int) -> Iterator[tuple[st
 def _write_classic(
     state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int, *, replace: bool
 ) -> WrittenCheckpoint:
-    path = f"{state.listing.place}/{state.version:020d}.checkpoint.parquet"
+    path = f"{state.listing.location}/{state.version:020d}.checkpoint.parquet"
     columns = {"txn": OTHER_TYPES["txn"], "add": form.type, "remove": REMOVE_TYPE, **OTHER_TYPES}
     with staged(path) as temporary:
         with CheckpointWriter(temporary, columns, state.properties) as writer:
@@ -233,7 +234,7 @@ def _write_classic(
 def _write_v2(
     state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int
 ) -> WrittenCheckpoint:
-    path = f"{state.listing.place}/{state.version:020d}.checkpoint.{uuid4()}.json"
+    path = f"{state.listing.location}/{state.version:020d}.checkpoint.{uuid4()}.json"
     with _Sidecars(state, {"add": form.type, "remove": REMOVE_TYPE}) as sidecars:
         for name, actions in _file_actions(state, form, now):
             sidecars.write(name, actions)
@@ -269,7 +270,7 @@ class _Sidecars:
 
     def write(self, name: str, actions: pa.StructArray) -> None:
         if self._open is None:
-            path = f"{self._state.listing.place}/_sidecars/{uuid4()}.parquet"
+            path = f"{self._state.listing.location}/_sidecars/{uuid4()}.parquet"
             stack = ExitStack()
             temporary = stack.enter_context(staged(path))
             self._open = stack, path, temporary, CheckpointWriter(temporary, self._columns, self._state.properties)

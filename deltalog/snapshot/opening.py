@@ -65,13 +65,13 @@ def open_snapshot(
     """
     started = time.perf_counter()
     name = os.fspath(table)
-    place = address(name)
+    location = address(name)
     allowed = addresses(allow)
     if timestamp is not None:
         if version is not None:
-            raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
-        version = version_at(place, timestamp, cache=cache, allow=allowed)
-    return twice(lambda: _open(place, version, started, cache, allowed))
+            raise NoSuchVersion(f"{location}: give a version or a timestamp, not both")
+        version = version_at(location, timestamp, cache=cache, allow=allowed)
+    return twice(lambda: _open(location, version, started, cache, allowed))
 
 
 def version_at(
@@ -183,7 +183,7 @@ class _Attempt:
             self.opened = [self.listing.hint]
         tail = self._tail(segment)
         files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
-        described = describe(tail, f"{self.listing.place}, version {segment.version}")
+        described = describe(tail, f"{self.listing.location}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
         rows = sum(file.footer().num_rows for file in files)
         live = live_blocks(tail, in_parallel(lambda at: at[0].files(at[1]), groups, files=rows))
@@ -212,7 +212,7 @@ class _Attempt:
         return read_tail(segment.tail, LINES, self.traffic)
 
     def _checkpoint(self, checkpoint: Checkpoint, tail: Tail) -> list[CheckpointFile]:
-        found = load_checkpoint(checkpoint, place=self.listing.place, traffic=self.traffic, allow=self.allow)
+        found = load_checkpoint(checkpoint, location=self.listing.location, traffic=self.traffic, allow=self.allow)
         self.opened += found.opened
         tail.take(found.lines)
         return found.files

@@ -97,7 +97,7 @@ class _Cached:
         return Snapshot(
             table=table,
             version=head.version,
-            **describe(tail, f"{listing.place}, version {head.version}")._asdict(),
+            **describe(tail, f"{listing.location}, version {head.version}")._asdict(),
             blocks=tuple(blocks),
             listing=listing,
             segment=Segment(head.version, _checkpoint(head), tuple(head.tail)),

@@ -77,7 +77,7 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
     return replace(
         snapshot,
         version=version,
-        **describe(tail, f"{listing.place}, version {version}")._asdict(),
+        **describe(tail, f"{listing.location}, version {version}")._asdict(),
         blocks=live.blocks,
         listing=listing,
         segment=Segment(version, snapshot.segment.checkpoint, snapshot.segment.tail + tuple(files)),

@@ -220,9 +220,13 @@ def _folded(
     at = np.flatnonzero(known & whole[file])
     groups = pa.table({"file": from_numpy(file[at]), "side": side.take(from_numpy(at))})
     found = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
-    place = np.full(count, -1, np.int64)
-    place[numbers_from(found["file"].combine_chunks())] = np.arange(len(found))
-    return found[1 if found.column_names[0] == "file" else 0].combine_chunks().take(from_numpy(place, valid=place >= 0))
+    position = np.full(count, -1, np.int64)
+    position[numbers_from(found["file"].combine_chunks())] = np.arange(len(found))
+    return (
+        found[1 if found.column_names[0] == "file" else 0]
+        .combine_chunks()
+        .take(from_numpy(position, valid=position >= 0))
+    )
 
 
 def _with_nan(high: pa.Array, nans: Counts) -> pa.Array:

@@ -36,14 +36,14 @@ _PLAIN = {
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 
 
-def arrow_schema(schema: TableSchema, *, stored: bool = False, place: str) -> pa.Schema:
+def arrow_schema(schema: TableSchema, *, stored: bool = False, location: str) -> pa.Schema:
     """Return the columns of a table; `stored`: with the names and numbers that files have.
 
     UnsupportedTable names a column of a type that Arrow lacks, or whose values would have to be looked at.
     """
     mapped = stored and schema.mapping != "none"
     fields = msgspec.json.decode(schema.text)["fields"]
-    return pa.schema([_field(field, mapped=mapped, column=f"{place}: column {field['name']}") for field in fields])
+    return pa.schema([_field(field, mapped=mapped, column=f"{location}: column {field['name']}") for field in fields])
 
 
 def _field(field: Any, *, mapped: bool, column: str) -> pa.Field:

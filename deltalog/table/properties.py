@@ -64,10 +64,10 @@ class _ClusteringDomain(msgspec.Struct, rename="camel"):
     clustering_columns: list[tuple[str, ...]]
 
 
-def clustering_columns(domains: Mapping[str, str], *, place: str) -> tuple[tuple[str, ...], ...]:
+def clustering_columns(domains: Mapping[str, str], *, location: str) -> tuple[tuple[str, ...], ...]:
     """Return the physical paths of the columns, none when the table is not clustered.
 
-    >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'}, place="t")
+    >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'}, location="t")
     (('a', 'b'),)
     """
     if CLUSTERING not in domains:
@@ -75,7 +75,9 @@ def clustering_columns(domains: Mapping[str, str], *, place: str) -> tuple[tuple
     try:
         return tuple(msgspec.json.decode(domains[CLUSTERING], type=_ClusteringDomain).clustering_columns)
     except msgspec.DecodeError as error:
-        raise MalformedLog(f"{place}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew") from None
+        raise MalformedLog(
+            f"{location}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew"
+        ) from None
 
 
 def indexed_columns(
@@ -87,7 +89,7 @@ def indexed_columns(
     is clustered by (`domains`) are always among them; MalformedLog when their domain is damaged.
     """
     data = [column for column in schema.columns if column.partition is None]
-    clustered = frozenset(clustering_columns(domains or {}, place="the table"))
+    clustered = frozenset(clustering_columns(domains or {}, location="the table"))
     if NAMED in properties:
         names = named_columns(properties[NAMED])
         return tuple(column for column in data if is_named(column, names) or _is_below(column.physical, clustered))

@@ -102,16 +102,16 @@ class Field(NamedTuple):
         return self.kind if isinstance(self.kind, str) else str(self.kind["type"])
 
 
-def schema_fields(text: str, *, mapped: bool, place: str) -> list[Field]:
+def schema_fields(text: str, *, mapped: bool, location: str) -> list[Field]:
     """Return the fields of a schema, parents before children; MalformedLog for what is no schema."""
     try:
         tree = msgspec.json.decode(text)
         found = list(_fields_below(tree, (), (), mapped=mapped, repeated=False))
         top = tree["type"]
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
-        raise MalformedLog(f"{place}: the schema of the table is not a Spark schema; the log is damaged") from None
+        raise MalformedLog(f"{location}: the schema of the table is not a Spark schema; the log is damaged") from None
     if top != "struct":
-        raise MalformedLog(f"{place}: the schema of the table is not a struct; the log is damaged")
+        raise MalformedLog(f"{location}: the schema of the table is not a struct; the log is damaged")
     return found
 
 

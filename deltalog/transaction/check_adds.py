@@ -63,19 +63,19 @@ def check_adds(
     schema: TableSchema,
     clustered_by: Sequence[tuple[str, ...]] = (),
     rows_change: bool = True,
-    place: str,
+    location: str,
 ) -> None:
     """Raise RefusedCommit, naming the file, for what does not belong into a table of this schema.
 
     `clustered_by`: physical paths of columns that every file must have statistics of. `rows_change`: whether rows are
     new, so that they may break what the table promises.
     """
-    fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
+    fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=location)
     known = {field.physical for field in fields}
-    _check_partitions(adds, schema, fields if rows_change else [], place)
+    _check_partitions(adds, schema, fields if rows_change else [], location)
     twice = set()
     for add in adds:
-        where = f"{place}: add {add.path!r}"
+        where = f"{location}: add {add.path!r}"
         _check_path(add, where)
         key = key_of(add.path, None)
         if key in twice:
@@ -107,7 +107,7 @@ def _check_path(add: Add, where: str) -> None:
         raise RefusedCommit(f"{where}: modified at {add.modification_time}; give milliseconds since 1970")
 
 
-def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], place: str) -> None:
+def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], location: str) -> None:
     columns = partition_columns(schema)
     required = {field.physical[0] for field in _never_null(fields) if len(field.path) == 1}
     texts: dict[str, dict[str, Add]] = {name: {} for name in columns}
@@ -116,7 +116,7 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
         if values.keys() != columns.keys():
             expected = ", ".join(sorted(columns)) or "none"
             raise RefusedCommit(
-                f"{place}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
+                f"{location}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
                 f"table is partitioned by {expected}; give a value, or null, for each, by the log's own name for it"
             )
         for name, text in values.items():
@@ -124,18 +124,19 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
                 texts[name].setdefault(text, add)
             elif name in required:
                 raise RefusedCommit(
-                    f"{place}: add {add.path!r}: partition column {name} must not be null; give a value"
+                    f"{location}: add {add.path!r}: partition column {name} must not be null; give a value"
                 )
     for name, column in columns.items():
         for text, meaning in zip(texts[name], meanings(column, list(texts[name])), strict=True):
             if text in {"", _HIVE_NULL}:
                 raise RefusedCommit(
-                    f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to some "
+                    f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to "
+                    "some "
                     "readers and a text to others; write null"
                 )
             if not _of_kind(column.kind, meaning, text):
                 raise RefusedCommit(
-                    f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
+                    f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
                     f"{column.kind} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a date"
                 )
 

@@ -130,7 +130,7 @@ def commit_first(table: str, change: Change) -> Committed:
         change=change,
         removes=(),
         read_version=None,
-        isolation=isolation_of(properties, place=table),
+        isolation=isolation_of(properties, location=table),
         timed=timed,
         highest_row_id=-1 if ROW_TRACKING in features else None,
     )
@@ -187,7 +187,7 @@ class _Draft:
         )
         if self.timed:
             fresh = self.before is None or self.enabling
-            at = now if fresh else next_time(self.before or {}, now=now, place=self.path(version - 1))
+            at = now if fresh else next_time(self.before or {}, now=now, location=self.path(version - 1))
             info = {IN_COMMIT: at, **info}
         metadata = self.change.metadata
         if metadata is not None and self.enabling:
@@ -210,7 +210,9 @@ class _Draft:
             configurations = {
                 name: domain.configuration for name, domain in concurrent.domains.items() if not domain.removed
             }
-            self.highest_row_id = max(self.highest_row_id, highest_row_id(configurations, place=concurrent.file.path))
+            self.highest_row_id = max(
+                self.highest_row_id, highest_row_id(configurations, location=concurrent.file.path)
+            )
 
 
 def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _Draft:
@@ -221,12 +223,12 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         change=change,
         removes=removes,
         read_version=snapshot.version,
-        isolation=isolation_of(properties, place=snapshot.table),
+        isolation=isolation_of(properties, location=snapshot.table),
         timed=timed,
         enabling=newly_enabled(change.metadata, snapshot.properties),
     )
     if ROW_TRACKING in writer_features(snapshot.protocol):
-        draft.highest_row_id = highest_row_id(snapshot.domains, place=snapshot.table)
+        draft.highest_row_id = highest_row_id(snapshot.domains, location=snapshot.table)
     if snapshot.version in snapshot.listing.commits:
         file = find_file(draft.path(snapshot.version))
         if file is None:

@@ -127,13 +127,13 @@ def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
     return [found for line in lines if (found := pick(line)) is not None]
 
 
-def isolation_of(properties: Mapping[str, str], *, place: str) -> str:
+def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
     """Return the isolation level of a table, Serializable by default; RefusedCommit for one that is not known."""
     declared = properties.get(ISOLATION, SERIALIZABLE)
     found = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
     if found is None:
         raise RefusedCommit(
-            f"{place}: {ISOLATION} is {declared!r}, which is not known; "
+            f"{location}: {ISOLATION} is {declared!r}, which is not known; "
             f"set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
         )
     return found

@@ -44,7 +44,7 @@ _NO_CONTAINER_NULLS = ("containsNull", "valueContainsNull")
 
 
 def create_with_files(
-    place: str,
+    location: str,
     schema: TableSchema,
     files: Sequence[NewFile],
     *,
@@ -61,18 +61,18 @@ def create_with_files(
     replace rows of it, both with nothing committed; else as `commit`.
     """
     try:
-        adds = adds_of(place, schema, files, properties=properties)
+        adds = adds_of(location, schema, files, properties=properties)
         return create_table(
-            place, schema.text, partition_by=schema.partition_columns, properties=properties, adds=adds, txn=txn
+            location, schema.text, partition_by=schema.partition_columns, properties=properties, adds=adds, txn=txn
         )
     except TableExists:
         if mode == "error":
             raise
-    snapshot = open_snapshot(place)
+    snapshot = open_snapshot(location)
     _check_fit(schema, snapshot)
     check_kept_properties(snapshot, properties)
     check_appendable(snapshot)
-    adds = adds_of(place, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
+    adds = adds_of(location, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
     known = None if txn is None else snapshot.transactions.get(txn.app_id)
     if txn is None or known is None or known.version < txn.version:
         _check_replaces_nothing(snapshot, adds, mode)

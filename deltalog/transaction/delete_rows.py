@@ -141,12 +141,12 @@ def _numbers(positions: Sequence[int], path: str) -> list[int]:
         raise RefusedCommit(f"{path}: positions of rows must be whole numbers") from None
 
 
-def _records(add: FullAdd, place: str) -> int:
+def _records(add: FullAdd, location: str) -> int:
     try:
         return msgspec.json.decode(add.stats if isinstance(add.stats, str) else "", type=_Count).num_records
     except msgspec.DecodeError:
         raise RefusedCommit(
-            f"{place}: {add.path}: its statistics do not say how many rows it has, as a file with a deletion vector "
+            f"{location}: {add.path}: its statistics do not say how many rows it has, as a file with a deletion vector "
             "must; write its rows anew"
         ) from None
 

@@ -122,7 +122,7 @@ def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:
         return
     found = load_checkpoint(
         snapshot.segment.checkpoint,
-        place=snapshot.listing.place,
+        location=snapshot.listing.location,
         traffic=snapshot.traffic,
         allow=snapshot.allow,
     )

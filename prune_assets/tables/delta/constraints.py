@@ -30,7 +30,7 @@ _BROKEN = "prune-assets: broken constraint"
 def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
     """Return the constraints of a table that Spark can check on rows."""
     mapped = snapshot.schema.mapping != "none"
-    fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
+    fields = schema_fields(snapshot.schema.text, mapped=mapped, location=snapshot.table)
     inside = {field.name for field in fields if len(field.path) > 1}
     return [
         found

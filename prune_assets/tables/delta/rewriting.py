@@ -175,7 +175,7 @@ def clustering_paths(snapshot: Snapshot) -> list[ColumnPath]:
     from deltalog.table.properties import clustering_columns
 
     logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
-    return [logical.get(path, path) for path in clustering_columns(snapshot.domains, place=snapshot.table)]
+    return [logical.get(path, path) for path in clustering_columns(snapshot.domains, location=snapshot.table)]
 
 
 def _quoted(name: str) -> str:

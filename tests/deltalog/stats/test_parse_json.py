@@ -51,7 +51,7 @@ ODD = ["null", "true", "[]", "{}", '{"a":1}', '"\\ud800"']
 
 def columns_of(*fields):
     schema = json.dumps({"type": "struct", "fields": list(fields)})
-    return list(read_schema(schema, partition_columns=[], mapping="none", place="").columns)
+    return list(read_schema(schema, partition_columns=[], mapping="none", location="").columns)
 
 
 def binary(texts):
