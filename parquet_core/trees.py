@@ -65,9 +65,9 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
     wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
     wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
     found: list[OutcomeArray] = []
-    for place in reversed(range(len(nodes))):
-        node, operands = nodes[place]
-        possible = wanted[place] & known[place]
+    for ordinal in reversed(range(len(nodes))):
+        node, operands = nodes[ordinal]
+        possible = wanted[ordinal] & known[ordinal]
         if not operands:
             found.append(possible)
             continue

@@ -88,8 +88,8 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
         raise
 
 
-def _layout_of(values: Mapping[Any, Any], place: str) -> LayoutSpec:
-    with naming_layout_file(place):
+def _layout_of(values: Mapping[Any, Any], location: str) -> LayoutSpec:
+    with naming_layout_file(location):
         return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
 
 
@@ -191,14 +191,14 @@ def _value(key: object, value: object) -> Any:
     return _typed(value, get_type_hints(LayoutSpec)[name], name)
 
 
-def _typed(value: object, wanted: Any, place: str) -> Any:
+def _typed(value: object, wanted: Any, location: str) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        problem = _TYPE.sub(lambda found: _IN_YAML.get(found[1], found[1]), str(error)).replace("$", place)
+        problem = _TYPE.sub(lambda found: _IN_YAML.get(found[1], found[1]), str(error)).replace("$", location)
         problem = problem.replace("`", "")
         raise LayoutError(
-            f"{place} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
+            f"{location} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
         ) from error
 
 

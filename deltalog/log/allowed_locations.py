@@ -60,9 +60,8 @@ def opened_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
     above = posixpath.dirname(_normal(location))
     raise OutsideTable(
         f"{table}: the log names the file {location}, which is outside of the table's folder and was not opened; if "
-        "you "
-        f"trust the writer of the log, set {ALLOW}={above} (several addresses with commas), or pass allow=[{above!r}] "
-        "in Python"
+        f"you trust the writer of the log, set {ALLOW}={above} (several addresses with commas), or pass "
+        f"allow=[{above!r}] in Python"
     )
 
 

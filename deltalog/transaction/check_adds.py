@@ -131,8 +131,7 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
             if text in {"", _HIVE_NULL}:
                 raise RefusedCommit(
                     f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to "
-                    "some "
-                    "readers and a text to others; write null"
+                    "some readers and a text to others; write null"
                 )
             if not _of_kind(column.kind, meaning, text):
                 raise RefusedCommit(

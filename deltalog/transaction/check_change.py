@@ -179,8 +179,7 @@ def _check_others(change: Change, protocol: Protocol, location: str) -> None:
     if change.txn is not None and (not change.txn.app_id or not fits(change.txn.version)):
         raise RefusedCommit(
             f"{location}: {change.txn.app_id!r} and {change.txn.version} are not an application and version; give a "
-            "name "
-            "and a number from 0 on that grows with each of its commits"
+            "name and a number from 0 on that grows with each of its commits"
         )
     names = [domain.domain for domain in change.domains]
     if len(set(names)) < len(names):
@@ -216,8 +215,7 @@ def _check_features(
     ):
         raise UnsupportedTable(
             f"{location}: changeDataFeed: rows are carried from removed files to added ones, and which of them "
-            "changed is "
-            f"not written here; {_SPARK}, or unset {CHANGE_FEED}"
+            f"changed is not written here; {_SPARK}, or unset {CHANGE_FEED}"
         )
     if any(add.deletion_vector is not None for add in change.adds):
         check_vectors_allowed(protocol, properties, location)

@@ -71,8 +71,7 @@ def check_metadata(
     if missing:
         raise RefusedCommit(
             f"{location}: the metaData needs the table features {', '.join(sorted(missing))}, which the protocol "
-            "lacks; "
-            "commit a protocol that lists them along with it"
+            "lacks; commit a protocol that lists them along with it"
         )
     if mapped:
         _check_mapping(fields, metadata, location)
@@ -123,8 +122,7 @@ def _check_change(
     if mapping != was or (was != "none" and not _keeps_mapping(metadata, before, fields, location)):
         raise UnsupportedTable(
             f"{location}: columnMapping: columns of a table with column mapping are not changed here, nor is the "
-            "mapping; "
-            "change them with Spark"
+            "mapping; change them with Spark"
         )
     if emptied:
         return

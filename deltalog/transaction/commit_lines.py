@@ -227,8 +227,7 @@ def check_row_ids(
     if carried or not change.data_change or any(canonical_path(add.path) in removed for add in change.adds):
         raise UnsupportedTable(
             f"{location}: {ROW_TRACKING}: rows would have to keep their ids in the added files, which is not done "
-            "here; "
-            "commit with Spark"
+            "here; commit with Spark"
         )
     for add in change.adds:
         if add.stats is None:

@@ -166,13 +166,13 @@ class Dictionaries:
         return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
 
     def _page(self, found: _Chunk, firsts: dict[int, int]) -> _Page | str:
-        place = dictionary_range(found.chunk, firsts.get(found.position))
-        if isinstance(place, str):
-            return place
+        span = dictionary_range(found.chunk, firsts.get(found.position))
+        if isinstance(span, str):
+            return span
         size = self.groups.files[int(self.groups.file[found.position])].size
-        if place[0] + place[1] > size:
+        if span[0] + span[1] > size:
             return "the footer puts the dictionary page outside of the file"
-        return _Page(*found, *place)
+        return _Page(*found, *span)
 
     def _written(self, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
         """Return the values of one dictionary in their physical form, or why they must not be believed."""

@@ -69,7 +69,7 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
 
 
 def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str]) -> Finding:
-    units, place, many = f"{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
+    units, location, many = f"{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
     within = " within their partitions" if found.partition.any() else ""
     depth = overlap_depth(found)
     depth_text = "" if depth is None else f"; overlap depth {depth:.2f}"
@@ -79,12 +79,12 @@ def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str])
     if not late.any():
         apart = f"do{'es' * (len(labels) == 1)} not overlap"
         how = apart if depth in {None, 1.0} else "do not overlap, but share values where one ends and the next begins"
-        return Finding(f"overlap.{units}", Severity.INFO, place, f"{many} {how}{within}{depth_text}")
+        return Finding(f"overlap.{units}", Severity.INFO, location, f"{many} {how}{within}{depth_text}")
     at = int(np.argmax(late))
     inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(found.high[order[: at + 1]]))]]
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
     message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{depth_text} (1 is no overlap)"
-    return Finding(f"overlap.{units}", Severity.ERROR, f"{place}: {inner}", message, _REMEDY)
+    return Finding(f"overlap.{units}", Severity.ERROR, f"{location}: {inner}", message, _REMEDY)
 
 
 FILES_DO_NOT_OVERLAP = Check(

@@ -103,16 +103,16 @@ def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str
     journal = _still_there(path)
     _drop(directories, [f"{table}/{name}" for name in journal.removed])
     staged = {}
-    for place, names in _by_place(journal.added).items():
-        found = directories.setdefault(table + place, [])
+    for subdirectory, names in _by_place(journal.added).items():
+        found = directories.setdefault(table + subdirectory, [])
         listed = {file.path for file in found}
-        stage = f"{table}/{journal.staging}{place}"
+        stage = f"{table}/{journal.staging}{subdirectory}"
         found += [
-            _added(path, f"{stage}/{name}", f"{table}{place}/{name}")
+            _added(path, f"{stage}/{name}", f"{table}{subdirectory}/{name}")
             for name in names
-            if f"{table}{place}/{name}" not in listed
+            if f"{table}{subdirectory}/{name}" not in listed
         ]
-        staged[stage] = table + place
+        staged[stage] = table + subdirectory
     return staged
 
 
@@ -124,8 +124,8 @@ def _by_place(added: Sequence[str]) -> dict[str, list[str]]:
     """
     places: dict[str, list[str]] = {}
     for name in added:
-        place, slash, last = name.rpartition("/")
-        places.setdefault(slash + place, []).append(last)
+        subdirectory, slash, last = name.rpartition("/")
+        places.setdefault(slash + subdirectory, []).append(last)
     return places
 
 
@@ -138,8 +138,8 @@ def _still_there(path: str) -> Journal:
 
 def _drop(directories: dict[str, list[DataFile]], paths: Sequence[str]) -> None:
     gone = set(paths)
-    for place in {path.rpartition("/")[0] for path in paths} & directories.keys():
-        directories[place] = [file for file in directories[place] if file.path not in gone]
+    for subdirectory in {path.rpartition("/")[0] for path in paths} & directories.keys():
+        directories[subdirectory] = [file for file in directories[subdirectory] if file.path not in gone]
 
 
 def _added(path: str, staged: str, moved: str) -> DataFile:
@@ -181,8 +181,8 @@ def apply_journals_above(
 def _with_journal(places: Sequence[str]) -> Iterator[str]:
     """Find those of some directories, and of all above them, that hold a journal: a call for each directory."""
     seen: set[str] = set()
-    for place in places:
-        here = place
+    for subdirectory in places:
+        here = subdirectory
         while here not in seen:
             seen.add(here)
             if os.path.lexists(f"{here}/{JOURNAL}"):

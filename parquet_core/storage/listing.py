@@ -281,25 +281,25 @@ def _by_directory(files: Iterable[DataFile], root: str) -> Walked:
     for file in files:
         if len(file.path) <= len(root):
             continue  # the mark of the root itself
-        place, _, name = file.path.rpartition("/")
-        if place not in skipped:
-            skipped[place] = any(map(is_unlisted, place[len(root) + 1 :].split("/")))
+        folder, _, name = file.path.rpartition("/")
+        if folder not in skipped:
+            skipped[folder] = any(map(is_unlisted, folder[len(root) + 1 :].split("/")))
             # The root is there, and where there is a sink is told below.
             found.setdefault(root, [])
-            if not skipped[place] or place == f"{root}/{_SINK}":
-                found.setdefault(place, [])
-        if skipped[place] or is_unlisted(name):
-            if name == JOURNAL and not skipped[place]:
+            if not skipped[folder] or folder == f"{root}/{_SINK}":
+                found.setdefault(folder, [])
+        if skipped[folder] or is_unlisted(name):
+            if name == JOURNAL and not skipped[folder]:
                 journals.append(file.path)
             continue
         if file.size:
-            found[place].append(file)
+            found[folder].append(file)
         else:
-            empty.append((place, file))
-    above = {ancestor for place in found for ancestor in _up_to(place, root)} if empty else set()
-    for place, file in empty:
+            empty.append((folder, file))
+    above = {ancestor for folder in found for ancestor in _up_to(folder, root)} if empty else set()
+    for folder, file in empty:
         if file.path not in above and not file.path.endswith("/") and "=" not in listed_name(file):
-            found[place].append(file)
+            found[folder].append(file)
     return Walked(found, journals)
 
 

@@ -124,12 +124,12 @@ def session_options() -> dict[str, dict[str, str]]:
 @lru_cache(maxsize=64)
 def _open(root: str, environment: tuple[tuple[str, str], ...], of_session: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
     with explaining(root):
-        place, options = address(root), dict[str, Any](of_session)
-        if place.startswith("s3://"):
+        uri, options = address(root), dict[str, Any](of_session)
+        if uri.startswith("s3://"):
             options |= profile_options(root)
         if options.get("endpoint", "").startswith("http://") and "AWS_ALLOW_HTTP" not in os.environ:
             options["client_options"] = {"allow_http": True}
-        return Bucket(root, from_url(place, retry_config=RETRIES, **options))
+        return Bucket(root, from_url(uri, retry_config=RETRIES, **options))
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:

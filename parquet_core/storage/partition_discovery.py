@@ -80,8 +80,8 @@ def choose(named: Sequence[DataFile], roots: Sequence[str], directories: Mapping
     inside = {**beside, **directories}
     bases = {*roots, *beside}
     data = {path: found for path, files in inside.items() if (found := _data(path, files))}
-    places = {path: place for path in data if (place := _place(path, bases)) is not None}
-    if any(place.parts for place in places.values()):
+    places = {path: partition for path in data if (partition := _place(path, bases)) is not None}
+    if any(partition.parts for partition in places.values()):
         return _partitioned(places, data, inside)
     # What was named twice is read twice.
     read = [file for file in named if not is_hidden(listed_name(file))]
@@ -95,7 +95,7 @@ def _partitioned(
     places: Mapping[str, _Place], data: Mapping[str, list[DataFile]], inside: Mapping[str, list[DataFile]]
 ) -> Listing:
     _check_bases(places)
-    chosen = sorted(path for path, place in places.items() if place.parts)
+    chosen = sorted(path for path, partition in places.items() if partition.parts)
     columns = [tuple(part.partition("=")[0] for part in places[path].parts) for path in chosen]
     names = {column: tuple(map(unescape, column)) for column in dict.fromkeys(columns)}
     _check_names(chosen, [names[column] for column in columns])
@@ -182,7 +182,7 @@ def _check_part(path: str, name: str) -> None:
 
 def _check_bases(places: Mapping[str, _Place]) -> None:
     # Spark compares them without regard to case.
-    bases = {place.base.lower(): place.base for place in places.values()}
+    bases = {partition.base.lower(): partition.base for partition in places.values()}
     if len(bases) > 1:
         one, other = sorted(bases.values())[:2]
         raise WrongUse(

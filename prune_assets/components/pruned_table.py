@@ -46,17 +46,19 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the asset and its checks."""
-        place = place_of(self.table, context)
+        location = place_of(self.table, context)
         asset = build_table_asset(
             self.asset.key,
-            table=place,
+            table=location,
             layout=self.layout,
             source=self.source,
             format=self.format,
             mode=self.mode,
             **_options(self.asset),
         )
-        return dg.Definitions(assets=[asset], asset_checks=checks_of(self.asset.key, place, self.layout, self.checks))
+        return dg.Definitions(
+            assets=[asset], asset_checks=checks_of(self.asset.key, location, self.layout, self.checks)
+        )
 
 
 def _options(spec: dg.AssetSpec) -> dict[str, Any]:

@@ -130,8 +130,7 @@ def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
     if partitions is not None:
         raise WrongUse(
             f"{key.to_user_string()}: the asset is partitioned, and each run would write the whole table; use "
-            "pruned_asset, "
-            "which takes the partition column"
+            "pruned_asset, which takes the partition column"
         )
 
 
@@ -232,8 +231,8 @@ def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
     """Return the address of a report where its folder is served, else its path."""
     if reports_url is None:
         return dg.MetadataValue.path(path)
-    place = Path(path)
-    return dg.MetadataValue.url(f"{reports_url.rstrip('/')}/{quote(place.parent.name)}/{quote(place.name)}")
+    file = Path(path)
+    return dg.MetadataValue.url(f"{reports_url.rstrip('/')}/{quote(file.parent.name)}/{quote(file.name)}")
 
 
 def _measured(report: "SkipReport", compared: "Comparison") -> str:

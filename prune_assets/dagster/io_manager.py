@@ -117,11 +117,11 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         if LAYOUT not in metadata:
             raise LayoutError(f"{context.asset_key.to_user_string()}: the asset has no layout; use pruned_asset for it")
         layout = load_layout(metadata[LAYOUT])
-        place = self.place_of(context.asset_key.path, metadata)
+        location = self.place_of(context.asset_key.path, metadata)
         mode = metadata.get(MODE, "overwrite")
         where = _partitions_of(context, metadata, obj) if mode == "overwrite" else None
         warn_of_many_sessions(context.log)
-        result = write(obj, place, layout=layout, format=metadata.get(FORMAT, self.format), mode=mode, where=where)
+        result = write(obj, location, layout=layout, format=metadata.get(FORMAT, self.format), mode=mode, where=where)
         partitions = 0 if where is None else len(context.asset_partition_keys)
         context.add_output_metadata(written_metadata(result, obj.schema, layout, partitions=partitions))
 
@@ -131,13 +131,13 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
         upstream = context.upstream_output
         metadata = {} if upstream is None else dict(upstream.definition_metadata or {})
-        session, place = session_of(self.spark), self.place_of(context.asset_key.path, metadata)
+        session, location = session_of(self.spark), self.place_of(context.asset_key.path, metadata)
         where = (context.definition_metadata or {}).get("where")
         parts = [_plain(where)] if where is not None else []
         if context.has_asset_partitions and PARTITION_EXPR in metadata:
             columns = _plain(metadata[PARTITION_EXPR])
-            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, place))))
-        return read(session, place, where=" AND ".join(f"({part})" for part in parts) or "true")
+            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location))))
+        return read(session, location, where=" AND ".join(f"({part})" for part in parts) or "true")
 
 
 def _plain(value: Any) -> Any:
@@ -162,7 +162,7 @@ def _kinds(schema: "StructType") -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
 
-def _schema_of(session: "SparkSession", place: str) -> Any:
+def _schema_of(session: "SparkSession", location: str) -> Any:
     from prune_assets.tables.opening import open_table
 
-    return open_table(place, semantics=semantics_of(session)).empty_frame(session).schema
+    return open_table(location, semantics=semantics_of(session)).empty_frame(session).schema

@@ -99,8 +99,8 @@ class Reasons:
 
     def kept_by(self, position: int) -> tuple[int, ...]:
         """Return the leaves, by number, that could not skip a row group; of many the first."""
-        (_, opened), place = self._block(position), position % _BLOCK
-        return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[place]), _MOST_LEAVES))
+        (_, opened), offset = self._block(position), position % _BLOCK
+        return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[offset]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
         """Say of each leaf that could not skip a row group why it could not."""
@@ -121,11 +121,11 @@ class Reasons:
         return self._blocks[number]
 
     def _open_because(self, number: int, position: int) -> str:
-        (outcomes, opened), place = self._block(position), position % _BLOCK
-        leaf, wanted = self._leaves[number], Outcomes(int(opened[number][place]))
+        (outcomes, opened), offset = self._block(position), position % _BLOCK
+        leaf, wanted = self._leaves[number], Outcomes(int(opened[number][offset]))
         if isinstance(leaf, (Unsupported, Constant)):
             return leaf.reason if isinstance(leaf, Unsupported) else "the same for every row"
-        proven = int(outcomes[number][place]) == wanted
+        proven = int(outcomes[number][offset]) == wanted
         if isinstance(leaf, CompareColumns | OnPartitions) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
@@ -166,15 +166,15 @@ class Reasons:
                 )
             if path not in self._by_path:
                 continue
-            column, place = self._by_path[path], position
+            column, offset = self._by_path[path], position
             bounds = self._index.footers.bounds(column)
             if of_log:
-                place = int(self._index.file[position])
+                offset = int(self._index.file[position])
                 logged = self._table.file_bounds(path) if len(self._index.files) <= MAX_LOGGED else None
                 if logged is None:
                     continue
                 bounds = logged
-            low, high, nulls = bounds.lower[place], bounds.upper[place], bounds.null_count[place]
+            low, high, nulls = bounds.lower[offset], bounds.upper[offset], bounds.null_count[offset]
             bounds_texts.append(f"{column.name} in [{value_text(low)}, {value_text(high)}], {value_text(nulls)} nulls")
         return ", ".join(bounds_texts)
 

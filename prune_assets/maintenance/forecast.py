@@ -141,9 +141,9 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
     # All but the last file of a group take one rank, of those that are put between two values of old.
     scale = int(outputs.max(initial=1))
     new = np.repeat(np.arange(len(numbers)), outputs)
-    place = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
-    new_low = low[new] * scale + place
-    new_high = np.where(place == outputs[new] - 1, high[new] * scale, new_low)
+    ordinal = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
+    new_low = low[new] * scale + ordinal
+    new_high = np.where(ordinal == outputs[new] - 1, high[new] * scale, new_low)
     left = np.flatnonzero(group < 0)
     return overlap_depth(
         Intervals(

@@ -71,8 +71,8 @@ def optimize(
     """
     source, layout = layout, load_layout(layout)
     target = find_target(table, spark)
-    place = target.writing.place(target.place)
-    request = OptimizeRequest(place, layout, where, spark, rows)
+    location = target.writing.location(target.location)
+    request = OptimizeRequest(location, layout, where, spark, rows)
     with naming_layout_file(source):
         first = assess(request)
     forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
@@ -80,7 +80,7 @@ def optimize(
         return forecasted
     if spark is None:
         raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
-    with naming_jobs(spark, f"optimize {redacted(place)}"):
+    with naming_jobs(spark, f"optimize {redacted(location)}"):
         done = _carried_out(spark, request, first, forecasted)
     if target.entry is not None and target.format.spark_lists_files:
         tell_catalog(target.entry, spark)
@@ -99,7 +99,7 @@ def _carried_out(
         made = rewrite.table.rewrite(spark, rewrite, lambda: rewrite_of(request, assess(request)))
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
-            spark.catalog.refreshByPath(request.place)
+            spark.catalog.refreshByPath(request.location)
         assessed = assess(request)
         rewrite = rewrite_of(request, assessed)
         if rewrite is None:

@@ -179,8 +179,8 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
         # Side by side they would leave no room for the names.
         return [*(part for name, *cells in rows for part in (name, _indented(Text("  ").join(cells)))), *notes]
     grid = Table.grid(padding=(0, _GAP))
-    for place in range(5):
-        grid.add_column(justify="left" if place < 2 else "right", no_wrap=True)
+    for i in range(5):
+        grid.add_column(justify="left" if i < 2 else "right", no_wrap=True)
     for row in rows:
         grid.add_row(*row)
     return [grid, *notes] if rows else []

@@ -68,10 +68,10 @@ def spark_uri(path: str) -> str:
     """
     if not is_remote(path):
         return f"file:{absolute(path)}"
-    scheme, place = address(path).split("://", 1)
+    scheme, rest = address(path).split("://", 1)
     store = OF_SCHEME.get(scheme)
     spark_scheme = scheme if store is None else store.spark_scheme
-    return _with_account(path, place) if spark_scheme == "abfss" else f"{spark_scheme}://{place}"
+    return _with_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
 
 
 def file_uri(path: str) -> str:
@@ -91,10 +91,10 @@ def _encoded(letter: str) -> str:
     return quote(letter, safe=_LEGAL)
 
 
-def _with_account(path: str, place: str) -> str:
-    container, slash, below = place.partition("/")
+def _with_account(path: str, rest: str) -> str:
+    container, slash, below = rest.partition("/")
     if "@" in container:
-        return f"abfss://{place}"
+        return f"abfss://{rest}"
     account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
     if not account:
         raise WrongUse(
@@ -153,9 +153,9 @@ def _first(names: Sequence[str]) -> str | None:
 
 def _bucket(path: str) -> str | None:
     """Return the bucket of an address of S3; None for any other place."""
-    if not is_remote(path) or not (place := address(path)).startswith("s3://"):
+    if not is_remote(path) or not (rest := address(path)).startswith("s3://"):
         return None
-    return place.removeprefix("s3://").partition("/")[0]
+    return rest.removeprefix("s3://").partition("/")[0]
 
 
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
@@ -219,8 +219,8 @@ def check_reach(session: SparkSession, path: str) -> None:
         conf = java.sessionState().newHadoopConf()
         for name, value in options_for(session, path).items():
             conf.set(name, value)
-        place = session._jvm.org.apache.hadoop.fs.Path(spark_uri(path))  # type: ignore[union-attr]  # noqa: SLF001
-        place.getFileSystem(conf).exists(place)
+        rest = session._jvm.org.apache.hadoop.fs.Path(spark_uri(path))  # type: ignore[union-attr]  # noqa: SLF001
+        rest.getFileSystem(conf).exists(rest)
 
 
 @contextmanager

@@ -29,8 +29,8 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     TableNotFound.
     """
     found: dict[_Values, list[str]] = {}
-    recognized, place = recognize(table)
-    for values, identity in recognized.partition_files(str(place), columns):
+    recognized, path = recognize(table)
+    for values, identity in recognized.partition_files(str(path), columns):
         found.setdefault(values, []).append(identity)
     return {values: fingerprint_of(identities) for values, identities in found.items()}
 

@@ -55,8 +55,8 @@ def table_fingerprint(table: Path | str) -> str:
 
     Raises TableNotFound if there is neither.
     """
-    found, place = recognize(table)
-    return found.fingerprint(str(place))
+    found, path = recognize(table)
+    return found.fingerprint(str(path))
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:

@@ -17,7 +17,7 @@ class FoundTable(NamedTuple):
     """A table by its address; `name`: its parts below the directory that was searched."""
 
     name: tuple[str, ...]
-    place: str
+    location: str
     format: Literal["delta", "parquet"]
 
 
@@ -37,12 +37,12 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     to it. Tables of Iceberg and Hudi are passed over. Raises TableNotFound where there is no such directory, and
     StorageFailure.
     """
-    place = address(root).rstrip("/")
+    location = address(root).rstrip("/")
     found: list[FoundTable] = []
     todo: list[tuple[str, ...]] = [()]
     while todo:
         name = todo.pop()
-        here = "/".join((place, *name))
+        here = "/".join((location, *name))
         directories, files = look_into(here, _WANTED)
         if not name and not directories and not files:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")

@@ -54,8 +54,8 @@ def open_table(
         whole_below=whole_below,
         entry=entry,
     )
-    place = table if entry is None else entry.location
-    opened = next((found for each in FORMATS if (found := each.open(place, options)) is not None), None)
+    location = table if entry is None else entry.location
+    opened = next((found for each in FORMATS if (found := each.open(location, options)) is not None), None)
     assert opened is not None  # the last format takes any
     return opened
 
@@ -76,13 +76,13 @@ def open_as_written(
 def recognize(table: Location, session: SparkSession | None = None) -> tuple[Format, Location]:
     """Return the format that a table has, and where it lies, without opening it."""
     entry = catalog_entry(table, session)
-    place = table if entry is None else entry.location
-    return format_at(place), place
+    location = table if entry is None else entry.location
+    return format_at(location), location
 
 
-def format_at(place: Location) -> Format:
+def format_at(location: Location) -> Format:
     """Return the format of the table at a path or an address; plain Parquet where there is none."""
-    return next(each for each in FORMATS if each.is_at(place))
+    return next(each for each in FORMATS if each.is_at(location))
 
 
 Made = TypeVar("Made")

@@ -66,7 +66,7 @@ class PruningQuery:
             column for column in self.columns_with_metadata() if self._may_have_bounds_that_tell(column, positions)
         ]
         undecided = Outcomes.TRUE | Outcomes.FALSE
-        mixed = [path for place, path in self.auxiliary.null_columns() if np.any(outcomes[place] == undecided)]
+        mixed = [path for leaf, path in self.auxiliary.null_columns() if np.any(outcomes[leaf] == undecided)]
         return list(dict.fromkeys([*columns, *(self.columns[path] for path in mixed)]))
 
     def _may_have_bounds_that_tell(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:

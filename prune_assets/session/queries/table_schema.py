@@ -94,8 +94,8 @@ def patterns_of(table: Table) -> list[str]:
 def _pattern(path: str) -> str:
     if is_remote(path):
         return spark_uri(path)
-    place = os.path.abspath(local_path(path))
-    return escaped(place) if os.path.exists(place) else place
+    absolute_path = os.path.abspath(local_path(path))
+    return escaped(absolute_path) if os.path.exists(absolute_path) else absolute_path
 
 
 def spark_type(kind: pa.DataType) -> str:

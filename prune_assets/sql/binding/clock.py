@@ -41,7 +41,7 @@ def frozen(parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_builtin: C
     """Return the text of a predicate with a constant in each place that asks the clock."""
     sql, tokens = parsed.sql, parsed.tokens
     text, end = "", 0
-    for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda place: place[1]):
+    for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda call: call[1]):
         literal = _CALLS[name](clock) if is_builtin is None or is_builtin(name) else None
         if literal is not None:
             text += sql[end : tokens[first].start] + literal

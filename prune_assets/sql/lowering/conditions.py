@@ -97,8 +97,8 @@ class Conditions:
 
     def part(self, sql: str) -> ParsedPredicate | None:
         """Return the part of the predicate with this source, None where no part that was lowered has it."""
-        place = self._places.get(sql)
-        return None if place is None else self._parsed.part_at(*place)
+        span = self._places.get(sql)
+        return None if span is None else self._parsed.part_at(*span)
 
     def lower_conjuncts(self, tree: exp.Expr) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.

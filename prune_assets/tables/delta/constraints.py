@@ -39,7 +39,9 @@ def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
     ]
 
 
-def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], place: str) -> DataFrame:
+def held_to(
+    frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], location: str
+) -> DataFrame:
     """Return a frame whose rows raise an error where they break a constraint.
 
     An empty text that is to name a partition is null there, and is judged as that.
@@ -63,7 +65,8 @@ def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: S
         except PySparkException as error:
             reason = str(error).splitlines()[0]
             raise UnsupportedTable(
-                f"{place}: {constraint.feature}: {constraint.name} cannot be checked ({reason}); write with delta-spark"
+                f"{location}: {constraint.feature}: {constraint.name} cannot be checked ({reason}); write with "
+                "delta-spark"
             ) from None
     return frame.withColumn(first, checked)
 
@@ -78,7 +81,7 @@ def _condition(constraint: Constraint) -> Column:
 
 
 @contextmanager
-def naming_broken(constraints: Sequence[Constraint], place: str) -> Iterator[None]:
+def naming_broken(constraints: Sequence[Constraint], location: str) -> Iterator[None]:
     """Turn the error of a row that breaks a constraint into RefusedCommit, which names it."""
     try:
         yield
@@ -89,7 +92,6 @@ def naming_broken(constraints: Sequence[Constraint], place: str) -> Iterator[Non
             raise
         what = "is not what it is generated as" if broken.feature == "generatedColumns" else "is not true"
         raise RefusedCommit(
-            f"{place}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
-            "correct such rows; "
-            "nothing was committed"
+            f"{location}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
+            "correct such rows; nothing was committed"
         ) from None

@@ -152,9 +152,9 @@ def _stored(
         reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
     with explaining(spark, files[0].path):
         frame = reader.parquet(*(escaped(absolute(file.path)) for file in files))
-    place = metadata_column(frame)
+    file_metadata = metadata_column(frame)
     columns = [column_of(name, nested=False) for name in frame.columns]
-    return frame.select(*columns, place["file_path"].alias(_FILE), place["row_index"].alias(_ROW))
+    return frame.select(*columns, file_metadata["file_path"].alias(_FILE), file_metadata["row_index"].alias(_ROW))
 
 
 def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:

@@ -101,8 +101,8 @@ def _put_into_partitions(
             texts = [text or None for text in values[int(group)]]
             of_partition = dict(zip(snapshot.schema.partition_columns, texts, strict=True))
             places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
-        place, of_partition = places[int(group)]
-        below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{place}{name_in_group(name, group)}"
+        prefix, of_partition = places[int(group)]
+        below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{prefix}{name_in_group(name, group)}"
         found[path] = deltalog.NewFile(below, of_partition)
     move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in found.items()})
     if not is_remote(directory):

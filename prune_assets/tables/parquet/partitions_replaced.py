@@ -34,15 +34,15 @@ def partitions_replaced(
         raise WrongUse(
             f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced"
         )
-    return tuple(file for place in sorted(old.keys() & selected) for file in old[place])
+    return tuple(file for directory_name in sorted(old.keys() & selected) for file in old[directory_name])
 
 
 def _by_directory(directory: Path) -> dict[str, list[str]]:
     found = defaultdict(list)
     for file in files_below(directory):
-        place = Path(file.path).parent.relative_to(directory)
-        if place.parts:  # a file without rows lies in no partition
-            found[str(place)].append(file.path)
+        directory_name = Path(file.path).parent.relative_to(directory)
+        if directory_name.parts:  # a file without rows lies in no partition
+            found[str(directory_name)].append(file.path)
     return found
 
 
@@ -53,7 +53,7 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
 
     if not places:
         return set()
-    texts = [(place, *map(_text, Path(place).parts)) for place in places]
+    texts = [(directory_name, *map(_text, Path(directory_name).parts)) for directory_name in places]
     names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
     frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
     values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]

@@ -318,7 +318,7 @@ def _write(df, table, request):
     return WriteResult(table=table, files=tuple(added), rows=rows, bytes=sum(added.values()), row_groups=0, removed=())
 
 
-WRITING = Writing(place=str, write=_write, refuse_existing=lambda _: None, check_entry=lambda _: None)
+WRITING = Writing(location=str, write=_write, refuse_existing=lambda _: None, check_entry=lambda _: None)
 TOY = Format(
     name="toy",
     is_at=_is_at,
