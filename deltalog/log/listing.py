@@ -92,11 +92,11 @@ def _sorted_out(location: str, files: Iterable[DataFile]) -> LogListing:
         name = name_of(file)
         if name == HINT:
             hint = file
-        elif (found := _COMMIT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
-            commits[int(found[1])] = file
-        elif (found := _CHECKPOINT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
+        elif (match := _COMMIT.fullmatch(name)) and int(match[1]) <= _MAX_VERSION:
+            commits[int(match[1])] = file
+        elif (match := _CHECKPOINT.fullmatch(name)) and int(match[1]) <= _MAX_VERSION:
             if file.size:
-                candidates.append((found, file))
+                candidates.append((match, file))
             else:
                 empty.append(file)
     checkpoints, partial = _checkpoints(candidates)
@@ -116,12 +116,12 @@ def _checkpoints(
     """Put the parts of checkpoints together; those of one version stand best first."""
     whole: defaultdict[int, list[Checkpoint]] = defaultdict(list)
     parts: defaultdict[tuple[int, int], dict[int, DataFile]] = defaultdict(dict)
-    for found, file in candidates:
-        version = int(found[1])
-        if found[2] is not None:
-            parts[version, int(found[3])][int(found[2])] = file
+    for pieces, file in candidates:
+        version = int(pieces[1])
+        if pieces[2] is not None:
+            parts[version, int(pieces[3])][int(pieces[2])] = file
         else:
-            whole[version].append(Checkpoint(version, (file,), 2 if found[4] else 0))
+            whole[version].append(Checkpoint(version, (file,), 2 if pieces[4] else 0))
     partial = []
     for (version, count), found_parts in parts.items():
         # A name may claim a billion parts: the parts that are there are counted, not those that are claimed.
@@ -130,7 +130,7 @@ def _checkpoints(
             whole[version].append(Checkpoint(version, files, 1))
         else:
             partial.append(version)
-    best = {version: tuple(sorted(found, key=_rank, reverse=True)) for version, found in whole.items()}
+    best = {version: tuple(sorted(pieces, key=_rank, reverse=True)) for version, pieces in whole.items()}
     return best, tuple(sorted(partial))
 
 

@@ -92,16 +92,16 @@ class LogState:
         for file in self.stored:
             for batch in file.batches(wanted, BATCH_ROWS):
                 with _naming(file):
-                    found, numbers = _column(batch, "add"), 0
-                    if found is not None:
-                        numbers = len(found)
-                        some = None if doubtful is None else doubtful[first : first + numbers]
-                        found = found.filter(from_numpy(self._holding(found, some, seen)))
-                    first += numbers
+                    adds_left, count = _column(batch, "add"), 0
+                    if adds_left is not None:
+                        count = len(adds_left)
+                        some = None if doubtful is None else doubtful[first : first + count]
+                        adds_left = adds_left.filter(from_numpy(self._holding(adds_left, some, seen)))
+                    first += count
                     gone = _column(batch, "remove")
                     if gone is not None:
                         gone = gone.filter(from_numpy(self._holding(gone, None, seen)))
-                yield StoredActions(found, gone)
+                yield StoredActions(adds_left, gone)
 
     def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
         """Tell which actions nothing newer speaks of; of files that stand there twice the first one counts."""

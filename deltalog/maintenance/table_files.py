@@ -112,18 +112,18 @@ class NamedFiles:
 
 def named_files(state: LogState, *, since: int | None = None) -> NamedFiles:
     """Return the files that a version names; of its tombstones those deleted after `since` (milliseconds), or all."""
-    found = NamedFiles()
+    named = NamedFiles()
     actions: Iterable[FullAdd | FullRemove] = [*state.adds, *_young(state.removes, since)]
     for action in actions:
         _take(
-            found, action.path, None if action.deletion_vector is None else msgspec.to_builtins(action.deletion_vector)
+            named, action.path, None if action.deletion_vector is None else msgspec.to_builtins(action.deletion_vector)
         )
     for stored in state.stored_actions(adds=("size",), removes=("deletionTimestamp",)):
         for rows in (stored.adds, _young_rows(stored.removes, since)):
             if rows is not None:
                 for path, vector in _paths_and_vectors(rows):
-                    _take(found, path, vector)
-    return found
+                    _take(named, path, vector)
+    return named
 
 
 def _young(removes: Iterable[FullRemove], since: int | None) -> Iterator[FullRemove]:
@@ -149,16 +149,16 @@ def _paths_and_vectors(rows: pa.StructArray) -> Iterator[tuple[str, dict[str, ob
     return zip(paths, vectors.to_pylist() if vectors.null_count < len(vectors) else [None] * len(paths), strict=True)
 
 
-def _take(found: NamedFiles, path: str, vector: dict[str, object] | None) -> None:
-    found.add(path)
+def _take(named: NamedFiles, path: str, vector: dict[str, object] | None) -> None:
+    named.add(path)
     if vector is None:
         return
     kind, path_or_inline = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
     if kind == "p":
-        found.add(path_or_inline)
+        named.add(path_or_inline)
     elif kind == "u":
         try:
-            found.add(vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
+            named.add(vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
         except ValueError:
             # It names no file that could be kept, and reading the table says so.
             return

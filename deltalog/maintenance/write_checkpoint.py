@@ -85,11 +85,11 @@ def write_checkpoint(table: str, version: int | None = None, *, clean: bool = Tr
     location = address(table)
     listing = list_log(location)
     chosen = last_version(listing) if version is None else version
-    found, damaged = checkpoint_of(listing, chosen)
-    if found is None:
-        found = _write(open_state(location, chosen), replace=damaged)
-    write_hint(location, listing.location, hint_of(found))
-    return found._replace(notes=_cleaned(location)) if clean and found.written else found
+    written, damaged = checkpoint_of(listing, chosen)
+    if written is None:
+        written = _write(open_state(location, chosen), replace=damaged)
+    write_hint(location, listing.location, hint_of(written))
+    return written._replace(notes=_cleaned(location)) if clean and written.written else written
 
 
 def _cleaned(table: str) -> tuple[str, ...]:

@@ -155,13 +155,13 @@ def _tail(head: Head) -> Tail:
 
 
 def _column(cache: TableCache, generation: str, key: str, count: int) -> CachedColumn | None:
-    found = cache.read(bounds_name(generation, key))
-    if found is None or found[0] != generation:
+    stored = cache.read(bounds_name(generation, key))
+    if stored is None or stored[0] != generation:
         return None
     try:
-        if array_at(found[1], "key")[0].as_py() != key:
+        if array_at(stored[1], "key")[0].as_py() != key:
             return None
-        column = CachedColumn(numbers_at(found[1], "cached"), from_batch(found[1], "bounds", Bounds))
+        column = CachedColumn(numbers_at(stored[1], "cached"), from_batch(stored[1], "bounds", Bounds))
     except (KeyError, TypeError):
         return None
     return column if len(column.cached) == count and np.count_nonzero(column.cached) == len(column.bounds) else None

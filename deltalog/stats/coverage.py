@@ -53,15 +53,15 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     >>> coverage_of(snapshot, snapshot.schema.columns)
     [Coverage(bounds=1, null_counts=2, missing=Counter({'only nulls': 1}))]
     """
-    found = [Coverage(0, 0, Counter()) for _ in columns]
+    coverages = [Coverage(0, 0, Counter()) for _ in columns]
     files = 0
     for block in snapshot.blocks if columns else ():
         for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            found = [_sum(*pair) for pair in zip(found, _of_batch(columns, batch), strict=True)]
+            coverages = [_sum(*pair) for pair in zip(coverages, _of_batch(columns, batch), strict=True)]
             files += len(batch.positions)
-    for coverage in found:
+    for coverage in coverages:
         coverage.missing[NO_STATISTICS] += snapshot.file_count - files
-    return [coverage._replace(missing=+coverage.missing) for coverage in found]
+    return [coverage._replace(missing=+coverage.missing) for coverage in coverages]
 
 
 def _sum(one: Coverage, other: Coverage) -> Coverage:

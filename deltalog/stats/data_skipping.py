@@ -68,14 +68,14 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     ]
     snapshot.settle()
     ask = partial(_of_block, predicate=predicate, parts=parts, by_part=by_part, columns=columns)
-    found = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
+    by_block = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
     return FileAnswers(
-        partitions=_joined([answers.partitions for answers in found]),
-        outcomes=_joined([answers.outcomes for answers in found]),
-        by_leaf=tuple(_joined([answers.by_leaf[i] for answers in found]) for i in range(len(parts))),
+        partitions=_joined([answers.partitions for answers in by_block]),
+        outcomes=_joined([answers.outcomes for answers in by_block]),
+        by_leaf=tuple(_joined([answers.by_leaf[i] for answers in by_block]) for i in range(len(parts))),
         by_values=_partitions(columns),
-        files_with_statistics=sum((Counter(answers.files_with_statistics) for answers in found), Counter()),
-        examined_files=sum(answers.examined_files for answers in found),
+        files_with_statistics=sum((Counter(answers.files_with_statistics) for answers in by_block), Counter()),
+        examined_files=sum(answers.examined_files for answers in by_block),
     )
 
 

@@ -219,11 +219,11 @@ def _folded(
     whole[file[~known & ~empty]] = False
     at = np.flatnonzero(known & whole[file])
     groups = pa.table({"file": from_numpy(file[at]), "side": side.take(from_numpy(at))})
-    found = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
+    folded = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
     position = np.full(count, -1, np.int64)
-    position[numbers_from(found["file"].combine_chunks())] = np.arange(len(found))
+    position[numbers_from(folded["file"].combine_chunks())] = np.arange(len(folded))
     return (
-        found[1 if found.column_names[0] == "file" else 0]
+        folded[1 if folded.column_names[0] == "file" else 0]
         .combine_chunks()
         .take(from_numpy(position, valid=position >= 0))
     )

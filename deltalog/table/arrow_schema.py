@@ -60,8 +60,8 @@ def _field(field: Any, *, mapped: bool, column: str) -> pa.Field:
 
 def _type(declared: Any, *, mapped: bool, column: str) -> pa.DataType:
     if isinstance(declared, str):
-        found = _DECIMAL.fullmatch(declared)
-        kind = pa.decimal128(int(found[1]), int(found[2])) if found else _PLAIN.get(declared)
+        decimal = _DECIMAL.fullmatch(declared)
+        kind = pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _PLAIN.get(declared)
         if kind is None:
             raise UnsupportedTable(f"{column} is of type {declared}, which is not written here; write with Spark")
         return kind

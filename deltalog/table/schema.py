@@ -211,9 +211,9 @@ def parquet_element(name: str) -> SchemaElement | None:
     """Return how Parquet would describe a type, None for what has no order or is not known."""
     if name in _BY_NAME:
         return _BY_NAME[name]
-    found = _DECIMAL.fullmatch(name)
-    precision, scale = (int(found[1]), int(found[2])) if found else (10, 0)
-    if not found and name != "decimal":
+    decimal = _DECIMAL.fullmatch(name)
+    precision, scale = (int(decimal[1]), int(decimal[2])) if decimal else (10, 0)
+    if not decimal and name != "decimal":
         return None
     # As Spark stores them.
     stored = Physical.INT32 if precision <= 9 else Physical.INT64 if precision <= 18 else Physical.FIXED_LEN_BYTE_ARRAY

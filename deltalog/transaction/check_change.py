@@ -249,11 +249,11 @@ def _check_rows(
     properties: Mapping[str, str], fields: Sequence[Field], location: str, obeys: Collection[Constraint]
 ) -> None:
     """Refuse files whose rows would have to be looked at."""
-    for found in constraints_of(properties, fields):
-        if found in obeys:
+    for constraint in constraints_of(properties, fields):
+        if constraint in obeys:
             continue
-        if found.feature == "checkConstraints":
-            reason = f"that rows obey {found.name} is not checked here; {_SPARK}, or drop the constraint"
+        if constraint.feature == "checkConstraints":
+            reason = f"that rows obey {constraint.name} is not checked here; {_SPARK}, or drop the constraint"
         else:
-            reason = f"what column {found.name} may hold is not checked here; {_SPARK}"
-        raise UnsupportedTable(f"{location}: {found.feature}: {reason}")
+            reason = f"what column {constraint.name} may hold is not checked here; {_SPARK}"
+        raise UnsupportedTable(f"{location}: {constraint.feature}: {reason}")

@@ -200,14 +200,14 @@ def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArra
     """Tell which files of a block a change has read, or would have if they had been there."""
     if reads.everything:
         return np.ones(len(block), np.bool_)
-    found = np.zeros(len(block), np.bool_)
+    possible = np.zeros(len(block), np.bool_)
     if reads.where is not None:
-        found |= select_files(reads.where, schema, block).possible
+        possible |= select_files(reads.where, schema, block).possible
     if reads.partitions:
-        found |= place_files(schema, reads.partitions, block).possible
+        possible |= place_files(schema, reads.partitions, block).possible
     if reads.files:
-        found |= flags_from(pc.is_in(block.path, value_set=path_array(sorted(reads.files))))
-    return found
+        possible |= flags_from(pc.is_in(block.path, value_set=path_array(sorted(reads.files))))
+    return possible
 
 
 def select_files(predicate: Predicate, schema: TableSchema, block: FileBlock) -> Placed:

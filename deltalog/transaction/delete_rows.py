@@ -175,16 +175,16 @@ def _wide(stats: str) -> str:
 def _full_adds(snapshot: Snapshot, paths: Mapping[str, object]) -> dict[str, FullAdd]:
     """Return live files with every field of their actions, by canonical path."""
     state = open_state(snapshot.table, snapshot.version)
-    found = {path: add for add in state.adds if (path := canonical_path(add.path)) in paths}
-    if len(found) == len(paths):
-        return found
+    by_path = {path: add for add in state.adds if (path := canonical_path(add.path)) in paths}
+    if len(by_path) == len(paths):
+        return by_path
     data = [column for column in state.schema.columns if column.partition is None]
     form, wanted = AddForm(json=True, statistics=None, data=data, partitions=()), path_array(list(paths))
     for actions in state.stored_actions(adds=STORED_ADD, removes=()):
         if actions.adds is not None:
             for row in _chosen(actions.adds, wanted, form):
-                found.setdefault(canonical_path(row.path), row)
-    return found
+                by_path.setdefault(canonical_path(row.path), row)
+    return by_path
 
 
 def _chosen(stored: pa.StructArray, wanted: pa.Array, form: AddForm) -> Iterator[FullAdd]:

@@ -95,17 +95,17 @@ def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, 
 
 def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
     """Return the path of each file as its last `add` wrote it."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for written in (_of_commits(snapshot), _of_checkpoint(snapshot)):
         for paths in written:
             canonical = canonical_paths(paths)
             chosen = pc.is_in(canonical, value_set=wanted)
             known, spelled = canonical.filter(chosen).to_pylist(), paths.filter(chosen).to_pylist()
             for path, spelling in zip(known, spelled, strict=True):
-                found.setdefault(path, spelling)
-        if len(found) == len(wanted):
+                spellings.setdefault(path, spelling)
+        if len(spellings) == len(wanted):
             break
-    return found
+    return spellings
 
 
 def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:

@@ -61,16 +61,16 @@ class FooterSource:
         begun = len(self._of) if np.array_equal(indices[: len(self._of)], self._of) else 0
         if 0 < begun == len(indices):
             return self._kept
-        found = list(self._kept) if begun else []
-        kept_bytes = sum(len(footers.encoded) for footers in found)
+        kept = list(self._kept) if begun else []
+        kept_bytes = sum(len(footers.encoded) for footers in kept)
         # What is too much to keep is handed on batch by batch, so that it never stands in memory as a whole.
         batches = read_footers([self.files[i] for i in indices[begun:].tolist()], traffic=self.traffic)
         for footers in batches:
-            found.append(footers)
+            kept.append(footers)
             kept_bytes += len(footers.encoded)
             if kept_bytes > MOST_KEPT_BYTES:
-                return _chain(found, batches)
-        self._of, self._kept = indices, tuple(found)
+                return _chain(kept, batches)
+        self._of, self._kept = indices, tuple(kept)
         return self._kept
 
 
@@ -149,11 +149,11 @@ class FooterColumns:
         """Note a contradiction: neither the statistics of a column nor what contradicts them is believed any more."""
         if len(positions) == 0:
             return
-        found = self._column(column)
-        found.doubts = found.doubts.copy()
-        found.doubts[positions] |= np.uint8(doubt)
-        found.forget(self._is_doubted(found.doubts))
-        found.unsaved = True
+        decoded = self._column(column)
+        decoded.doubts = decoded.doubts.copy()
+        decoded.doubts[positions] |= np.uint8(doubt)
+        decoded.forget(self._is_doubted(decoded.doubts))
+        decoded.unsaved = True
         self.contradictions += 1
 
     def save(self) -> None:
@@ -179,13 +179,13 @@ class FooterColumns:
             return held.copied()
         kept = self.kept.read(name)
         if kept is None:
-            found = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
+            loaded = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
         else:
-            found = self._with_new(column, name, kept, at)
-        found.forget(self._is_doubted(found.doubts))
-        if not found.unsaved:
-            self.kept.remember(name, found.copied())
-        return found
+            loaded = self._with_new(column, name, kept, at)
+        loaded.forget(self._is_doubted(loaded.doubts))
+        if not loaded.unsaved:
+            self.kept.remember(name, loaded.copied())
+        return loaded
 
     def _is_doubted(self, doubts: Doubts) -> NDArray[np.bool_]:
         """Tell in which of the row groups that something is read of statistics are not believed."""

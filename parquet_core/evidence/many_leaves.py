@@ -72,15 +72,15 @@ def _compare_all(
     comparisons: Sequence[ColumnLeaf], rows: Sequence[int], bounds: Bounds, presence: Presence, answers: OutcomeArray
 ) -> None:
     """Fill in the rows of comparisons."""
-    found = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
-    placed = _place(array_of_scalars([leaf.value for leaf in found]), bounds)
+    compares = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
+    placed = _place(array_of_scalars([leaf.value for leaf in compares]), bounds)
     numbers = np.array(rows, np.int64)
     step = max(1, MAX_CELLS // max(1, len(bounds)))
     for op in Op:
-        leaf = next((leaf for leaf in found if leaf.op is op), None)
+        leaf = next((leaf for leaf in compares if leaf.op is op), None)
         if leaf is None:
             continue
-        chosen = np.flatnonzero([leaf.op is op for leaf in found])
+        chosen = np.flatnonzero([leaf.op is op for leaf in compares])
         nan_is_true = holds_for_nan(leaf)
         for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
             true_ruled_out, false_ruled_out = _ruled_out(op, placed, placed.literals[part][:, None])

@@ -138,14 +138,14 @@ def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:
 def _holds(leaf: Pattern, values: pa.Array) -> Flags:
     match leaf:
         case StartsWith(_, prefix):
-            found = pc.starts_with(values, _bytes(prefix))
+            matches = pc.starts_with(values, _bytes(prefix))
         case EndsWith(_, suffix):
-            found = pc.ends_with(values, _bytes(suffix))
+            matches = pc.ends_with(values, _bytes(suffix))
         case Contains(_, part):
-            found = pc.match_substring(values, _bytes(part))
+            matches = pc.match_substring(values, _bytes(part))
         case Like(_, parts):
-            found = pc.match_substring_regex(values, rf"\A{''.join(map(_expression, parts))}\z")
-    return flags_from(found)
+            matches = pc.match_substring_regex(values, rf"\A{''.join(map(_expression, parts))}\z")
+    return flags_from(matches)
 
 
 def _expression(part: str | Wildcard) -> str:

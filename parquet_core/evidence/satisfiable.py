@@ -118,22 +118,22 @@ def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
     """Return values of which one makes the leaves what any value makes them; None when it cannot be told."""
     if any(map(reaches_beyond_type, every_leaf)):
         return None
-    found: list[pa.Array] = []
+    candidates: list[pa.Array] = []
     for leaf in every_leaf:
         match leaf:
             case Compare(_, _, value):
-                found.append(_array(value))
+                candidates.append(_array(value))
             case Interval(_, low, high):
-                found += [_array(low), _array(high)]
+                candidates += [_array(low), _array(high)]
             case In(_, values):
-                found.append(values)
-    kinds = {array.type for array in found}
+                candidates.append(values)
+    kinds = {array.type for array in candidates}
     if not kinds:
         is_float = any(isinstance(leaf, IsNaN) for leaf in every_leaf)
-        found = [array_of([0.0, math.nan], pa.float64()) if is_float else array_of([0], pa.int64())]
-    elif len(kinds) > 1 or sum(map(len, found)) > MAX_LITERALS:
+        candidates = [array_of([0.0, math.nan], pa.float64()) if is_float else array_of([0], pa.int64())]
+    elif len(kinds) > 1 or sum(map(len, candidates)) > MAX_LITERALS:
         return None
-    literals = pa.concat_arrays(found)
+    literals = pa.concat_arrays(candidates)
     literals = literals.cast(_as_wide(literals.type))
     around = _next_and_least(literals)
     return None if around is None else pa.concat_arrays([literals, *around, pa.nulls(1, literals.type)])

@@ -59,10 +59,12 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
         )
     probes = probe_hashes(hashable, parse_value(hashable, text))
     filters = _filters(index, column)
-    probed = [i for i, found in enumerate(filters) if not isinstance(found, str)]
-    answers = may_hold([found for found in filters if not isinstance(found, str)], probes)[:, 0].tolist()
+    probed = [i for i, filter_ in enumerate(filters) if not isinstance(filter_, str)]
+    answers = may_hold([filter_ for filter_ in filters if not isinstance(filter_, str)], probes)[:, 0].tolist()
     maybe = dict(zip(probed, answers, strict=True))
-    return BloomProbe(column.name, text, tuple(_fact(index, i, maybe.get(i), found) for i, found in enumerate(filters)))
+    return BloomProbe(
+        column.name, text, tuple(_fact(index, i, maybe.get(i), filter_) for i, filter_ in enumerate(filters))
+    )
 
 
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:

@@ -91,14 +91,14 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
     [-7]
     """
     try:
-        found = _parse(column, text)
+        value = _parse(column, text)
     except (ValueError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, WrongUse):
             raise
-        found = None
-    if found is None:
+        value = None
+    if value is None:
         raise WrongUse(f"{text!r} is not a value of column {column.name}: write {_form(column)}")
-    return found
+    return value
 
 
 def _parse(column: LeafColumn, text: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type

@@ -70,17 +70,17 @@ def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Pa
     if wanted <= {leaf.path for leaf in kind.columns} and not _may_clash(kind):
         return {}
     spellings = _spellings(kind)
-    found: dict[Path, list[Path]] = {}
+    by_leaf: dict[Path, list[Path]] = {}
     for path in wanted:
         there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
         # A leaf at each depth, and not several names for it.
         if [len(each) for each in there] == [1] * len(path):
             (only,) = there[-1]
             if only == path or _is_plain(only, path):
-                found.setdefault(only, []).append(path)
+                by_leaf.setdefault(only, []).append(path)
         for leaf in there[-1] if min(map(len, there)) else ():
-            found.setdefault(leaf, [])
-    named = {leaf: paths[0] if len(paths) == 1 else (NOT_OF_THE_TABLE, *leaf) for leaf, paths in found.items()}
+            by_leaf.setdefault(leaf, [])
+    named = {leaf: paths[0] if len(paths) == 1 else (NOT_OF_THE_TABLE, *leaf) for leaf, paths in by_leaf.items()}
     return {leaf: path for leaf, path in named.items() if leaf != path}
 
 

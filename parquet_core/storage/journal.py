@@ -167,15 +167,15 @@ def apply_journals_above(
     """
     whole = {root: os.path.abspath(root or "/") for root in roots if not is_remote(root)}
     parents = [parent for parent in {path.rpartition("/")[0] for path in files} if not is_remote(parent)]
-    found = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
-    for directory in found:
+    journaled = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
+    for directory in journaled:
         journal = _still_there(f"{directory}/{JOURNAL}")
         removed = [f"{directory}/{name}" for name in journal.removed]
         _refuse_parts(directory, set(removed), files, by_pattern=by_pattern)
         for root, absolute in whole.items():
             inside = [root + path[len(absolute) :] for path in removed if path.startswith(f"{absolute}/")]
             _drop(directories, inside)
-    return dict(zip(found, found, strict=True))
+    return dict(zip(journaled, journaled, strict=True))
 
 
 def _with_journal(places: Sequence[str]) -> Iterator[str]:

@@ -245,7 +245,7 @@ def _decoded(
     for number, key in enumerate(forms.values()):
         at = np.flatnonzero(form == key)
         leaf = next(leaf for leaf in leaves if forms[stored_form(leaf)] == number)
-        found = trusted_bounds(leaf, written[at], trusts, kind[at])
+        trusted = trusted_bounds(leaf, written[at], trusts, kind[at])
         places.append(at)
-        parts.append(replace(found, lower=as_read(found.lower, column), upper=as_read(found.upper, column)))
+        parts.append(replace(trusted, lower=as_read(trusted.lower, column), upper=as_read(trusted.upper, column)))
     return concat_bounds(parts).take(np.argsort(np.concatenate(places)))

@@ -130,14 +130,14 @@ class _Known:
 
 def _leaf(column: LeafColumn, provenance: Provenance, file: DataFile) -> LeafColumn | None:
     name = column.path[0]
-    found = leaf_as_read(column, provenance)
-    if found is None:
+    leaf = leaf_as_read(column, provenance)
+    if leaf is None:
         if reads_as_null(column, provenance) and not column.may_be_filled:
             return None
         raise refused(name, f"{file.path} stores it as another type, under another name, or not at all")
-    if is_rebased(found, provenance):
+    if is_rebased(leaf, provenance):
         raise refused(name, f"{file.path} stores it in the hybrid Julian and Gregorian calendar")
-    return found
+    return leaf
 
 
 def refused(name: str, why: str) -> UnsupportedFeature:

@@ -88,15 +88,15 @@ def _y(number: int) -> int:
 
 def _dashes(line: _Line, y: int, resolution: int) -> str:
     unit = _BAR // resolution
-    found, at = "", 0
+    dashes, at = "", 0
     for start, stop in spans(line.ranges, line.end, resolution):
-        found += (
+        dashes += (
             f"m{(start - at) * unit} 0h{(stop - start) * unit}"
-            if found
+            if dashes
             else f"M{_LABEL + start * unit} {y}h{(stop - start) * unit}"
         )
         at = stop
-    return found
+    return dashes
 
 
 def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _Line:

@@ -47,7 +47,9 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
             raise WrongUse(
                 f"format={name!r}: {entry.name} is a table of {entry.format} in its catalog; leave format out"
             )
-    found = opening.format_at(location) if name is None else next(each for each in opening.FORMATS if each.name == name)
-    if found.writing is None:
-        raise UnsupportedFeature(f"{location}: tables of {found.name} are read only; write to another place")
-    return Target(location, found, found.writing(), entry)
+    format_ = (
+        opening.format_at(location) if name is None else next(each for each in opening.FORMATS if each.name == name)
+    )
+    if format_.writing is None:
+        raise UnsupportedFeature(f"{location}: tables of {format_.name} are read only; write to another place")
+    return Target(location, format_, format_.writing(), entry)

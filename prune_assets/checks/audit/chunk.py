@@ -119,15 +119,15 @@ def _report(
     chunk: Chunk, own: CheckedClaims, pages: CheckedClaims | None, denied: dict[str, pa.Scalar], findings: Findings
 ) -> None:
     text = is_text(chunk.column)
-    found = _of_bounds(chunk, "row_group", "the row group", own, findings, text=text)
+    reported = _of_bounds(chunk, "row_group", "the row group", own, findings, text=text)
     if pages is not None:
-        found += _of_bounds(chunk, "page", "the page", pages, findings, text=text)
+        reported += _of_bounds(chunk, "page", "the page", pages, findings, text=text)
     for what, there in (("bloom_filter", chunk.blocks), ("dictionary", chunk.dictionary)):
         findings.claims[what] += there is not None
         if what in denied:
             claimed_by = f"the {what.replace('_', ' ')}"
-            found.append(absent_value(what, chunk.location, claimed_by, chunk.column.name, denied[what], text=text))
-    for finding in found:
+            reported.append(absent_value(what, chunk.location, claimed_by, chunk.column.name, denied[what], text=text))
+    for finding in reported:
         findings.add(finding, chunk.key)
 
 

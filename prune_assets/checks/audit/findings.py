@@ -56,29 +56,29 @@ class ClaimSource:
     remedy: str = REWRITE
 
 
-def outside(source: ClaimSource, side: str, found: Outside, *, text: bool) -> Finding:
+def outside(source: ClaimSource, side: str, wrong: Outside, *, text: bool) -> Finding:
     """Report a value outside of its bound."""
-    value, bound, name = _literal(found.value, text=text), _literal(found.bound, text=text), source.column
+    value, bound, name = _literal(wrong.value, text=text), _literal(wrong.bound, text=text), source.column
     beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
     message = (
-        f"{source.claimed_by} claims {side} {bound}, row {found.row:,} holds {value}: "
-        f"`{name} = {value}` and `{beyond}` lose it{_others(found.containers)}"
+        f"{source.claimed_by} claims {side} {bound}, row {wrong.row:,} holds {value}: "
+        f"`{name} = {value}` and `{beyond}` lose it{_others(wrong.containers)}"
     )
     return Finding(f"{source.kind}_bounds", Severity.ERROR, source.location, message, source.remedy)
 
 
-def miscount(source: ClaimSource, found: Miscount) -> Finding:
+def miscount(source: ClaimSource, wrong: Miscount) -> Finding:
     """Report a count that is wrong."""
-    test = "IS NULL" if found.what == "null" else "= double('NaN')"
-    if found.loses_rows and found.claimed:
-        test = "IS NOT NULL" if found.what == "null" else "<> double('NaN')"
-    lost = f"`{source.column} {test}` loses rows" if found.loses_rows else "counts answered from it are wrong"
+    test = "IS NULL" if wrong.what == "null" else "= double('NaN')"
+    if wrong.loses_rows and wrong.claimed:
+        test = "IS NOT NULL" if wrong.what == "null" else "<> double('NaN')"
+    lost = f"`{source.column} {test}` loses rows" if wrong.loses_rows else "counts answered from it are wrong"
     message = (
-        f"{source.claimed_by} counts {found.claimed:,} {found.what}, there are {found.found:,}: "
-        f"{lost}{_others(found.containers)}"
+        f"{source.claimed_by} counts {wrong.claimed:,} {wrong.what}, there are {wrong.found:,}: "
+        f"{lost}{_others(wrong.containers)}"
     )
-    severity = Severity.ERROR if found.loses_rows else Severity.WARN
-    return Finding(f"{source.kind}_{found.what.lower()}_count", severity, source.location, message, source.remedy)
+    severity = Severity.ERROR if wrong.loses_rows else Severity.WARN
+    return Finding(f"{source.kind}_{wrong.what.lower()}_count", severity, source.location, message, source.remedy)
 
 
 def _others(containers: int) -> str:

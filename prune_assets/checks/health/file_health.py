@@ -116,8 +116,8 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
         return
     there = np.flatnonzero(index.footers.chunks(column).bloom_filter[:, 0] > 0)
     sample = there[np.linspace(0, len(there) - 1, min(FILTERS, len(there))).astype(np.int64)]
-    filters = [found for found in index.bloom_filters.read(column, sample) if not isinstance(found, str)]
-    worst = max((estimated_fpp(found) for found in filters), default=0.0)
+    filters = [read for read in index.bloom_filters.read(column, sample) if not isinstance(read, str)]
+    worst = max((estimated_fpp(read) for read in filters), default=0.0)
     if worst > MAX_FPP:
         message = f"about {worst:.0%} false positives of its bloom filters"
         remedy = f"lower the probability in `bloom` of layout.yaml, and rewrite the files: {WRITE_ANEW}"

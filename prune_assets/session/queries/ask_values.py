@@ -50,18 +50,18 @@ def ask_values(
     if has_relative_date(sql):
         raise Refusal(_MOVES_ON)
     rows = pa.table(list(values), [str(i) for i in range(len(values))])
-    found = [Outcomes.UNKNOWN] * len(rows)
+    by_row = [Outcomes.UNKNOWN] * len(rows)
     waiting, queries = [(0, len(rows))], 0
     while waiting and queries < MAX_QUERIES:
         start, stop = waiting.pop(0)
         queries += 1
         outcomes = _ask(session, columns, sql, rows[start:stop])
         if outcomes is not None:
-            found[start:stop] = outcomes
+            by_row[start:stop] = outcomes
         elif stop - start > 1:
             middle = (start + stop) // 2
             waiting += [(start, middle), (middle, stop)]
-    return found
+    return by_row
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
@@ -98,16 +98,16 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
             execution: Any = session.sql(f"SELECT ({sql}) AS {_OUTCOME}")._jdf.queryExecution()  # noqa: SLF001
             part = execution.analyzed().expressions().head()
             _check_lasting(session, part)
-            found = execution.optimizedPlan().expressions().head().child()
+            folded = execution.optimizedPlan().expressions().head().child()
     except (PySparkException, Py4JError, Refusal):
         return None
-    if found.getClass().getSimpleName() != "Literal" or found.value() is None:
+    if folded.getClass().getSimpleName() != "Literal" or folded.value() is None:
         return None
-    kind = found.dataType().simpleString()
+    kind = folded.dataType().simpleString()
     if kind == "timestamp":
         # Spark's own text of it may name two instants.
-        return instant(int(found.value()))
-    literal = str(found.sql())
+        return instant(int(folded.value()))
+    literal = str(folded.sql())
     # Spark would put a variable in place of ${..}, even inside of a text.
     return literal if kind in _EXACT_LITERALS and "${" not in literal else None
 
@@ -133,8 +133,8 @@ def _spark_type(column: LeafColumn) -> DataType:
     from pyspark.sql import types
 
     assert column.type is not None
-    found = type_of_column(column.type)
-    assert found is not None
+    type_ = type_of_column(column.type)
+    assert type_ is not None
     whole = {8: types.ByteType(), 16: types.ShortType(), 32: types.IntegerType(), 64: types.LongType()}
     plain: dict[Kind, DataType] = {
         Kind.BOOLEAN: types.BooleanType(),
@@ -144,13 +144,13 @@ def _spark_type(column: LeafColumn) -> DataType:
         Kind.STRING: types.StringType(),
         Kind.BINARY: types.BinaryType(),
     }
-    match found.kind:
+    match type_.kind:
         case Kind.INTEGER:
-            return whole[found.bits]
+            return whole[type_.bits]
         case Kind.DECIMAL:
-            return types.DecimalType(found.digits, found.scale)
+            return types.DecimalType(type_.digits, type_.scale)
         case Kind.DOUBLE:
-            return types.FloatType() if found.bits == 32 else types.DoubleType()
+            return types.FloatType() if type_.bits == 32 else types.DoubleType()
         case kind:
             return plain[kind]
 

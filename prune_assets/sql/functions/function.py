@@ -95,7 +95,7 @@ def invert(function: Function, results: Preimage) -> Preimage:
     return doubted(found, function.doubt, function.pieces[0].first, function.pieces[-1].last)
 
 
-def doubted(found: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
+def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
     """Return the preimage if each value may be up to `doubt` less or more: ambiguous values are uncertain.
 
     All values are between `least` and `greatest`.
@@ -105,10 +105,10 @@ def doubted(found: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
 uncertain=Ranges(pairs=((7, 12),)))
     """
     if not doubt:
-        return found
-    chosen, nulls, raises = (_shrunk(part, doubt, least, greatest) for part in found[:3])
+        return exact
+    chosen, nulls, raises = (_shrunk(part, doubt, least, greatest) for part in exact[:3])
     rest = complement(union(chosen, nulls, raises), least, greatest)
-    possible = joined((first - doubt, last + doubt) for part in found for first, last in part.pairs)
+    possible = joined((first - doubt, last + doubt) for part in exact for first, last in part.pairs)
     return Preimage(chosen, nulls, raises, intersection(rest, possible))
 
 

@@ -75,10 +75,10 @@ def zone_of(timestamp: SparkType) -> Zone:
 
 def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
     """Return date_trunc(unit, x), None for a unit that gives NULL."""
-    found = unit_named(unit)
-    if found is None:
+    known_unit = unit_named(unit)
+    if known_unit is None:
         return None
-    first, size = found.first_day, found.micros
+    first, size = known_unit.first_day, known_unit.micros
     if first is None and size <= SECOND:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)

@@ -52,15 +52,15 @@ class ColumnValues:
 def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
     """Return the values of a column; raises Refusal when they have no ordinals."""
     assert column.type is not None
-    found = type_of_column(column.type)
-    if found is None or not found.is_ordinal:
+    type_ = type_of_column(column.type)
+    if type_ is None or not type_.is_ordinal:
         raise Refusal(f"columns of type {column.type} are not pruned on yet")
-    least, greatest, arrow = found.least, found.greatest, column.type
+    least, greatest, arrow = type_.least, type_.greatest, column.type
     if pa.types.is_timestamp(arrow):
         arrow = pa.timestamp("us", "UTC" if arrow.tz else None)  # Spark counts microseconds in every timestamp
     elif pa.types.is_unsigned_integer(arrow):
         least, greatest = 0, (1 << arrow.bit_width) - 1
-    return ColumnValues(column.path, arrow, found, least, greatest, written)
+    return ColumnValues(column.path, arrow, type_, least, greatest, written)
 
 
 def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
@@ -97,13 +97,13 @@ def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
     few = sum(last - first + 1 for first, last in chosen.pairs) <= most
     runs = {(first, last): few or _is_short(values, first, last) for first, last in chosen.pairs}
     points = [point for (first, last), short in runs.items() if short for point in range(first, last + 1)]
-    found = [_range(values, first, last) for (first, last), short in runs.items() if not short]
+    parts = [_range(values, first, last) for (first, last), short in runs.items() if not short]
     if len(points) == 1:
-        found.append(Compare(values.path, Op.EQ, _scalar(values, points[0])))
+        parts.append(Compare(values.path, Op.EQ, _scalar(values, points[0])))
     elif points:
         plain = [_plain(values, point) for point in points]
-        found.append(In(values.path, array_of(plain, values.arrow)))
-    return Or(tuple(found)) if len(found) > 1 else found[0]
+        parts.append(In(values.path, array_of(plain, values.arrow)))
+    return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _is_short(values: ColumnValues, first: int, last: int) -> bool:
@@ -192,11 +192,11 @@ def classify_values(chain: Chain, wanted: Ranges, *, written: Op | None = None, 
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
     column = values_of(chain.column, None if is_doubtful else written)
-    found = doubted(Preimage(wanted), doubt, chain.type.least, chain.type.greatest)
+    preimage = doubted(Preimage(wanted), doubt, chain.type.least, chain.type.greatest)
     for function in reversed(chain.functions):
-        found = invert(function, found)
+        preimage = invert(function, preimage)
     inside = span(column.least, column.greatest)
-    true, null, raises, uncertain = (intersection(part, inside) for part in found)
+    true, null, raises, uncertain = (intersection(part, inside) for part in preimage)
     in_zones = is_doubtful and not any(function.uncertain for function in chain.functions)
     return ClassifiedValues(column, true, null, raises, uncertain, in_zones)
 

@@ -217,11 +217,11 @@ class Comparisons:
         if isinstance(value, Fixed):
             return _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
         points = Ranges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
-        found = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
-        held = sum(last - first + 1 for first, last in found.true.pairs)
-        if 0 < held < len(points.pairs) and found.column.arrow in {pa.uint8(), pa.uint16()}:
-            return Or((self._predicate(found), beyond(found.column)))
-        return self._predicate(found)
+        classified = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
+        held = sum(last - first + 1 for first, last in classified.true.pairs)
+        if 0 < held < len(points.pairs) and classified.column.arrow in {pa.uint8(), pa.uint16()}:
+            return Or((self._predicate(classified), beyond(classified.column)))
+        return self._predicate(classified)
 
     def _is_null(self, value: Value) -> Predicate:
         if isinstance(value, Fixed):

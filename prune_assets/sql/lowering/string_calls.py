@@ -111,11 +111,11 @@ def _place(column: LeafColumn, text: str, op: Op, number: int, unknown: Unsuppor
             raise Refusal("an empty text is found in every value")
         return every_value(column, holds=not zero)
     # In what is no UTF-8 a text may stand across characters, where Spark does not find it.
-    found = And((Contains(column.path, scalar_of(text, pa.string())), unknown))
+    contains = And((Contains(column.path, scalar_of(text, pa.string())), unknown))
     if zero is not None:
-        return Not(found) if zero else found
+        return Not(contains) if zero else contains
     if number > 0 and op in {Op.EQ, Op.GT, Op.GE}:
-        return found
+        return contains
     raise Refusal("the place of a text says nothing about the order of values", "write contains()")
 
 

@@ -32,7 +32,7 @@ def disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | Or]) -> tuple[Predicate, ...]:
-    found: list[Predicate] = []
+    flattened: list[Predicate] = []
     waiting = list(reversed(operands))
     while waiting:
         part = waiting.pop()
@@ -41,10 +41,10 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
         elif isinstance(part, Not) and isinstance(part.child, other):
             waiting += [inverse(child) for child in reversed(part.child.children)]
         else:
-            found.append(part)
-        if len(found) + len(waiting) > max(MOST, len(operands)):
+            flattened.append(part)
+        if len(flattened) + len(waiting) > max(MOST, len(operands)):
             return tuple(operands)
-    return tuple(found)
+    return tuple(flattened)
 
 
 def inverse(condition: Predicate) -> Predicate:

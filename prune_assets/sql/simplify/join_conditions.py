@@ -53,15 +53,15 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
         column = only_column(operand)
         if column is not None:
             by_column.setdefault(column, []).append(i)
-    found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
+    replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
         joined = _joined(column, [plain[i] for i in places]) if 1 < len(places) <= MOST else None
         if joined is not None:
             never_null = any(plain[i] is not operands[i] for i in places)
             for i in places:
-                found[i] = ()
-            found[places[0]] = _is_true(joined) if never_null else joined
-    return _without_contradictions(tuple(chain.from_iterable(found)))
+                replacements[i] = ()
+            replacements[places[0]] = _is_true(joined) if never_null else joined
+    return _without_contradictions(tuple(chain.from_iterable(replacements)))
 
 
 def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...]:

@@ -93,12 +93,12 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> exp.Li
     if number is None or not 1 <= number <= _MOST[field]:
         return None
     if field is DAY_OF_MONTH:
-        found = day_of(year, month, number)
-        if date_of(found).day != number:
+        day = day_of(year, month, number)
+        if date_of(day).day != number:
             return None
     else:
-        found = day_of(year, number if field is MONTH else 3 * number - 2, 1)
-    return spark_literal(SparkValue(Kind.DATE, found))
+        day = day_of(year, number if field is MONTH else 3 * number - 2, 1)
+    return spark_literal(SparkValue(Kind.DATE, day))
 
 
 def _field(operand: exp.Expr, is_builtin: Callable[[str], bool]) -> _Field | None:

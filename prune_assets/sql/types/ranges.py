@@ -61,17 +61,17 @@ def intersection(left: Ranges, right: Ranges) -> Ranges:
     low, high = right.pairs[0]
     if len(right.pairs) == 1 and low <= left.pairs[0][0] and left.pairs[-1][1] <= high:
         return left
-    found: list[tuple[int, int]] = []
+    shared: list[tuple[int, int]] = []
     i = j = 0
     while i < len(left.pairs) and j < len(right.pairs):
         (start, stop), (other_start, other_stop) = left.pairs[i], right.pairs[j]
         if max(start, other_start) <= min(stop, other_stop):
-            found.append((max(start, other_start), min(stop, other_stop)))
+            shared.append((max(start, other_start), min(stop, other_stop)))
         if stop < other_stop:
             i += 1
         else:
             j += 1
-    return Ranges(tuple(found))
+    return Ranges(tuple(shared))
 
 
 def complement(ranges: Ranges, first: int, last: int) -> Ranges:
@@ -80,12 +80,12 @@ def complement(ranges: Ranges, first: int, last: int) -> Ranges:
     >>> complement(span(3, 4), 1, 9).pairs
     ((1, 2), (5, 9))
     """
-    found: list[tuple[int, int]] = []
+    gaps: list[tuple[int, int]] = []
     start = first
     for low, high in intersection(ranges, span(first, last)).pairs:
         if start < low:
-            found.append((start, low - 1))
+            gaps.append((start, low - 1))
         start = high + 1
     if start <= last:
-        found.append((start, last))
-    return Ranges(tuple(found))
+        gaps.append((start, last))
+    return Ranges(tuple(gaps))

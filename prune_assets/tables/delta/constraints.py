@@ -33,9 +33,10 @@ def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
     fields = schema_fields(snapshot.schema.text, mapped=mapped, location=snapshot.table)
     inside = {field.name for field in fields if len(field.path) > 1}
     return [
-        found
-        for found in constraints_of(snapshot.properties, fields)
-        if found.feature in _CHECKED and (found.feature == "checkConstraints" or found.name not in inside)
+        constraint
+        for constraint in constraints_of(snapshot.properties, fields)
+        if constraint.feature in _CHECKED
+        and (constraint.feature == "checkConstraints" or constraint.name not in inside)
     ]
 
 

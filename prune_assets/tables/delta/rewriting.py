@@ -94,7 +94,7 @@ def _put_into_partitions(
     from deltalog.maintenance.file_changes import move_files
     from deltalog.table.data_paths import data_directory
 
-    places, found = {}, {}
+    places, renamed = {}, {}
     for path in written:
         group, _, name = path.removeprefix(f"{directory}/{GROUP}=").partition("/")
         if int(group) not in places:
@@ -103,12 +103,12 @@ def _put_into_partitions(
             places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
         prefix, of_partition = places[int(group)]
         below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{prefix}{name_in_group(name, group)}"
-        found[path] = deltalog.NewFile(below, of_partition)
-    move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in found.items()})
+        renamed[path] = deltalog.NewFile(below, of_partition)
+    move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in renamed.items()})
     if not is_remote(directory):
-        for parent in {Path(path).parent for path in found}:
+        for parent in {Path(path).parent for path in renamed}:
             shutil.rmtree(parent)  # Hadoop's checksums are left in it
-    return found
+    return renamed
 
 
 def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
