@@ -52,9 +52,9 @@ def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:
     >>> rows_with(np.array([False, True, False]), np.array([0, 2, 2, 3])).tolist()
     [True, False, False]
     """
-    found = np.zeros(len(first) - 1, np.bool_)
-    found[np.searchsorted(first, np.flatnonzero(flags), side="right") - 1] = True
-    return found
+    rows = np.zeros(len(first) - 1, np.bool_)
+    rows[np.searchsorted(first, np.flatnonzero(flags), side="right") - 1] = True
+    return rows
 
 
 def spans(first: Numbers, counts: Numbers) -> Numbers:

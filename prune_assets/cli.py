@@ -61,9 +61,9 @@ class Commands(click.Group):
         """Import the module of the command and return the command; None when there is none of the name."""
         if cmd_name not in COMMANDS:
             return None
-        found = getattr(import_module(f"prune_assets.commands.{cmd_name}"), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
+        command = getattr(import_module(f"prune_assets.commands.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -195,7 +195,7 @@ def _typed(value: object, wanted: Any, location: str) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        problem = _TYPE.sub(lambda found: _IN_YAML.get(found[1], found[1]), str(error)).replace("$", location)
+        problem = _TYPE.sub(lambda match: _IN_YAML.get(match[1], match[1]), str(error)).replace("$", location)
         problem = problem.replace("`", "")
         raise LayoutError(
             f"{location} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"

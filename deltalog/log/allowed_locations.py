@@ -71,11 +71,11 @@ def _leads_upward(location: str, start: int) -> bool:
 
 
 def _spellings(location: str) -> set[str]:
-    found = set()
-    while location not in found:
-        found.add(location)
+    spellings = set()
+    while location not in spellings:
+        spellings.add(location)
         location = unquote(location)
-    return found
+    return spellings
 
 
 def _allowed() -> list[str]:
@@ -97,8 +97,8 @@ def _normal(location: str) -> str:
     """Return the one spelling of a place, without `.` and `..`."""
     if not is_remote(location):
         return os.path.abspath(local_path(location))
-    found = _URI.fullmatch(location)
-    if found is None:  # a chain, which nothing is below
+    uri = _URI.fullmatch(location)
+    if uri is None:  # a chain, which nothing is below
         return location
-    path = posixpath.normpath(f"/{found[3].lstrip('/')}").rstrip("/")
-    return address(f"{found[1]}://{found[2]}{path}")
+    path = posixpath.normpath(f"/{uri[3].lstrip('/')}").rstrip("/")
+    return address(f"{uri[1]}://{uri[2]}{path}")

@@ -76,11 +76,11 @@ def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:
 def _sidecars(lines: Sequence[Line], location: str, allow: Sequence[str]) -> list[DataFile]:
     named = (line.sidecar.path for line in lines if line.sidecar is not None)
     paths = list(dict.fromkeys(_place_of(path, location, allow) for path in named))
-    found = list(in_flight(find_file, paths))
-    missing = [path for path, file in zip(paths, found, strict=True) if file is None]
+    sidecars = list(in_flight(find_file, paths))
+    missing = [path for path, file in zip(paths, sidecars, strict=True) if file is None]
     if missing:
         raise MalformedLog(f"{missing[0]}: this sidecar of the checkpoint is missing; remove the checkpoint")
-    return [file for file in found if file is not None]
+    return [file for file in sidecars if file is not None]
 
 
 def _place_of(path: str, location: str, allow: Sequence[str]) -> str:

@@ -275,9 +275,9 @@ class CheckpointStatistics:
             positions = np.arange(here.start, here.stop)[wanted[here]]
             if len(positions):
                 adds = batch.column("add").take(from_numpy(self.rows[positions] - first))
-                found = take(adds, positions)
-                if len(found.positions):
-                    yield found
+                chosen = take(adds, positions)
+                if len(chosen.positions):
+                    yield chosen
             first += len(batch)
 
 

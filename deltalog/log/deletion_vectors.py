@@ -193,10 +193,10 @@ def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
 
     `block`: one of `Snapshot.blocks`; `position`: of the file in it.
     """
-    found = None if block.vectors is None else block.vectors[position].as_py()
-    if found is None:
+    fields = None if block.vectors is None else block.vectors[position].as_py()
+    if fields is None:
         return None
-    return msgspec.convert(found, DeletionVector)
+    return msgspec.convert(fields, DeletionVector)
 
 
 def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:

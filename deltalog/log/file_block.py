@@ -107,13 +107,13 @@ def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
     of_key = numbers_from(names.indices)
     coded = _encoded(items)
     codes = np.where(flags_from(items.is_valid()), numbers_from(coded.indices), NULL).astype(np.int32)
-    found = {}
+    by_name = {}
     for number, name in enumerate(names.dictionary.to_pylist()):
         here = of_key == number
         mine = np.full(count, ABSENT, np.int32)
         mine[row[here]] = codes[here]
-        found[name] = _narrowed(mine, coded.dictionary)
-    return found
+        by_name[name] = _narrowed(mine, coded.dictionary)
+    return by_name
 
 
 def _encoded(texts: pa.Array) -> pa.DictionaryArray:
@@ -187,13 +187,13 @@ def block_of_adds(adds: Sequence[Add]) -> FileBlock:
 
 def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts]:
     """Return the value of each key in each file."""
-    found = {}
+    by_name = {}
     for name in dict.fromkeys(chain.from_iterable(values)):
         texts = [entries.get(name, _NO_ENTRY) for entries in values]
         known = [text for text in dict.fromkeys(texts) if isinstance(text, str)]
         numbers: dict[object, int] = {_NO_ENTRY: ABSENT, None: NULL} | {text: i for i, text in enumerate(known)}
-        found[name] = Texts(np.fromiter(map(numbers.__getitem__, texts), np.int32, len(texts)), path_array(known))
-    return found
+        by_name[name] = Texts(np.fromiter(map(numbers.__getitem__, texts), np.int32, len(texts)), path_array(known))
+    return by_name
 
 
 def identities(vectors: pa.StructArray) -> pa.Array:

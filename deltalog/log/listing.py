@@ -155,11 +155,11 @@ def segment_of(listing: LogListing, version: int | None, *, without: frozenset[C
         raise NoSuchVersion(f"{listing.location}: there is no version {target}; the last is {last}")
     checkpoint = next(
         (
-            found
+            candidate
             for at in sorted(listing.checkpoints, reverse=True)
             if at <= target
-            for found in listing.checkpoints[at]
-            if found not in without
+            for candidate in listing.checkpoints[at]
+            if candidate not in without
         ),
         None,
     )

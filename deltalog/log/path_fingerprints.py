@@ -42,15 +42,15 @@ def fingerprints(paths: pa.Array) -> Fingerprints:
     return prints
 
 
-def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64], found: Fingerprints) -> Fingerprints:
+def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64], prints: Fingerprints) -> Fingerprints:
     if len(starts) == 0:
-        return found
+        return prints
     # Every eight neighbouring bytes as a number, without a copy.
     words: Fingerprints = np.ndarray((data.size - 7,), "<u8", data, 0, (1,))
     for at in (*(starts + step for step in _FROM_START), *(stops - step for step in _FROM_END)):
-        found = (found ^ words[at]) * _STEP
-        found ^= found >> np.uint64(29)
-    return found
+        prints = (prints ^ words[at]) * _STEP
+        prints ^= prints >> np.uint64(29)
+    return prints
 
 
 def repeated(numbers: Fingerprints) -> NDArray[np.bool_]:

@@ -118,9 +118,9 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
 def _point_at(state: LogState, kept: int) -> None:
     """Let the hint name no checkpoint that goes: some readers list from there on."""
     named = read_hint(state.listing, traffic=Traffic()).version
-    found, _ = checkpoint_of(state.listing, kept)
-    if named is not None and named < kept and found is not None:
-        write_hint(state.table, state.listing.location, hint_of(found))
+    checkpoint, _ = checkpoint_of(state.listing, kept)
+    if named is not None and named < kept and checkpoint is not None:
+        write_hint(state.table, state.listing.location, hint_of(checkpoint))
 
 
 def _last_commit_before(state: LogState, moment: int) -> int | None:
@@ -165,15 +165,15 @@ def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
 
 def _expired(listing: LogListing, kept: int) -> list[DataFile]:
     """Return the files of versions before the checkpoint that stays, the oldest first."""
-    found = []
+    expired = []
     for file in list_directory(listing.location, _OF_A_VERSION):
         match = _OF_A_VERSION.fullmatch(name_of(file))
         assert match is not None
         first = int(match[1])
         # A compaction that begins before what stays is of no use, even when it ends after it.
         if first < kept or (match[2] is not None and first <= kept):
-            found.append((first, file))
-    return [file for _, file in sorted(found, key=lambda item: (item[0], item[1].path))]
+            expired.append((first, file))
+    return [file for _, file in sorted(expired, key=lambda item: (item[0], item[1].path))]
 
 
 def _left_behind(listing: LogListing, now: int) -> Iterator[DataFile]:

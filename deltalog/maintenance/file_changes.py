@@ -174,9 +174,10 @@ def delete_files(files: Sequence[DataFile]) -> Deletions:
     A local file that changed since it was listed is left where it is.
     """
     reasons = list(in_flight(_reason, files)) if any(is_remote(file.path) for file in files) else map(_reason, files)
-    found = list(zip(files, reasons, strict=True))
+    failures = list(zip(files, reasons, strict=True))
     return Deletions(
-        tuple(file for file, reason in found if not reason), tuple((file, reason) for file, reason in found if reason)
+        tuple(file for file, reason in failures if not reason),
+        tuple((file, reason) for file, reason in failures if reason),
     )
 
 

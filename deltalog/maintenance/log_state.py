@@ -127,8 +127,8 @@ class LogState:
                     if adds is None:
                         continue
                     marks.append(fingerprints(canonical_paths(_paths(adds))))
-        found = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
-        return found if found.any() else None
+        repeats = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
+        return repeats if repeats.any() else None
 
 
 @contextmanager
@@ -186,9 +186,9 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
     tail = read_tail(segment.tail, _LINES, traffic)
     stored: list[CheckpointFile] = []
     if segment.checkpoint is not None:
-        found = load_checkpoint(segment.checkpoint, location=listing.location, traffic=traffic)
-        stored = found.files
-        tail.take([line for line in found.lines if line.add is None and line.remove is None])
+        checkpoint = load_checkpoint(segment.checkpoint, location=listing.location, traffic=traffic)
+        stored = checkpoint.files
+        tail.take([line for line in checkpoint.lines if line.add is None and line.remove is None])
         manifests = [file for file in segment.checkpoint.files if file.path.endswith(".json")]
         for lines in read_commits(manifests, _LINES, traffic=traffic):
             tail.take([*lines])

@@ -145,9 +145,11 @@ def _open(
     cached = cache.of_table(table if is_remote(table) else os.path.abspath(table))
     last = last_version(listing)
     target = last if version is None else version
-    found = read_cached(cached, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
-    if found is not None:
-        return found
+    snapshot = (
+        read_cached(cached, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
+    )
+    if snapshot is not None:
+        return snapshot
     return with_cache(_read(table, listing, version, started, allow), cached, listed_ns=listed_ns)
 
 

@@ -41,9 +41,9 @@ def read_cached(
     """Return a version from what is cached of it or of an earlier one, and the commits since; None when that fails."""
     for cached in dict.fromkeys([version, latest_cached(cache)]):
         if cached is not None and cached <= version:
-            found = _restored(cache, table, listing, cached, allow)
-            if found is not None:
-                later = advance_to(found, listing, version, started=started)
+            restored = _restored(cache, table, listing, cached, allow)
+            if restored is not None:
+                later = advance_to(restored, listing, version, started=started)
                 if later is not None:
                     return later
     return None
@@ -52,10 +52,10 @@ def read_cached(
 def _restored(
     cache: TableCache, table: str, listing: LogListing, version: int, allow: tuple[str, ...]
 ) -> Snapshot | None:
-    found = cache.read(version_name(version))
-    if found is None:
+    stored = cache.read(version_name(version))
+    if stored is None:
         return None
-    generation, batch = found
+    generation, batch = stored
     try:
         head = msgspec.json.decode(array_at(batch, "head")[0].as_buffer(), type=Head)
         if head.version != version or not _are_there(head, table, allow):

@@ -92,10 +92,10 @@ def adds_of(
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
-    found = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
+    data_files = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
     counted = Traffic() if traffic is None else traffic
-    texts = _statistics(table, schema, found, columns, prefix=prefix_length(properties), traffic=counted)
+    texts = _statistics(table, schema, data_files, columns, prefix=prefix_length(properties), traffic=counted)
     return [
         FullAdd(
             path=encoded_path(file.path),
@@ -105,7 +105,7 @@ def adds_of(
             stats=text,
             data_change=data_change,
         )
-        for file, at, of_partition, text in zip(files, found, values, texts, strict=True)
+        for file, at, of_partition, text in zip(files, data_files, values, texts, strict=True)
     ]
 
 

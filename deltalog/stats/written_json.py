@@ -146,10 +146,10 @@ def _time(millis: int, zone: str) -> str | None:
 def prefix_length(properties: Mapping[str, str]) -> int:
     """Return how many characters of a string statistics hold."""
     try:
-        found = int(properties.get(PREFIX_LENGTH, _BY_DEFAULT))
+        length = int(properties.get(PREFIX_LENGTH, _BY_DEFAULT))
     except ValueError:
         return _BY_DEFAULT
-    return found if found > 0 else _BY_DEFAULT
+    return length if length > 0 else _BY_DEFAULT
 
 
 def lower_string(bound: bytes, most: int) -> str:

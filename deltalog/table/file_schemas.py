@@ -68,10 +68,10 @@ def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     tree = msgspec.json.decode(schema.text)
     fields = [field for field in tree["fields"] if field["name"] not in schema.partition_columns]
     for kind in np.unique(index.kind).tolist():
-        found = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
-        if found is not None:
+        complaint = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
+        if complaint is not None:
             path = index.files[int(np.argmax(index.kind == kind))].path
-            raise RefusedCommit(f"{path}: column {'.'.join(found.column)} {found.what}")
+            raise RefusedCommit(f"{path}: column {'.'.join(complaint.column)} {complaint.what}")
 
 
 class _File(NamedTuple):

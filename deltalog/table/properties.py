@@ -45,19 +45,19 @@ def milliseconds(text: str) -> int | None:
     [2592000000, 612000000, None, None]
     """
     words = text.strip().lower().removeprefix("interval").strip()
-    found = list(_PARTS.finditer(words))
-    if not found or _PARTS.sub("", words).strip():
+    parts = list(_PARTS.finditer(words))
+    if not parts or _PARTS.sub("", words).strip():
         return None
-    return sum(int(part[1]) * _MICROS[part[2]] for part in found) // 1_000
+    return sum(int(part[1]) * _MICROS[part[2]] for part in parts) // 1_000
 
 
 def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int:
     """Return a duration that a property of the table gives, in milliseconds; WrongUse when it is none."""
     text = properties.get(name, otherwise)
-    found = milliseconds(text)
-    if found is None:
+    duration = milliseconds(text)
+    if duration is None:
         raise WrongUse(f"table property {name} is {text!r}, which is not a duration; set it to one like {otherwise!r}")
-    return found
+    return duration
 
 
 class _ClusteringDomain(msgspec.Struct, rename="camel"):
@@ -126,10 +126,10 @@ def _paths(text: str) -> Iterator[Path]:
         elif sign == ".":
             path.append("")
         else:
-            found = tuple(name.strip().casefold() for name in path)
+            folded = tuple(name.strip().casefold() for name in path)
             path = [""]
-            if all(found):
-                yield found
+            if all(folded):
+                yield folded
 
 
 def is_named(column: TableColumn, names: frozenset[Path]) -> bool:

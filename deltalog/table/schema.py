@@ -177,14 +177,14 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         raise TypeError
     element = parquet_element(name)
     refused = ""
-    physical, found, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
+    physical, type_, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     repeated = not isinstance(kind, str) and name in {"array", "map"}
     if element is None:
         refused = "a repeated column is not pruned on" if repeated else f"type {name} is not pruned on"
     else:
         assert element.physical is not None
         physical = Physical(element.physical)
-        found, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
+        type_, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
         unsupported = reason_against_pruning(element, physical)
     number = metadata.get(_ID)
     return TableColumn(
@@ -192,7 +192,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
             path=here.logical,
             index=-1,
             physical=physical,
-            type=found,
+            type=type_,
             type_length=_FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
             order=order,
             max_definition_level=len(here.logical),

@@ -130,13 +130,13 @@ def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
 def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
     """Return the isolation level of a table, Serializable by default; RefusedCommit for one that is not known."""
     declared = properties.get(ISOLATION, SERIALIZABLE)
-    found = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
-    if found is None:
+    known = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
+    if known is None:
         raise RefusedCommit(
             f"{location}: {ISOLATION} is {declared!r}, which is not known; "
             f"set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
         )
-    return found
+    return known
 
 
 def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Snapshot, isolation: str) -> None:

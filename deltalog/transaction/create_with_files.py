@@ -91,9 +91,11 @@ def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: Write
         return
     reads = WHOLE_TABLE if mode == "overwrite" else reads_of_partitions(snapshot, adds)
     for block in snapshot.blocks:
-        found = np.flatnonzero(may_have_read(reads, snapshot.schema, block))
-        if len(found):
-            what = "rows" if reads.everything else f"the partition {_partition(snapshot.schema, block, found[0])} too"
+        replaced = np.flatnonzero(may_have_read(reads, snapshot.schema, block))
+        if len(replaced):
+            what = (
+                "rows" if reads.everything else f"the partition {_partition(snapshot.schema, block, replaced[0])} too"
+            )
             raise ConcurrentAppend(
                 f"{snapshot.table}: another writer created the table meanwhile and wrote {what}, which mode={mode!r} "
                 "would replace; write again if they are to go"

@@ -76,7 +76,7 @@ def delete_rows(
     when no row would be deleted; else as `commit`. Of what fails no file is left.
     """
     check_vectors_allowed(snapshot.protocol, snapshot.properties, snapshot.table)
-    deletions = [found for found in _deletions(snapshot, rows) if found is not None]
+    deletions = [one for one in _deletions(snapshot, rows) if one is not None]
     if not deletions:
         raise RefusedCommit(f"{snapshot.table}: these rows are deleted already; nothing is left to commit")
     left = [deletion for deletion in deletions if len(deletion.rows) < deletion.records]

@@ -165,14 +165,14 @@ class Dictionaries:
         known = offsets.reason == ""
         return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
 
-    def _page(self, found: _Chunk, firsts: dict[int, int]) -> _Page | str:
-        span = dictionary_range(found.chunk, firsts.get(found.position))
+    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _Page | str:
+        span = dictionary_range(chunk.chunk, firsts.get(chunk.position))
         if isinstance(span, str):
             return span
-        size = self.groups.files[int(self.groups.file[found.position])].size
+        size = self.groups.files[int(self.groups.file[chunk.position])].size
         if span[0] + span[1] > size:
             return "the footer puts the dictionary page outside of the file"
-        return _Page(*found, *span)
+        return _Page(*chunk, *span)
 
     def _written(self, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
         """Return the values of one dictionary in their physical form, or why they must not be believed."""

@@ -117,21 +117,21 @@ class FooterColumns:
 
     def chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return the footers' entries for a column, one for every row group."""
-        found = self._column(column)
+        decoded = self._column(column)
         if self.groups.opened is None:
-            return found.chunks
-        if found.all_chunks is None:
-            found.all_chunks = found.chunks.scattered(self.groups.read_from(), len(self.groups))
-        return found.all_chunks
+            return decoded.chunks
+        if decoded.all_chunks is None:
+            decoded.all_chunks = decoded.chunks.scattered(self.groups.read_from(), len(self.groups))
+        return decoded.all_chunks
 
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return the bounds of a column in every row group, from the statistics."""
-        found = self._column(column)
+        decoded = self._column(column)
         if self.groups.opened is None:
-            return found.bounds
-        if found.all_bounds is None:
-            found.all_bounds = spread_bounds(found.bounds, self.groups.read_from(), self.groups.row_count)
-        return found.all_bounds
+            return decoded.bounds
+        if decoded.all_bounds is None:
+            decoded.all_bounds = spread_bounds(decoded.bounds, self.groups.read_from(), self.groups.row_count)
+        return decoded.all_bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
         """Return the statistics of a column that are ignored, by row group."""
@@ -159,12 +159,12 @@ class FooterColumns:
     def save(self) -> None:
         """Keep on disk what was decoded since the last time."""
         at = self.groups.read_from()
-        for found in self._columns.values():
-            if found.unsaved:
-                values = {"chunks": found.chunks, "bounds": found.bounds, "doubts": found.doubts[at]}
-                self.kept.write(found.name, values)
-                found.unsaved = False
-                self.kept.remember(found.name, found.copied())
+        for column in self._columns.values():
+            if column.unsaved:
+                values = {"chunks": column.chunks, "bounds": column.bounds, "doubts": column.doubts[at]}
+                self.kept.write(column.name, values)
+                column.unsaved = False
+                self.kept.remember(column.name, column.copied())
 
     def _column(self, column: LeafColumn) -> _Column:
         found = self._columns.get(column.path)

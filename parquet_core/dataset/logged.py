@@ -159,10 +159,10 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
     known = {column.physical: column for column in logged.columns}
     if any_case:
         wanted = [path for path, column in known.items() if column.leaf.type is not None]
-        found = spelled_otherwise(wanted, kind).items()
-        hidden = {leaf for leaf, path in found if path not in known}
+        spelled = spelled_otherwise(wanted, kind).items()
+        hidden = {leaf for leaf, path in spelled if path not in known}
         known = {path: column for path, column in known.items() if path not in hidden}
-        known |= {leaf: known[path] for leaf, path in found if path in known}
+        known |= {leaf: known[path] for leaf, path in spelled if path in known}
     return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
 
 

@@ -82,10 +82,10 @@ class MetadataCache:
         Where they do not fit, an eighth is left free, so that the next writes need no look.
         """
         with scan(self.directory) as left:
-            found = sorted(self._entries())
-            total = sum(size for _, size, _ in found)
+            entries = sorted(self._entries())
+            total = sum(size for _, size, _ in entries)
             most = self.most_bytes if total <= self.most_bytes else self.most_bytes * 7 // 8
-            for used, size, path in found:
+            for used, size, path in entries:
                 abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
                 if total > most or abandoned:
                     with contextlib.suppress(OSError):

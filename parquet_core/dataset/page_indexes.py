@@ -114,12 +114,12 @@ class PageIndexes:
             *(self._wanted(column, at, self.footers.chunks(column).column_index) for column, at in paged),
             *(self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located),
         ]
-        found = read_structures(self.groups, wanted, purpose="index")
+        fetched = read_structures(self.groups, wanted, purpose="index")
         # Taken out one by one: what is decoded is let go of.
         for column, at in reversed(located):
-            self._add_offsets(column, at, found.pop())
+            self._add_offsets(column, at, fetched.pop())
         for column, at in reversed(paged):
-            self._add_pages(column, at, found.pop())
+            self._add_pages(column, at, fetched.pop())
 
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
         """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
@@ -191,12 +191,12 @@ class PageIndexes:
         return replace(held)
 
     def _slots(self, kept: Kept | None) -> Positions:
-        found = np.full(len(self.groups), -1, np.int64)
+        slots = np.full(len(self.groups), -1, np.int64)
         if kept is not None:
             there = kept.groups >= 0
             # What is kept may be of no row group at all: a plan that opens no file keeps that.
-            found[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
-        return found
+            slots[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
+        return slots
 
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._offsets_of(column)

@@ -182,10 +182,10 @@ class StoredIndex:
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
         """Return the entry of a name; `file` and `ordinal` are those of the current row groups."""
-        found = self.cache.read(name)
-        if found is None:
+        stored = self.cache.read(name)
+        if stored is None:
             return None
-        generation, batch = found
+        generation, batch = stored
         dataset = self._dataset(generation)
         if dataset is None:
             return None

@@ -43,7 +43,7 @@ class StructuresAtHand(Generic[Structure]):
     def save(self) -> None:
         """Keep in memory what was read since the last time; reasons are found again without reading."""
         for path, column in self._grown.items():
-            new = {p: found for p, found in self._asked[path].items() if not isinstance(found, str)}
+            new = {p: structure for p, structure in self._asked[path].items() if not isinstance(structure, str)}
             self.kept.remember(self.kept.name(self.what, column), self._in_memory(column) | new)
         self._grown.clear()
 

@@ -133,12 +133,12 @@ def read_chunks(
     """
     index.page_indexes.fetch(columns, positions)
     locations = index.page_indexes.locations(columns, positions)
-    found: list[Chunks] = []
+    read: list[Chunks] = []
     for column, located in zip(columns, locations, strict=True):
         page_indexes = PageIndexes.of(column, index, positions, located, pages=pages)
         uncompressed = uncompressed_bytes(footers, column)[positions]
-        found.append(_chunks(index, column, positions, uncompressed, page_indexes))
-    return found
+        read.append(_chunks(index, column, positions, uncompressed, page_indexes))
+    return read
 
 
 def _chunks(

@@ -70,11 +70,11 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
     alike = np.array([_has_alone(column, kind) for kind in index.kinds], np.bool_)
     of_column = alike[index.kind[index.file]]
-    found: list[Blocks | str] = [_OTHER_TYPE] * len(index)
+    filters: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
     for position, blocks in zip(positions.tolist(), index.bloom_filters.read(column, positions), strict=True):
-        found[position] = blocks
-    return found
+        filters[position] = blocks
+    return filters
 
 
 def _has_alone(column: LeafColumn, kind: Provenance) -> bool:

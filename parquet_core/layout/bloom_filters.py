@@ -45,15 +45,15 @@ def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
 def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) -> dict[tuple[str, str], list[int]]:
     """Return the row groups without a usable filter by why that is, and by what helps."""
     chunks = index.footers.chunks(column)
-    found: dict[tuple[str, str], list[int]] = {}
+    by_cause: dict[tuple[str, str], list[int]] = {}
     causes: dict[tuple[object, ...], tuple[str, str]] = {}
     for position, reason in absent.items():
         # What a cause is made of: of 100,000 row groups nearly all are alike.
         signs = int(index.kind[index.file[position]]), chunks.dictionary_only[position], reason
         if signs not in causes:
             causes[signs] = _cause(index, column, position, reason)
-        found.setdefault(causes[signs], []).append(position)
-    return found
+        by_cause.setdefault(causes[signs], []).append(position)
+    return by_cause
 
 
 def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) -> Finding:

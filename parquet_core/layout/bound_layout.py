@@ -91,9 +91,9 @@ def find_column(name: str, index: MetadataIndex, layout_key: str) -> LeafColumn:
     Raises LayoutError, which says which may be meant.
     """
     exact = [column for column in index.columns if column.name == name]
-    found = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
-    if len(found) == 1:
-        return found[0]
+    matching = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
+    if len(matching) == 1:
+        return matching[0]
     if any(column.name.casefold() == name.casefold() for column in index.partitions):
         raise LayoutError(
             f"{layout_key}: {name} is a partition column: its values are in directory names, not in files"

@@ -45,20 +45,20 @@ def names_in_files(
 
     `expected`: the path that the table goes by in files, where that is not the column's own.
     """
-    found = {column: {path: None} for column, path in expected.items()}
+    paths_of = {column: {path: None} for column, path in expected.items()}
     for stored, called in zip(kinds, named, strict=True):
         for leaf, to in zip(stored.columns, called.columns, strict=True):
             if leaf.path != to.path:
-                found.setdefault(to.path, {to.path: None})[leaf.path] = None
-    return NamesInFiles(kinds, {column: tuple(paths) for column, paths in found.items() if [*paths] != [column]})
+                paths_of.setdefault(to.path, {to.path: None})[leaf.path] = None
+    return NamesInFiles(kinds, {column: tuple(paths) for column, paths in paths_of.items() if [*paths] != [column]})
 
 
 def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
     """Return a footer's provenance with the table's spelling of names that differ in case alone."""
-    found = spelled_otherwise([column.path for column in columns], kind)
-    if not found:
+    spelled = spelled_otherwise([column.path for column in columns], kind)
+    if not spelled:
         return kind
-    return replace(kind, columns=tuple(replace(leaf, path=found.get(leaf.path, leaf.path)) for leaf in kind.columns))
+    return replace(kind, columns=tuple(replace(leaf, path=spelled.get(leaf.path, leaf.path)) for leaf in kind.columns))
 
 
 def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
@@ -92,11 +92,11 @@ def _may_clash(kind: Provenance) -> bool:
 
 def _spellings(kind: Provenance) -> dict[Path, set[Path]]:
     """Return the beginnings of all paths by what is the same in any case."""
-    found: dict[Path, set[Path]] = {}
+    spellings: dict[Path, set[Path]] = {}
     for leaf in kind.columns:
         for depth in range(1, len(leaf.path) + 1):
-            found.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
-    return found
+            spellings.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
+    return spellings
 
 
 def _is_plain(*paths: Path) -> bool:

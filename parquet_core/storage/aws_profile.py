@@ -52,5 +52,7 @@ def profile_keys(root: str) -> dict[str, str]:
     They are those of now: of a role they end after a while.
     """
     provider = profile_options(root).get("credential_provider")
-    found = {} if provider is None else provider()
-    return {name: found[name] for name in ("access_key_id", "secret_access_key", "token") if found.get(name)}
+    credentials = {} if provider is None else provider()
+    return {
+        name: credentials[name] for name in ("access_key_id", "secret_access_key", "token") if credentials.get(name)
+    }

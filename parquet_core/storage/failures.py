@@ -41,9 +41,9 @@ def _explained(error: Exception, uri: str) -> PruneError:
     # obstore appends the structure of its error, and answers of servers have lines of their own.
     message = " ".join(str(error).partition("Debug source")[0].split())
     for judge in (_absent, _denied, _unsupported):
-        found = judge(error, message, uri)
-        if found is not None:
-            return found
+        explained = judge(error, message, uri)
+        if explained is not None:
+            return explained
     return StorageFailure(f"{uri}: {_answer(message, type(error).__name__)}; {_next_step(message, uri)}")
 
 

@@ -104,10 +104,10 @@ def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str
     _drop(directories, [f"{table}/{name}" for name in journal.removed])
     staged = {}
     for subdirectory, names in _by_place(journal.added).items():
-        found = directories.setdefault(table + subdirectory, [])
-        listed = {file.path for file in found}
+        files = directories.setdefault(table + subdirectory, [])
+        listed = {file.path for file in files}
         stage = f"{table}/{journal.staging}{subdirectory}"
-        found += [
+        files += [
             _added(path, f"{stage}/{name}", f"{table}{subdirectory}/{name}")
             for name in names
             if f"{table}{subdirectory}/{name}" not in listed
@@ -144,9 +144,9 @@ def _drop(directories: dict[str, list[DataFile]], paths: Sequence[str]) -> None:
 
 def _added(path: str, staged: str, moved: str) -> DataFile:
     # In this order: it may be moved between the two looks.
-    found = find_file(staged) or find_file(moved)
-    if found is not None:
-        return found
+    added = find_file(staged) or find_file(moved)
+    if added is not None:
+        return added
     _still_there(path)
     raise StorageFailure(
         f"{path}: names {moved}, which is neither there nor staged; put it back, or remove the journal and the files "

@@ -159,9 +159,9 @@ def _each(paths: Sequence[str]) -> _Found:
     return listed
 
 
-def _check_there(path: str, found: Sequence[Match], listed: _Found) -> None:
-    roots = [match for match, file in found if file is None]
-    if not found:
+def _check_there(path: str, matching: Sequence[Match], listed: _Found) -> None:
+    roots = [match for match, file in matching if file is None]
+    if not matching:
         raise TableNotFound(f"{path}: nothing has such a name; check the pattern")
     if is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots):
         raise TableNotFound(f"{path}: no such object; check the path")
@@ -189,16 +189,16 @@ def _local_matches(named: str) -> list[Match]:
         return itself
     there = os.path.exists(path)
     try:
-        found = [match for match in matches(local, path) if match[1] is not None or os.path.isdir(match[0])]
+        matching = [match for match in matches(local, path) if match[1] is not None or os.path.isdir(match[0])]
     except UnsupportedFeature:
         if there:
             return itself
         raise
-    if there and any(match != path for match, _ in found):
+    if there and any(match != path for match, _ in matching):
         raise WrongUse(
             f"{path}: is there, but Spark takes it for a pattern of others; put a backslash before [, {{, * or ?"
         )
-    return itself if there else found
+    return itself if there else matching
 
 
 def _remote_matches(uri: str) -> list[Match]:
@@ -219,10 +219,10 @@ def _remote_matches(uri: str) -> list[Match]:
 def _one(path: str) -> DataFile:
     if not is_remote(path):
         return local.stat(local_path(path))
-    found = remote_of(path).find(path)
-    if found is None:
+    file = remote_of(path).find(path)
+    if file is None:
         raise TableNotFound(f"{path}: no such object; check the path")
-    return found
+    return file
 
 
 def _below(found: Iterable[Match], *, by_pattern: bool) -> _Found:

@@ -148,9 +148,9 @@ def _list(directory: str, walked: Walked, directories: list[str]) -> None:
             os.close(opened)
 
 
-def _list_at_once(calls: ModuleType, opened: int, directory: str, found: Walked, directories: list[str]) -> bool:
+def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked, directories: list[str]) -> bool:
     """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
-    prefix, files = f"{directory}/", found.files[directory]
+    prefix, files = f"{directory}/", walked.files[directory]
     names, known = calls.entries(opened)
     # Nearly all names begin and end with other letters than those that hide one.
     visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
@@ -169,7 +169,7 @@ def _list_at_once(calls: ModuleType, opened: int, directory: str, found: Walked,
         files += listed
     directories += below
     if len(visible) < len(names) and JOURNAL in names:
-        found.journals.append(prefix + JOURNAL)
+        walked.journals.append(prefix + JOURNAL)
     return True
 
 

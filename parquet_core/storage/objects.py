@@ -72,9 +72,9 @@ class Bucket:
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
         """List what lies directly in a directory and has a name that matches."""
         with explaining(prefix):
-            found = obstore.list_with_delimiter(self.store, self.key(prefix) or None)
-        directories = [self.root + key for key in found["common_prefixes"] if _matches(key, wanted)]
-        return directories, [self._file(meta) for meta in found["objects"] if _matches(meta["path"], wanted)]
+            listed = obstore.list_with_delimiter(self.store, self.key(prefix) or None)
+        directories = [self.root + key for key in listed["common_prefixes"] if _matches(key, wanted)]
+        return directories, [self._file(meta) for meta in listed["objects"] if _matches(meta["path"], wanted)]
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
         """Read a range in one request; StorageFailure when the object is not the one that was listed.

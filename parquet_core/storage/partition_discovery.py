@@ -193,10 +193,10 @@ def _check_bases(places: Mapping[str, _Place]) -> None:
 
 def _check_names(directories: Sequence[str], names: Sequence[tuple[str, ...]]) -> None:
     # Whether P=1 and p=2 are one column, settings of Spark decide.
-    found: dict[tuple[str, ...], int] = {}
+    counts: dict[tuple[str, ...], int] = {}
     for i, of_one in enumerate(names):
-        found.setdefault(of_one, i)
-    unlike = {tuple(name.lower() for name in of_one): i for of_one, i in reversed(found.items())}
+        counts.setdefault(of_one, i)
+    unlike = {tuple(name.lower() for name in of_one): i for of_one, i in reversed(counts.items())}
     if len(unlike) > 1:
         one, other = sorted(unlike.values())[:2]
         raise WrongUse(

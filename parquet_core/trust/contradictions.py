@@ -99,12 +99,12 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
             flags_from(pc.less_equal(part.lower, low)),
             flags_from(pc.greater_equal(part.upper, high)),
         )
-    found: Flags = rows_with(apart, first)
+    contradicted: Flags = rows_with(apart, first)
     for met, exact, of_pages in ((low_met, chunks.min_exact, pages.lower), (high_met, chunks.max_exact, pages.upper)):
         claimed = valid_flags(exact) & flags_from(exact)
         if claimed.any():
-            found |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
-    return found
+            contradicted |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
+    return contradicted
 
 
 def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:

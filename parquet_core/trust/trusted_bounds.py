@@ -226,11 +226,11 @@ def bounds_as_read(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
     """Decode what may be trusted as `trusted_bounds` does, each entry by the type that its file stores."""
-    found = _decoded(column, written, trusts, kind)
+    decoded = _decoded(column, written, trusts, kind)
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():
-        return found
-    return with_nulls(found, otherwise[kind] & holds_nulls_alone(column, written))
+        return decoded
+    return with_nulls(decoded, otherwise[kind] & holds_nulls_alone(column, written))
 
 
 def _decoded(

@@ -142,9 +142,9 @@ def _lines(examination: Examination) -> Iterator[tuple[str, str]]:
     yield "cache", f"{examination.cache.path}{'' if examination.cache.writable else ' (cannot be written)'}"
 
 
-def _java(found: Examination) -> str:
-    if found.java is None:
-        return "none, and none needed: SPARK_REMOTE names a server" if found.remote else "none"
-    java = found.java
+def _java(examination: Examination) -> str:
+    if examination.java is None:
+        return "none, and none needed: SPARK_REMOTE names a server" if examination.remote else "none"
+    java = examination.java
     through = "" if java.home == java.runtime else f", through {java.home} (it lacks a module that Spark needs)"
     return f"{java.version} from {java.source}: {java.runtime}{through}"

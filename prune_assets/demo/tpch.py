@@ -47,7 +47,7 @@ def _program() -> Path:
         for name in (PROGRAM, f"{PROGRAM}.exe"):
             if (directory / name).is_file():
                 return directory / name
-    found = shutil.which(PROGRAM)
-    if found is None:
+    path = shutil.which(PROGRAM)
+    if path is None:
         raise WrongUse(f"{PROGRAM} is not installed; run: pip install 'prune-assets[demo]'")
-    return Path(found)
+    return Path(path)

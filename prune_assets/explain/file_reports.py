@@ -62,11 +62,11 @@ class FileReports(Sequence[FileReport]):
 
     def __getitem__(self, number: int | slice) -> FileReport | tuple[FileReport, ...]:
         """Describe a file, or those of a slice."""
-        found = range(len(self))[number]
-        if not isinstance(found, int):
-            return tuple(map(self.__getitem__, found))
-        positions = range(self._first[found], self._first[found + 1])
-        return _file(self._plan, found, positions, self._reasons, self._levels)
+        index = range(len(self))[number]
+        if not isinstance(index, int):
+            return tuple(map(self.__getitem__, index))
+        positions = range(self._first[index], self._first[index + 1])
+        return _file(self._plan, index, positions, self._reasons, self._levels)
 
 
 def _file(

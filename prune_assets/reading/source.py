@@ -151,12 +151,12 @@ def _all(table: Table) -> list[LeafColumn]:
 
 
 def _column(name: str, table: Table) -> LeafColumn:
-    found = [column for column in _all(table) if column.path[0] == name]
-    if len(found) > 1 or len(found[0].path) > 1 or found[0].max_repetition_level:
+    matching = [column for column in _all(table) if column.path[0] == name]
+    if len(matching) > 1 or len(matching[0].path) > 1 or matching[0].max_repetition_level:
         raise refused(name, "it is nested")
-    if found[0].unsupported:
-        raise refused(name, found[0].unsupported)
-    return found[0]
+    if matching[0].unsupported:
+        raise refused(name, matching[0].unsupported)
+    return matching[0]
 
 
 def _spark_type(column: LeafColumn) -> types.DataType:

@@ -232,10 +232,10 @@ def explaining(session: SparkSession, path: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        found = _explained(session, path, str(error)) if is_remote(path) else None
-        if found is None:
+        explained = _explained(session, path, str(error)) if is_remote(path) else None
+        if explained is None:
             raise
-        raise found from error
+        raise explained from error
 
 
 def _explained(session: SparkSession, path: str, message: str) -> Exception | None:

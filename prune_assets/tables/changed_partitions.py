@@ -28,11 +28,11 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     Costs a listing, and of a Delta table the log; opens no data file. LayoutError for what is not a partition column,
     TableNotFound.
     """
-    found: dict[_Values, list[str]] = {}
+    by_values: dict[_Values, list[str]] = {}
     recognized, path = recognize(table)
     for values, identity in recognized.partition_files(str(path), columns):
-        found.setdefault(values, []).append(identity)
-    return {values: fingerprint_of(identities) for values, identities in found.items()}
+        by_values.setdefault(values, []).append(identity)
+    return {values: fingerprint_of(identities) for values, identities in by_values.items()}
 
 
 def fingerprint_of(parts: Sequence[str]) -> str:

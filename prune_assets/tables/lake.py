@@ -38,7 +38,7 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     StorageFailure.
     """
     location = address(root).rstrip("/")
-    found: list[FoundTable] = []
+    tables: list[FoundTable] = []
     todo: list[tuple[str, ...]] = [()]
     while todo:
         name = todo.pop()
@@ -49,10 +49,10 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
         below = [path.rpartition("/")[2] for path in directories]
         kind = _kind(set(below), any(file.path.endswith(".parquet") for file in files))
         if kind in {"delta", "parquet"}:
-            found.append(FoundTable(name, here, kind))  # type: ignore[arg-type]  # one of the two
+            tables.append(FoundTable(name, here, kind))  # type: ignore[arg-type]  # one of the two
         elif kind is None and len(name) < depth:
             todo += [(*name, each) for each in below]
-    return sorted(found)
+    return sorted(tables)
 
 
 def _kind(below: set[str], has_parquet: bool) -> str | None:  # noqa: FBT001 - what was seen

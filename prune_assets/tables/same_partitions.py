@@ -25,9 +25,9 @@ def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: s
 
 def partition_named(column: str, known: Mapping[str, object]) -> str:
     """Return the partition column of a name, in any case."""
-    found = next((name for name in known if name.casefold() == column.casefold()), None)
-    if found is None:
+    matching = next((name for name in known if name.casefold() == column.casefold()), None)
+    if matching is None:
         raise LayoutError(
             f"partition_expr: {column} is not a partition column; the table has {', '.join(known) or 'none'}"
         )
-    return found
+    return matching

@@ -99,7 +99,7 @@ class FileAudit:
         leaf = leaf_as_read(column, self.index.kinds[kind])
         if leaf is None or leaf.max_repetition_level:
             return None
-        stored = {found.index: found.path for found in self.index.names.kinds[kind].columns}
+        stored = {stored_leaf.index: stored_leaf.path for stored_leaf in self.index.names.kinds[kind].columns}
         return leaf, stored[leaf.index]
 
 
@@ -140,18 +140,18 @@ def check_records(audit: FileAudit) -> None:
     if claimed is None:
         return
     audit.findings.claims["log_rows"] += 1
-    found = int(audit.index.row_count[audit.positions].sum())
-    if found != claimed:
+    rows = int(audit.index.row_count[audit.positions].sum())
+    if rows != claimed:
         message = (
-            f"{audit.claims.name} gives it {claimed:,} rows, there are {found:,}: counts answered from it are wrong"
+            f"{audit.claims.name} gives it {claimed:,} rows, there are {rows:,}: counts answered from it are wrong"
         )
         audit.findings.add(Finding("log_rows", Severity.ERROR, audit.name, message, REWRITE), str(audit.file))
 
 
 def _audit_column(audit: FileAudit, known: Known) -> None:
     column = known.column
-    found = audit.leaf(column)
-    if found is None:
+    stored = audit.leaf(column)
+    if stored is None:
         return
     of_log = _log_claims(audit, column)
     pages = audit.pages.read(column, audit.chosen)
@@ -162,7 +162,7 @@ def _audit_column(audit: FileAudit, known: Known) -> None:
         claims = [*of_log, ignored] if known.ignored.there[position] else of_log
         for whole in of_log:
             whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
-        chunk = _chunk(audit, known, position, pages, i, found)
+        chunk = _chunk(audit, known, position, pages, i, stored)
         of_pages = audit_chunk(chunk, audit.values, claims, audit.findings)
         _report_silent_pages(audit, known, position, of_pages)
         _check_pages(audit, column, position)
@@ -171,9 +171,9 @@ def _audit_column(audit: FileAudit, known: Known) -> None:
 
 
 def _chunk(  # noqa: PLR0917 - all claims about one chunk
-    audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, found: tuple[LeafColumn, Path]
+    audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, stored: tuple[LeafColumn, Path]
 ) -> Chunk:
-    column, (leaf, path) = known.column, found
+    column, (leaf, path) = known.column, stored
     own = _prunable(column, known.believed.slice(position, position + 1))
     nulls_alone = own.null_count[0].as_py() == int(own.row_count[0])
     reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
@@ -208,11 +208,11 @@ def _blocks(audit: FileAudit, column: LeafColumn, position: int) -> Blocks | Non
     filters = BloomFilters(audit.index, audit.index.footers)
     if column.unsupported or not filters.may_exist(column)[position]:
         return None
-    (found,) = filters.read(column, np.array([position]))
-    if isinstance(found, str):
-        _not_relied_on(audit, "bloom_filter", position, column, found)
+    (filter_,) = filters.read(column, np.array([position]))
+    if isinstance(filter_, str):
+        _not_relied_on(audit, "bloom_filter", position, column, filter_)
         return None
-    return found
+    return filter_
 
 
 def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array | None:
@@ -221,9 +221,9 @@ def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array
     dictionaries = Dictionaries(audit.index, audit.index.footers, audit.pages)
     if dictionaries.refusals(column, np.array([position]))[0]:
         return None
-    (found,) = dictionaries.read(column, np.array([position]))
+    (values,) = dictionaries.read(column, np.array([position]))
     # What is not read, such as one of a codec that is not, claims nothing; the place of others is doubted elsewhere.
-    return None if isinstance(found, str) else found
+    return None if isinstance(values, str) else values
 
 
 def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
@@ -255,8 +255,14 @@ def _report_ignored(audit: FileAudit, known: Known, position: int, checked: Chec
     if known.ignored.there[position]:
         reason = _reason(audit, known) or doubt or _unusable(column)
         wrong = [
-            *(f"{side} {found.bound}, row {found.row} holds {found.value}" for side, found in checked.outside()),
-            *(f"{found.claimed} {found.what}, there are {found.found}" for found in checked.miscounts(whole=True)),
+            *(
+                f"{side} {wrong_value.bound}, row {wrong_value.row} holds {wrong_value.value}"
+                for side, wrong_value in checked.outside()
+            ),
+            *(
+                f"{wrong_value.claimed} {wrong_value.what}, there are {wrong_value.found}"
+                for wrong_value in checked.miscounts(whole=True)
+            ),
         ]
         _not_relied_on(audit, "row_group_statistics", position, column, reason, "; ".join(wrong))
 

@@ -104,10 +104,10 @@ def findings_of_claims(
 ) -> list[Finding]:
     """Report all that was found wrong of containers."""
     return [
-        *(outside(_at(source, found.container), side, found, text=text) for side, found in checked.outside()),
+        *(outside(_at(source, wrong.container), side, wrong, text=text) for side, wrong in checked.outside()),
         *(
-            miscount(_at(source, found.container), found)
-            for found in checked.miscounts(whole=whole, extremes_alone=extremes_alone)
+            miscount(_at(source, wrong.container), wrong)
+            for wrong in checked.miscounts(whole=whole, extremes_alone=extremes_alone)
         ),
     ]
 

@@ -53,15 +53,15 @@ def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -
         # Of another type than the table's it is not looked at.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)
-        found = unknown_bounds(column, footers.row_count)
+        bounds = unknown_bounds(column, footers.row_count)
         for path in index.names.of(column.path):
             _, statistics, there = footers.chunks(path)
             at = np.flatnonzero(alike[kind[there]])
             if statistics is not None and len(at):
                 known = _decoded(column, statistics[at], step[kind[there[at]]])
-                found = spread_bounds(known, there[at], footers.row_count)
+                bounds = spread_bounds(known, there[at], footers.row_count)
                 break
-        parts.append(found)
+        parts.append(bounds)
         group += len(footers)
     return concat_bounds(parts) if parts else unknown_bounds(column, np.zeros(0, np.int64))
 

@@ -104,7 +104,7 @@ def _table_header(table: TableInspection) -> Iterator[tuple[str, str]]:
         yield "Schema from", printable(table.schema_file)
 
 
-def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[RenderableType]:
+def _row_groups(file: FileInspection, groups: Sequence[RowGroupFacts]) -> list[RenderableType]:
     rows = (
         (
             f"{group.index:,}",
@@ -116,9 +116,9 @@ def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[
     )
     titles = ("row group", "rows", "bytes", "declared sort order")
     return section(
-        f"Row groups ({found.row_group_count:,})",
+        f"Row groups ({file.row_group_count:,})",
         cells(titles, rows, numbers=titles[:3]),
-        *more(found.row_group_count - len(groups), "row groups", "--json shows all"),
+        *more(file.row_group_count - len(groups), "row groups", "--json shows all"),
     )
 
 

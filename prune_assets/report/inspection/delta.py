@@ -65,13 +65,13 @@ def _header(log: DeltaInspection) -> Iterator[tuple[str, str]]:
         yield "", f"… and {len(log.properties) - _SHOWN:,} more; --json shows all"
 
 
-def _demands(found: DeltaInspection) -> Iterator[tuple[str, str]]:
-    if found.not_null:
-        yield "Not null", _some(list(map(name_text, found.not_null)))
-    for demand in found.constraints[:_SHOWN]:
+def _demands(log: DeltaInspection) -> Iterator[tuple[str, str]]:
+    if log.not_null:
+        yield "Not null", _some(list(map(name_text, log.not_null)))
+    for demand in log.constraints[:_SHOWN]:
         yield _DEMANDS[demand.feature], f"{name_text(demand.name)}: {printable(clipped(demand.sql, _LONGEST))}"
-    if len(found.constraints) > _SHOWN:
-        yield "", f"… and {len(found.constraints) - _SHOWN:,} more; --json shows all"
+    if len(log.constraints) > _SHOWN:
+        yield "", f"… and {len(log.constraints) - _SHOWN:,} more; --json shows all"
 
 
 def _some(names: list[str]) -> str:
@@ -79,12 +79,12 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _rows(found: DeltaInspection) -> str:
-    unknown = f"not known: the log has no row count for {counted(found.files_without_rows, 'file')}"
-    rows = unknown if found.rows is None else f"{found.rows:,}"
-    if not found.deletion_vectors:
+def _rows(log: DeltaInspection) -> str:
+    unknown = f"not known: the log has no row count for {counted(log.files_without_rows, 'file')}"
+    rows = unknown if log.rows is None else f"{log.rows:,}"
+    if not log.deletion_vectors:
         return rows
-    return f"{rows}; deletion vectors of {counted(found.deletion_vectors, 'file')} hide {found.deleted_rows:,} more"
+    return f"{rows}; deletion vectors of {counted(log.deletion_vectors, 'file')} hide {log.deleted_rows:,} more"
 
 
 def _moment(milliseconds: int) -> str:
@@ -103,12 +103,12 @@ def _log(found: DeltaInspection) -> Iterator[tuple[str, str]]:
         yield "Note", printable(clipped(note, _LONGEST))
 
 
-def _orphans(found: Orphans) -> Iterator[tuple[str, str]]:
-    yield "Orphans", f"{counted(found.files, 'file')}, {bytes_text(found.bytes)}" if found.files else "none"
-    for path in found.first[:_SHOWN]:
+def _orphans(orphans: Orphans) -> Iterator[tuple[str, str]]:
+    yield "Orphans", f"{counted(orphans.files, 'file')}, {bytes_text(orphans.bytes)}" if orphans.files else "none"
+    for path in orphans.first[:_SHOWN]:
         yield "", printable(clipped(path, _LONGEST))
-    if found.files > _SHOWN:
-        yield "", f"… and {found.files - _SHOWN:,} more"
+    if orphans.files > _SHOWN:
+        yield "", f"… and {orphans.files - _SHOWN:,} more"
 
 
 def _columns(log: DeltaInspection) -> RenderableType:

@@ -57,8 +57,8 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
         return _beside_string(right if left.kind is Kind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Above a date stands a timestamp without a zone, above both one with it.
-        found = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
-        return ON_UNKNOWN_CLOCKS if found == TIMESTAMP else found
+        wide = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
+        return ON_UNKNOWN_CLOCKS if wide == TIMESTAMP else wide
     if not (left.is_number and right.is_number):
         raise Refusal(f"Spark casts to compare {left} with {right}", f"write a literal of type {left}")
     if Kind.DOUBLE in {left.kind, right.kind}:
@@ -123,10 +123,10 @@ def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
         raise Refusal(*ZONE_NEEDED)
-    low, found, high = (function.value(at) for at in (least, ordinal, most))
+    low, middle, high = (function.value(at) for at in (least, ordinal, most))
     if not function.result.least <= min(low, high) <= max(low, high) <= function.result.greatest:
         raise Refusal(*ZONE_NEEDED)
-    return Fixed(function.result, found, doubt=max(abs(low - found), abs(high - found)))
+    return Fixed(function.result, middle, doubt=max(abs(low - middle), abs(high - middle)))
 
 
 def as_number(value: Value) -> Value:
@@ -172,10 +172,10 @@ def has_too_many_digits(types: Iterable[SparkType]) -> bool:
 
 def common_type(values: Sequence[Value]) -> SparkType:
     """Return the type of branches, or of a list and what is looked for in it; raises Refusal."""
-    found, *others = dict.fromkeys(value.type for value in values)
+    common, *others = dict.fromkeys(value.type for value in values)
     for other in others:
-        found = wider(found, other)
-    return found
+        common = wider(common, other)
+    return common
 
 
 def _beside_string(type_: SparkType) -> SparkType:

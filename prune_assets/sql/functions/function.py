@@ -84,15 +84,15 @@ def invert(function: Function, results: Preimage) -> Preimage:
         return Preimage(*(_all_or_nothing(function.image, part, function.why) for part in results))
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
-    found = Preimage(
+    exact = Preimage(
         preimage(function, results.chosen),
         union(function.nulls, preimage(function, results.nulls), overflows if function.overflows_to_null else NOTHING),
         union(function.raises, preimage(function, results.raises), lost),
         union(function.uncertain, preimage(function, results.uncertain)),
     )
     if not function.doubt:
-        return found
-    return doubted(found, function.doubt, function.pieces[0].first, function.pieces[-1].last)
+        return exact
+    return doubted(exact, function.doubt, function.pieces[0].first, function.pieces[-1].last)
 
 
 def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:

@@ -73,10 +73,10 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
         raise refused(name)
     if not function.takes(len(arguments)):
         raise Refusal("this number of arguments is not looked into")
-    found = function.bind(arguments, timestamp)
-    if found is None:
+    result = function.bind(arguments, timestamp)
+    if result is None:
         raise refused(name)
-    return found
+    return result
 
 
 def refused(name: str) -> Refusal:

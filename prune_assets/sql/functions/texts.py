@@ -44,8 +44,8 @@ def _of_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _
     text = _constant(arguments[0])
     if text is None or not text.isascii():
         return None
-    found = compute(text)
-    return Fixed(INT, found) if isinstance(found, int) else _fixed(found)
+    result = compute(text)
+    return Fixed(INT, result) if isinstance(result, int) else _fixed(result)
 
 
 def _concat(arguments: Sequence[Value], _: SparkType) -> Value | None:

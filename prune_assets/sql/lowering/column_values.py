@@ -65,10 +65,10 @@ def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
 
 def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
     """Return the membership of a column of texts or bytes in a list, NULL for null."""
-    found = list(dict.fromkeys(values))
-    if len(found) == 1:
-        return Compare(column.path, Op.EQ, scalar_of(found[0], column.type))
-    return In(column.path, array_of(found, column.type))
+    distinct = list(dict.fromkeys(values))
+    if len(distinct) == 1:
+        return Compare(column.path, Op.EQ, scalar_of(distinct[0], column.type))
+    return In(column.path, array_of(distinct, column.type))
 
 
 def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
@@ -237,11 +237,11 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return whether the chain is NULL, the column's own null included; `values.true` is not asked."""
     if not (values.null or values.raises or values.uncertain):
         return IsNull(values.column.path)
-    found: list[Predicate] = [IsNull(values.column.path)]
+    parts: list[Predicate] = [IsNull(values.column.path)]
     if values.null:
-        found.append(_surely(values.column, values.null))
-    found += [And((_surely(values.column, part), outcome)) for part, outcome in _exceptions(values, sql, NOTHING)]
-    return Or(tuple(found))
+        parts.append(_surely(values.column, values.null))
+    parts += [And((_surely(values.column, part), outcome)) for part, outcome in _exceptions(values, sql, NOTHING)]
+    return Or(tuple(parts))
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:

@@ -136,9 +136,9 @@ class Comparisons:
         self._check([left, right], are_compared=True)
         if op is Op.NE:
             return inverse(self._compare(left, Op.EQ, right))
-        found = self._classify_comparison(left, op, right)
-        between = op is Op.EQ and self._lies_between(left, right, found)
-        return And((IsNull(left.column.path), _NULL)) if between else self._predicate(found)
+        classified = self._classify_comparison(left, op, right)
+        between = op is Op.EQ and self._lies_between(left, right, classified)
+        return And((IsNull(left.column.path), _NULL)) if between else self._predicate(classified)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
         """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
@@ -166,10 +166,10 @@ class Comparisons:
     def _classified(
         self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
     ) -> ClassifiedValues:
-        found = classify_values(chain, wanted, written=written, doubt=doubt)
+        classified = classify_values(chain, wanted, written=written, doubt=doubt)
         if self._semantics.ansi:
-            return found
-        return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
+            return classified
+        return classified._replace(raises=NOTHING, uncertain=union(classified.raises, classified.uncertain))
 
     def _refuse_clash(self, chain: Chain, constant: Fixed) -> None:
         """Raise PredicateTypeError for a column that Spark refuses to compare with a constant."""
@@ -191,8 +191,8 @@ class Comparisons:
         known = [constant for constant in constants if isinstance(constant, Fixed) and not constant.is_null]
         if not known:
             return _NULL
-        found = self._is_one_of(value, known)
-        return found if len(known) == len(constants) else Or((found, _NULL))
+        predicate = self._is_one_of(value, known)
+        return predicate if len(known) == len(constants) else Or((predicate, _NULL))
 
     def _is_one_of(self, value: Value, constants: Sequence[Fixed]) -> Predicate:
         if isinstance(value, Chain):
@@ -228,9 +228,9 @@ class Comparisons:
             return _TRUE if value.is_null else _FALSE
         if not value.functions:
             return IsNull(value.column.path)
-        found = self._classified(value, joined(()))
-        self._note(found)
-        return is_null_predicate(found, self._sql)
+        classified = self._classified(value, joined(()))
+        self._note(classified)
+        return is_null_predicate(classified, self._sql)
 
     def _is_nan(self, value: Value) -> Predicate:
         if value.type.kind is not Kind.DOUBLE:
@@ -331,11 +331,11 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
     In an unknown zone an instant is cast to what clocks show, which says how far it may be off. Spark compares
     instants: where clocks change, those of two times that clocks show are as much nearer or further apart.
     """
-    found = [one.doubt for one in cast]
+    doubts = [one.doubt for one in cast]
     for i, (constant, one) in enumerate(zip(constants, cast, strict=True)):
         if one.type == ON_UNKNOWN_CLOCKS and TIMESTAMP not in (value.type, constant.type) and one.ordinal is not None:
-            found[i] += most_shift(one.ordinal)
-    return max(found, default=0)
+            doubts[i] += most_shift(one.ordinal)
+    return max(doubts, default=0)
 
 
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:

@@ -70,15 +70,15 @@ def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate,
     for i, operand in enumerate(operands) if len(operands) > 1 else ():
         if _is_about_a_column(operand):
             by_column.setdefault(columns_of(operand)[0], []).append(i)
-    found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
+    replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
         of_null = {outcome_of_null(operands[i]) for i in places}
         if of_null == {Outcomes.NULL} or not 1 < len(places) <= MOST:
             continue
         if not may_be_true(And(tuple(operands[i] for i in places))):
             for i, instead in zip(places, _never_true(column, [operands[i] for i in places], of_null), strict=False):
-                found[i] = instead
-    return tuple(chain.from_iterable(found))
+                replacements[i] = instead
+    return tuple(chain.from_iterable(replacements))
 
 
 def _never_true(

@@ -47,13 +47,13 @@ def _named(
     operands: Sequence[exp.Expr], fields: Sequence[_Field | None], wanted: DateField
 ) -> dict[tuple[str, ...], int]:
     """Return the numbers that a field is said to be equal to, by column."""
-    found = {}
+    by_name = {}
     for operand, part in zip(operands, fields, strict=True):
         if part is None or part[0] is not wanted or not isinstance(operand, exp.EQ):
             continue
         if (number := _integer_of(operand.expression)) is not None:
-            found[part[1]] = number
-    return found
+            by_name[part[1]] = number
+    return by_name
 
 
 def _joined(

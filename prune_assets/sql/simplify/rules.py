@@ -42,11 +42,11 @@ def any_of(operands: Sequence[Predicate]) -> Predicate:
 
 def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:
     """Apply every rule to the operands of an AND; None where none of them changes anything."""
-    found = operands
+    simplified = operands
     for rule in RULES:
-        found = rule(found)
-    same = len(found) == len(operands) and all(map(is_, found, operands))
-    return None if same else found
+        simplified = rule(simplified)
+    same = len(simplified) == len(operands) and all(map(is_, simplified, operands))
+    return None if same else simplified
 
 
 def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Predicate:

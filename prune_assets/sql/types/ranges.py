@@ -41,13 +41,13 @@ def union(*sets: Ranges) -> Ranges:
 
 def joined(pairs: Iterable[tuple[int, int]]) -> Ranges:
     """Return the set of all that is in any of the pairs, which come in any order."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for first, last in sorted(pairs):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            found.append((first, last))
-    return Ranges(tuple(found))
+            merged.append((first, last))
+    return Ranges(tuple(merged))
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:

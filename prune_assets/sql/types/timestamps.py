@@ -84,10 +84,10 @@ class Moment:
 
         Raises UncertainTime.
         """
-        start, found = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
-        shift = most_shift(min(start, found))
+        start, moved = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
+        shift = most_shift(min(start, moved))
         calendar = [step for step in self.steps if self.zone is None or step.months or abs(step.micros) >= DAY]
-        return found, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
+        return moved, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
 
 
 def _moved(instant: int, step: Step, session: Zone) -> int:

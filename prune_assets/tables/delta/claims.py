@@ -67,7 +67,7 @@ class LogClaims:
         for block in self.table.snapshot.blocks:
             if file < len(block):
                 texts = block.partition.get(column.partition, empty_codes(len(block)))
-                found = partition_bounds(column, texts.values)
-                return found.take(np.arange(len(found))[texts.codes[file : file + 1]])
+                bounds = partition_bounds(column, texts.values)
+                return bounds.take(np.arange(len(bounds))[texts.codes[file : file + 1]])
             file -= len(block)
         return None

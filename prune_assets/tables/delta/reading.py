@@ -89,7 +89,7 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
     from deltalog.log.deletion_vectors import vector_of
 
     names = partition_names(table)
-    found, start = [], 0
+    files, start = [], 0
     blocks = iter(table.snapshot.blocks)
     block = next(blocks, None)
     for number in numbers:
@@ -99,8 +99,8 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
         assert block is not None  # an index numbers the live files of its version
         at = number - start
         values = tuple(_text(block.partition.get(name), at) for name in names)
-        found.append(LiveFile(index.files[number].path, values, vector_of(block, at)))
-    return found
+        files.append(LiveFile(index.files[number].path, values, vector_of(block, at)))
+    return files
 
 
 def _text(texts: Texts | None, at: int) -> str | None:
@@ -182,9 +182,9 @@ def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) 
     snapshot, names, rows = table.snapshot, [], []
     for file in files:
         assert file.vector is not None  # all of them have one
-        found = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
-        names.append(pa.repeat(file_uri(file.path), len(found)))
-        rows.append(pa.array(found.to_array(), pa.uint64()).cast(pa.int64()))
+        deleted = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
+        names.append(pa.repeat(file_uri(file.path), len(deleted)))
+        rows.append(pa.array(deleted.to_array(), pa.uint64()).cast(pa.int64()))
     return from_arrow(spark, pa.table({_FILE: pa.chunked_array(names), _ROW: pa.chunked_array(rows)}))
 
 

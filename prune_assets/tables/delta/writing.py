@@ -110,10 +110,11 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         )
         files = list_data_files(directory) if rows else []
         index = read_dataset([file.path for file in files]) if files else None
-        found = 0 if index is None else int(index.row_count.sum())
-        if found != rows:
+        rows_in_files = 0 if index is None else int(index.row_count.sum())
+        if rows_in_files != rows:
             raise MalformedFile(
-                f"{directory}: Spark reports {rows} rows written, but the files hold {found}; nothing was committed"
+                f"{directory}: Spark reports {rows} rows written, but the files hold {rows_in_files}; nothing was "
+                "committed"
             )
         if not files:
             _remove(directory)
@@ -191,9 +192,9 @@ def _conformed(df: DataFrame, location: str, fields: Sequence[StructField]) -> D
             )
         name = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
         kind = field.dataType.simpleString()
-        found = None if name is None else df.schema[name].dataType.simpleString()
-        if name is None or found != kind:
-            difference = "the data lack it" if name is None else f"in the data it is {found}"
+        type_ = None if name is None else df.schema[name].dataType.simpleString()
+        if name is None or type_ != kind:
+            difference = "the data lack it" if name is None else f"in the data it is {type_}"
             raise WrongUse(
                 f"{location}: the table has column {field.name} {kind}, {difference}; write the same columns"
             )

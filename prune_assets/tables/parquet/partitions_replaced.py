@@ -38,12 +38,12 @@ def partitions_replaced(
 
 
 def _by_directory(directory: Path) -> dict[str, list[str]]:
-    found = defaultdict(list)
+    by_directory = defaultdict(list)
     for file in files_below(directory):
         directory_name = Path(file.path).parent.relative_to(directory)
         if directory_name.parts:  # a file without rows lies in no partition
-            found[str(directory_name)].append(file.path)
-    return found
+            by_directory[str(directory_name)].append(file.path)
+    return by_directory
 
 
 def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]) -> set[str]:
