@@ -122,9 +122,9 @@ def _options(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _mapping(path: Path) -> dict[Any, Any]:
     try:
-        text = _text(path)
-        _refuse_repeated_keys(yaml.compose(text, Loader=_Loader))
-        values = yaml.load(text, Loader=_Loader)  # noqa: S506 - of the safe kind
+        yaml_text = _text(path)
+        _refuse_repeated_keys(yaml.compose(yaml_text, Loader=_Loader))
+        values = yaml.load(yaml_text, Loader=_Loader)  # noqa: S506 - of the safe kind
     except OSError as error:
         raise LayoutError(f"{path}: cannot be read ({error.strerror}); {_file_meant(path)}") from error
     except (

@@ -312,16 +312,16 @@ def _text_batch(
     adds: pa.StructArray, positions: NDArray[np.int64], naming: Sequence[str] | None = None
 ) -> StatisticsBatch:
     """Take the texts; `naming`: those alone in which one of these names stands."""
-    texts = pc.struct_field(adds, "stats")
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-        texts = pa.nulls(len(adds), pa.string())
+    stats_json = pc.struct_field(adds, "stats")
+    if not (pa.types.is_string(stats_json.type) or pa.types.is_large_string(stats_json.type)):
+        stats_json = pa.nulls(len(adds), pa.string())
     # As bytes: what is no UTF-8 spoils the statistics of its own file alone.
-    texts = texts.cast(pa.large_binary())
-    there = texts.is_valid()
+    stats_json = stats_json.cast(pa.large_binary())
+    there = stats_json.is_valid()
     # JSON may write other characters as escapes.
     if naming is not None and all(_PLAIN.fullmatch(name) for name in naming):
-        there = pc.fill_null(pc.match_substring_regex(texts, '"(' + "|".join(naming) + ')"'), fill_value=False)
-    return StatisticsBatch(positions[flags_from(there)], texts.filter(there), None)
+        there = pc.fill_null(pc.match_substring_regex(stats_json, '"(' + "|".join(naming) + ')"'), fill_value=False)
+    return StatisticsBatch(positions[flags_from(there)], stats_json.filter(there), None)
 
 
 def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64], int96: set[str]) -> StatisticsBatch:

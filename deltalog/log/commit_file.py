@@ -78,15 +78,15 @@ def _decoded(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile
 def _one_by_one(
     data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int
 ) -> Iterator[AnyLine]:
-    texts = list(_texts(data, first_line))
-    for number, text in texts:
+    lines = list(_texts(data, first_line))
+    for line_number, line in lines:
         try:
-            yield decoder.decode(text)
+            yield decoder.decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
             whole = isinstance(error, msgspec.ValidationError) or data.endswith(b"\n")
-            cut = number == texts[-1][0] and not whole
+            cut = line_number == lines[-1][0] and not whole
             what = "the file ends in the middle of an action" if cut else str(error) or "no JSON"
-            raise MalformedLog(f"{file.path}, line {number}: {what}; restore the file from a copy") from None
+            raise MalformedLog(f"{file.path}, line {line_number}: {what}; restore the file from a copy") from None
 
 
 def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:

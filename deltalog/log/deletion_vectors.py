@@ -81,12 +81,12 @@ def vector_path(vector: DeletionVector, table: str) -> str:
     >>> vector_path(DeletionVector("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6), "s3://b/t")
     's3://b/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
     """
-    text = vector.path_or_inline_dv
+    path_or_inline = vector.path_or_inline_dv
     if vector.storage_type == "p":
-        return resolve(table, canonical_path(text))
-    if len(text) < _UUID_SIGNS:
-        raise ValueError(f"{text!r} is too short for a UUID")
-    prefix, name = text[:-_UUID_SIGNS], UUID(bytes=decode_z85(text[-_UUID_SIGNS:]))
+        return resolve(table, canonical_path(path_or_inline))
+    if len(path_or_inline) < _UUID_SIGNS:
+        raise ValueError(f"{path_or_inline!r} is too short for a UUID")
+    prefix, name = path_or_inline[:-_UUID_SIGNS], UUID(bytes=decode_z85(path_or_inline[-_UUID_SIGNS:]))
     inside = f"{prefix}/" if prefix else ""
     return resolve(table, f"{inside}deletion_vector_{name}.bin")
 

@@ -202,15 +202,15 @@ def _without_repeats(
     seen: set[Key] = set()
     twice = 0
     blocks, marks = [*blocks], [*marks]
-    for number, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
-        block, kept = blocks[number], np.ones(len(doubt), np.bool_)
+    for index, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
+        block, kept = blocks[index], np.ones(len(doubt), np.bool_)
         at = np.flatnonzero(doubt)
         for i, key in zip(at.tolist(), _keys(block, at), strict=True):
             kept[i] = key not in seen
             seen.add(key)
         twice += int((~kept).sum())
         if not kept.all():
-            blocks[number], marks[number] = filter_block(block, kept), marks[number][kept]
+            blocks[index], marks[index] = filter_block(block, kept), marks[index][kept]
     return blocks, marks, twice
 
 

@@ -133,19 +133,19 @@ def _young(removes: Iterable[FullRemove], since: int | None) -> Iterator[FullRem
 def _young_rows(rows: pa.StructArray | None, since: int | None) -> pa.StructArray | None:
     if rows is None or since is None:
         return rows
-    number = rows.type.get_field_index("deletionTimestamp")
-    if number < 0:
+    field = rows.type.get_field_index("deletionTimestamp")
+    if field < 0:
         return rows.slice(0, 0)
-    times = pc.fill_null(pc.struct_field(rows, number).cast(pa.int64()), 0)
+    times = pc.fill_null(pc.struct_field(rows, field).cast(pa.int64()), 0)
     return rows.filter(pc.greater_equal(times, pa.scalar(since, pa.int64())))
 
 
 def _paths_and_vectors(rows: pa.StructArray) -> Iterator[tuple[str, dict[str, object] | None]]:
     paths = pc.struct_field(rows, "path").to_pylist()
-    number = rows.type.get_field_index("deletionVector")
-    if number < 0:
+    field = rows.type.get_field_index("deletionVector")
+    if field < 0:
         return ((path, None) for path in paths)
-    vectors = pc.struct_field(rows, number)
+    vectors = pc.struct_field(rows, field)
     return zip(paths, vectors.to_pylist() if vectors.null_count < len(vectors) else [None] * len(paths), strict=True)
 
 

@@ -147,10 +147,11 @@ def _of_all(name: str, blocks: Sequence[FileBlock]) -> Texts:
         values.append(texts.values)
         first += len(texts.values)
     encoded = pa.concat_arrays(values).dictionary_encode()
-    number = (
+    codes_of_all = (
         np.frombuffer(encoded.indices.buffers()[1], np.int32, len(encoded)) if len(encoded) else np.zeros(0, np.int32)
     )
     joined = np.concatenate(codes)
     return Texts(
-        np.where(joined < 0, joined, number[joined] if len(number) else joined).astype(np.int32), encoded.dictionary
+        np.where(joined < 0, joined, codes_of_all[joined] if len(codes_of_all) else joined).astype(np.int32),
+        encoded.dictionary,
     )

@@ -167,13 +167,13 @@ def upper_string(bound: bytes, most: int) -> str | None:
     >>> upper_string(b"abc", 3), upper_string(b"abcd", 3), upper_string("abcé".encode(), 3)
     ('abc', 'abc\x7f', 'abc\U0010ffff')
     """
-    text = _whole_characters(bound)
-    if len(text) <= most:
-        rest = bound[len(text.encode()) :]
-        return text if not rest else _closed(text, rest)
-    for length in range(most, min(2 * most, len(text) - 1) + 1):
-        if text[length] < _LAST:
-            return text[:length] + (_LAST_ASCII if text[length] < _LAST_ASCII else _LAST)
+    prefix = _whole_characters(bound)
+    if len(prefix) <= most:
+        rest = bound[len(prefix.encode()) :]
+        return prefix if not rest else _closed(prefix, rest)
+    for length in range(most, min(2 * most, len(prefix) - 1) + 1):
+        if prefix[length] < _LAST:
+            return prefix[:length] + (_LAST_ASCII if prefix[length] < _LAST_ASCII else _LAST)
     return None
 
 

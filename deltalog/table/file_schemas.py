@@ -114,9 +114,9 @@ class _File(NamedTuple):
         return field["name"] if self.mapping != "none" and field["name"] in names else None
 
     def _of_column(self, node: _Node, field: Any, column: tuple[str, ...]) -> Iterator[_Complaint]:
-        number = _number(field)
-        if self.mapping == "id" and node.element.field_id != number:
-            reason = f"has the number {node.element.field_id} in the file; write the field id {number} of the table"
+        field_id = _number(field)
+        if self.mapping == "id" and node.element.field_id != field_id:
+            reason = f"has the number {node.element.field_id} in the file; write the field id {field_id} of the table"
             yield _Complaint(column, reason)
         else:
             yield from self._of_value(node, field["type"], column)

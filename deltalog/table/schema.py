@@ -115,7 +115,7 @@ class TableSchema:
         return {column.leaf.path: column for column in self.columns if not column.refused and tells_nulls(column.leaf)}
 
 
-def read_schema(text: str, *, partition_columns: Sequence[str], mapping: str, location: str) -> TableSchema:
+def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: str, location: str) -> TableSchema:
     """Read the schema of a `metaData` action.
 
     Raises MalformedLog for what is no schema, UnsupportedTable for a change of type that is not known; both name
@@ -124,12 +124,12 @@ def read_schema(text: str, *, partition_columns: Sequence[str], mapping: str, lo
     if mapping not in {"none", "name", "id"}:
         raise UnsupportedTable(f"{location}: column mapping {mapping!r} is not understood; use a newer release")
     try:
-        tree = msgspec.json.decode(text)
+        tree = msgspec.json.decode(schema_json)
         found = list(_leaves(tree, mapping=mapping != "none", location=location))
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
         raise MalformedLog(f"{location}: the schema of the table is not a Spark schema; the log is damaged") from None
     columns = _partitioned(found, partition_columns, location)
-    return TableSchema(tuple(_numbered(columns)), tuple(partition_columns), mapping, text)
+    return TableSchema(tuple(_numbered(columns)), tuple(partition_columns), mapping, schema_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         physical = Physical(element.physical)
         type_, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
         unsupported = reason_against_pruning(element, physical)
-    number = metadata.get(_ID)
+    field_id = metadata.get(_ID)
     return TableColumn(
         leaf=LeafColumn(
             path=here.logical,
@@ -201,7 +201,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         ),
         physical=here.physical,
         kind=name,
-        field_id=number if isinstance(number, int) else None,
+        field_id=field_id if isinstance(field_id, int) else None,
         from_float=any(change.get("fromType") == "float" for change in metadata.get(_TYPE_CHANGES) or ()),
         refused=refused,
     )

@@ -100,16 +100,16 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> 
 def _check_mapping(fields: Sequence[Field], metadata: Metadata, location: str) -> None:
     """Ask for what column mapping needs of every field; nothing is assigned here."""
     highest = properties_of(metadata).get(_LAST_ID, "")
-    numbers = []
+    field_ids = []
     for field in fields:
-        number, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
-        if not isinstance(number, int) or not isinstance(name, str):
+        field_id, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
+        if not isinstance(field_id, int) or not isinstance(name, str):
             raise RefusedCommit(
                 f"{location}: columnMapping: column {field.name} lacks {COLUMN_ID} or {PHYSICAL_NAME}; give both for "
                 "each"
             )
-        numbers.append(number)
-    if len(set(numbers)) < len(numbers) or not highest.isdigit() or max(numbers, default=0) > int(highest):
+        field_ids.append(field_id)
+    if len(set(field_ids)) < len(field_ids) or not highest.isdigit() or max(field_ids, default=0) > int(highest):
         raise RefusedCommit(f"{location}: columnMapping: ids repeat, or go beyond {_LAST_ID}; number the fields anew")
 
 

@@ -104,12 +104,12 @@ def _described(
     partition_by: Sequence[str],
     properties: Mapping[str, str] | None,
 ) -> tuple[Metadata, Protocol]:
-    text = schema if isinstance(schema, str) else schema_text(schema)
+    schema_json = schema if isinstance(schema, str) else schema_text(schema)
     features, configuration = requested({} if properties is None else properties)
-    features |= needed_features(text, configuration, location=location)
+    features |= needed_features(schema_json, configuration, location=location)
     metadata = Metadata(
         id=str(uuid4()),
-        schema_string=text,
+        schema_string=schema_json,
         partition_columns=list(partition_by),
         configuration=dict(configuration),
         created_time=time.time_ns() // 1_000_000,

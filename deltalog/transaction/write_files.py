@@ -92,8 +92,8 @@ def _check_columns(logical: pa.Schema, given: pa.Schema, location: str) -> None:
 
 def _shape(field: pa.Field) -> str:
     """Return the Delta type of a field, with everything nullable."""
-    text = schema_text(pa.schema([field]))
-    return re.sub(r'("nullable"|"containsNull"|"valueContainsNull"):false', r"\1:true", text)
+    schema_json = schema_text(pa.schema([field]))
+    return re.sub(r'("nullable"|"containsNull"|"valueContainsNull"):false', r"\1:true", schema_json)
 
 
 def _conformed(data: pa.Table, logical: pa.Schema, location: str) -> pa.Table:

@@ -120,20 +120,20 @@ class FileList(Sequence[DataFile]):
         return len(self.sizes)
 
     @overload
-    def __getitem__(self, number: int) -> DataFile: ...
+    def __getitem__(self, index: int) -> DataFile: ...
 
     @overload
-    def __getitem__(self, number: slice) -> list[DataFile]: ...
+    def __getitem__(self, index: slice) -> list[DataFile]: ...
 
-    def __getitem__(self, number: int | slice) -> DataFile | list[DataFile]:
-        if isinstance(number, slice):
-            return [self[i] for i in range(*number.indices(len(self)))]
-        number = int(number)
-        if not -len(self) <= number < len(self):
-            raise IndexError(number)
-        number %= len(self)
-        file = self.found.get(number)
-        return DataFile(self.path(number), int(self.sizes[number]), 0) if file is None else file
+    def __getitem__(self, index: int | slice) -> DataFile | list[DataFile]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        index = int(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        file = self.found.get(index)
+        return DataFile(self.path(index), int(self.sizes[index]), 0) if file is None else file
 
 
 @dataclass(frozen=True, slots=True)

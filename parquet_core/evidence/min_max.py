@@ -158,8 +158,8 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
         case In(_, values) if pa.types.is_boolean(values.type) and len(values) == 2:
             return True  # there is no other value
         case In(column, values) if pa.types.is_floating(values.type):
-            numbers = values.filter(pc.invert(pc.is_nan(values)))
-            return In(column, numbers) if len(numbers) else False
+            without_nan = values.filter(pc.invert(pc.is_nan(values)))
+            return In(column, without_nan) if len(without_nan) else False
     return leaf
 
 

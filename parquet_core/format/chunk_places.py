@@ -104,11 +104,11 @@ def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) 
     # Behind each other, the files are one: what lies in two of them shares nothing.
     base, size = (np.cumsum(around.sizes) - around.sizes)[around.file], around.sizes[around.file]
     starts, stops, there = [], [], []
-    for number, (offset, length) in enumerate(ranges):
-        is_range = (length > 0) & (offset < size) & (offset > (0 if number else -1))
+    for owner, (offset, length) in enumerate(ranges):
+        is_range = (length > 0) & (offset < size) & (offset > (0 if owner else -1))
         at = np.flatnonzero(is_range)
         start = offset[at]
-        there.append(at + number * len(size))
+        there.append(at + owner * len(size))
         starts.append(base[at] + start)
         stops.append(starts[-1] + np.minimum(length[at], size[at] - start))
     shared = np.zeros(len(ranges) * len(size), np.bool_)

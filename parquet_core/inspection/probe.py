@@ -45,7 +45,7 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
     raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")
 
 
-def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomProbe:
+def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> BloomProbe:
     """Ask the column's filter in every row group for a value, written as text.
 
     Raises WrongUse for a text that is no value of the column's type, and for a column whose filters nobody can ask.
@@ -57,13 +57,13 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
         raise WrongUse(
             f"--bloom: values of {column.name} ({kind}) cannot be looked up in a bloom filter; choose another column"
         )
-    probes = probe_hashes(hashable, parse_value(hashable, text))
+    probes = probe_hashes(hashable, parse_value(hashable, literal))
     filters = _filters(index, column)
     probed = [i for i, filter_ in enumerate(filters) if not isinstance(filter_, str)]
     answers = may_hold([filter_ for filter_ in filters if not isinstance(filter_, str)], probes)[:, 0].tolist()
     maybe = dict(zip(probed, answers, strict=True))
     return BloomProbe(
-        column.name, text, tuple(_fact(index, i, maybe.get(i), filter_) for i, filter_ in enumerate(filters))
+        column.name, literal, tuple(_fact(index, i, maybe.get(i), filter_) for i, filter_ in enumerate(filters))
     )
 
 

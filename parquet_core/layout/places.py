@@ -53,9 +53,9 @@ def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
     names = {column.path[0].casefold() for column in index.partitions}
     if not names:
         return np.zeros(len(index.files), np.int64)
-    numbers: dict[tuple[str, ...], int] = {}
+    number_of: dict[tuple[str, ...], int] = {}
     found = (_values(file.path, names) for file in index.files)
-    return np.array([numbers.setdefault(values, len(numbers)) for values in found], np.int64)
+    return np.array([number_of.setdefault(values, len(number_of)) for values in found], np.int64)
 
 
 def _values(path: str, names: set[str]) -> tuple[str, ...]:

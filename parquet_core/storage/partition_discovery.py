@@ -99,14 +99,14 @@ def _partitioned(
     columns = [tuple(part.partition("=")[0] for part in places[path].parts) for path in chosen]
     names = {column: tuple(map(unescape, column)) for column in dict.fromkeys(columns)}
     _check_names(chosen, [names[column] for column in columns])
-    numbers = {path: i for i, path in enumerate(chosen)}
-    others = (_others(files, data.get(path) if path in numbers else None) for path, files in inside.items())
+    index_of = {path: i for i, path in enumerate(chosen)}
+    others = (_others(files, data.get(path) if path in index_of else None) for path, files in inside.items())
     texts = tuple(tuple(part.partition("=")[2] for part in places[path].parts) for path in chosen)
     return _listing(
         list(chain.from_iterable(data[path] for path in chosen)),
-        Partitioning(tuple(dict.fromkeys(names.values())), texts, numbers),
+        Partitioning(tuple(dict.fromkeys(names.values())), texts, index_of),
         chain.from_iterable(others),
-        min(data.keys() - numbers.keys(), default=None),
+        min(data.keys() - index_of.keys(), default=None),
     )
 
 

@@ -51,17 +51,19 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
     """Tell which chunks have pages in another order than they claim, by number of BoundaryOrder."""
     wrong = np.zeros(len(order), np.bool_)
-    claimed = [(number, pc.greater if number == BoundaryOrder.ASCENDING else pc.less) for number in (1, 2)]
+    claimed = [
+        (claimed_order, pc.greater if claimed_order == BoundaryOrder.ASCENDING else pc.less) for claimed_order in (1, 2)
+    ]
     known = valid_flags(pages.lower) & valid_flags(pages.upper)
     at = np.flatnonzero(known)
     chunk = np.searchsorted(first, at, side="right") - 1
-    for number, compare in claimed:
-        if not np.any(order == number):
+    for claimed_order, compare in claimed:
+        if not np.any(order == claimed_order):
             continue
         for side in (pages.lower, pages.upper):
             values = _comparable(side if len(at) == len(side) else side.take(from_numpy(at)))
             turned = flags_from(compare(values[:-1], values[1:])) & (chunk[1:] == chunk[:-1])
-            wrong[chunk[1:][turned]] |= order[chunk[1:][turned]] == number
+            wrong[chunk[1:][turned]] |= order[chunk[1:][turned]] == claimed_order
     return wrong
 
 

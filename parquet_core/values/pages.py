@@ -208,11 +208,11 @@ def most_claimed(values: memoryview, encoding: int) -> int:
 
 
 def _stream(data: memoryview, position: int) -> _Stream:
-    numbers = []
+    header = []
     for _ in range(4):
         number, position = _varint(data, position)
-        numbers.append(number)
-    block, pieces, count, _ = numbers
+        header.append(number)
+    block, pieces, count, _ = header
     if not 0 < block <= _MOST_IN_BLOCK or not 0 < pieces <= block // 8:
         raise ValueError(f"blocks of {block} values in {pieces} parts")
     return _Stream(block, pieces, count, position)

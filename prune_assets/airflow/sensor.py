@@ -149,5 +149,5 @@ def _given(since: str | int | None) -> tuple[str, int] | None:
     """
     if since is None:
         return None
-    text = str(since)
-    return (f"version {text}" if text.isdecimal() else text, 0)
+    version = str(since)
+    return (f"version {version}" if version.isdecimal() else version, 0)

@@ -39,7 +39,7 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
     reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
     files = plan.index.file[costliest]
     return tuple(
-        _file(plan, number, costliest[files == number].tolist(), reasons, levels) for number in distinct(files).tolist()
+        _file(plan, file, costliest[files == file].tolist(), reasons, levels) for file in distinct(files).tolist()
     )
 
 
@@ -70,13 +70,13 @@ class FileReports(Sequence[FileReport]):
 
 
 def _file(
-    plan: PlannedRead, number: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
+    plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
 ) -> FileReport:
     """Describe a file by the row groups at `positions`, all of its own or some."""
-    first, stop = np.searchsorted(plan.index.file, [number, number + 1])
+    first, stop = np.searchsorted(plan.index.file, [file, file + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
     return FileReport(
-        redacted(plan.index.files[number].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
+        redacted(plan.index.files[file].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
     )
 
 

@@ -123,13 +123,13 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
     """Read the sort key of the files whose bounds leave their order open, each file once a request."""
     index, unordered = measured.index, measured.numbers.faults[Reason.ORDER].copy()
-    open_order = [(i, int(number)) for i, number in enumerate(measured.at) if not unordered[i]]
-    unread = [number for _, number in open_order if index.files[number] not in request.is_sorted]
+    open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
+    unread = [file for _, file in open_order if index.files[file] not in request.is_sorted]
     keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
     unsorted = set(unsorted_files(index, unread, list(keys)))
-    request.is_sorted.update({index.files[number]: number not in unsorted for number in unread})
-    for i, number in open_order:
-        unordered[i] = not request.is_sorted[index.files[number]]
+    request.is_sorted.update({index.files[file]: file not in unsorted for file in unread})
+    for i, file in open_order:
+        unordered[i] = not request.is_sorted[index.files[file]]
     faults = {**measured.numbers.faults, Reason.ORDER: unordered}
     return replace(measured, numbers=replace(measured.numbers, faults=faults))
 

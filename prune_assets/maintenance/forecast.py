@@ -131,16 +131,16 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
         group[list(each.files)] = number
     group = group[intervals.at]
     picked = np.flatnonzero(group >= 0)
-    numbers, first = np.unique(group[picked], return_index=True)
+    groups_picked, first = np.unique(group[picked], return_index=True)
     lowest, highest = np.full(len(groups), intervals.high.max(initial=0)), np.zeros(len(groups), np.int64)
     np.minimum.at(lowest, group[picked], intervals.low[picked])
     np.maximum.at(highest, group[picked], intervals.high[picked])
-    low, high = lowest[numbers], highest[numbers]
+    low, high = lowest[groups_picked], highest[groups_picked]
     # Rows of one value stay in one file.
-    outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[numbers], 1)
+    outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[groups_picked], 1)
     # All but the last file of a group take one rank, of those that are put between two values of old.
     scale = int(outputs.max(initial=1))
-    new = np.repeat(np.arange(len(numbers)), outputs)
+    new = np.repeat(np.arange(len(groups_picked)), outputs)
     ordinal = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
     new_low = low[new] * scale + ordinal
     new_high = np.where(ordinal == outputs[new] - 1, high[new] * scale, new_low)

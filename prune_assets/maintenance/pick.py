@@ -107,9 +107,9 @@ def pick(files: FileNumbers, *, target: int) -> Picked:
         small[start:stop] = True
     needed = overlapping | faulty | small
     groups, reasons = [], dict[int, tuple[Reason, ...]]()
-    for number in np.unique(merged[needed]).tolist():
-        here = order[merged[unit] == number].tolist()
-        total = float(size[merged == number].sum())
+    for group in np.unique(merged[needed]).tolist():
+        here = order[merged[unit] == group].tolist()
+        total = float(size[merged == group].sum())
         groups.append(Group(tuple(here), max(1, -int(-total // target))))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:

@@ -207,11 +207,13 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
     """Return those of some rows that Spark can be given, in the types that it reads, and which they are."""
     is_text = [pa.types.is_string(column.type) for column in columns]
     readable = np.ones(len(values[0]), np.bool_)
-    for column, texts in zip(values, is_text, strict=True):
-        if texts:
+    for column, is_text_column in zip(values, is_text, strict=True):
+        if is_text_column:
             readable &= [_is_text(value) for value in column.to_pylist()]
     kept = [column.filter(from_numpy(readable)) for column in values]
-    return [it.cast(pa.string()) if texts else it for it, texts in zip(kept, is_text, strict=True)], readable
+    return [
+        it.cast(pa.string()) if is_text_column else it for it, is_text_column in zip(kept, is_text, strict=True)
+    ], readable
 
 
 def _is_text(value: bytes | None) -> bool:

@@ -241,10 +241,14 @@ def filter_sql(pushed: spark_source.Filter) -> str | None:
         case spark_source.IsNotNull(attribute):
             return f"{_quoted(attribute)} IS NOT NULL"
         case spark_source.In(attribute, value):
-            texts = [_literal(one) for one in value]
-            return None if None in texts or not texts else f"{_quoted(attribute)} IN ({', '.join(map(str, texts))})"
-    operator, text = _OPERATORS.get(type(pushed).__name__), _literal(getattr(pushed, "value", None))
-    return None if operator is None or text is None else f"{_quoted(pushed.attribute)} {operator} {text}"  # type: ignore[attr-defined]
+            literals = [_literal(one) for one in value]
+            return (
+                None
+                if None in literals or not literals
+                else f"{_quoted(attribute)} IN ({', '.join(map(str, literals))})"
+            )
+    operator, literal = _OPERATORS.get(type(pushed).__name__), _literal(getattr(pushed, "value", None))
+    return None if operator is None or literal is None else f"{_quoted(pushed.attribute)} {operator} {literal}"  # type: ignore[attr-defined]
 
 
 def _quoted(path: Sequence[str]) -> str:

@@ -83,15 +83,15 @@ def _pieces(plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> Iterator[tu
     for position in kept.tolist():
         groups[int(index.file[position])].append(position)
     known = _Known(plan, columns)
-    for number, positions in groups.items():
-        constants, deleted = known.of_file(number)
-        stored, missing = known.of_kind(int(index.kind[number]), index.files[number])
+    for file, positions in groups.items():
+        constants, deleted = known.of_file(file)
+        stored, missing = known.of_kind(int(index.kind[file]), index.files[file])
         some, size = [], 0
         for position in positions:
             some.append(int(index.ordinal[position]))
             size += int(sizes[position])
             if size >= TASK_BYTES or position == positions[-1]:
-                yield Piece(index.files[number], tuple(some), stored, {**missing, **constants}, deleted), size
+                yield Piece(index.files[file], tuple(some), stored, {**missing, **constants}, deleted), size
                 some, size = [], 0
 
 

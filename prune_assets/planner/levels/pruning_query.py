@@ -85,7 +85,7 @@ class PruningQuery:
         for i, leaf in enumerate(self.parts):
             if isinstance(leaf, ColumnLeaf) and leaf.column in leaves_of:
                 leaves_of[leaf.column].append(i)
-        return [(self.columns[path], numbers) for path, numbers in leaves_of.items() if numbers]
+        return [(self.columns[path], leaf_indices) for path, leaf_indices in leaves_of.items() if leaf_indices]
 
     def pairs(self) -> list[tuple[int, CompareColumns]]:
         """Return the comparisons of two columns that files say something about, each with its number."""

@@ -188,10 +188,10 @@ def _names_moving_day(node: Any) -> bool:
     """Tell whether Spark would put the time of now in place of a text, which it does in casts of constants alone."""
     if not node.nodeName().lower().endswith("cast"):
         return False
-    text = node.child()
-    if not text.foldable() or text.dataType().typeName() != "string":
+    operand = node.child()
+    if not operand.foldable() or operand.dataType().typeName() != "string":
         return False
-    return is_relative_date(str(text.eval(None)))
+    return is_relative_date(str(operand.eval(None)))
 
 
 def is_builtin_function(session: SparkSession, name: str) -> bool:

@@ -52,12 +52,12 @@ def lower_column(
     conjuncts = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
     now = clock.now() if now is None else now
     parts = []
-    for text, means in conjuncts:
-        part = _lowered(text, columns, semantics, now)
+    for sql, means in conjuncts:
+        part = _lowered(sql, columns, semantics, now)
         if _holds(means):
             parts.append(part)
         else:
-            parts.append(refused(text, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
+            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
         parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
     return lowered_conjunction(parts)
@@ -80,11 +80,11 @@ def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, C
             stack += reversed(part.unresolved_function.arguments)
             continue
         try:
-            text = _text_of_message(part)
+            sql = _text_of_message(part)
         except (Refusal, OverflowError) as reason:
             yield f"no_sql_text('{reason}')", lambda: False
         else:
-            yield text, partial(_means_the_same, frame, _column_of_message(part), text)
+            yield sql, partial(_means_the_same, frame, _column_of_message(part), sql)
 
 
 def _column_of_message(message: Any) -> Column:

@@ -59,11 +59,11 @@ def known_schema(index: MetadataIndex) -> StructType | None:
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
 
-    text = index.kinds[index.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.files) else None
-    if text is None or index.summary is not None or any(word in text for word in _OF_ITS_OWN):
+    schema_json = index.kinds[index.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.files) else None
+    if schema_json is None or index.summary is not None or any(word in schema_json for word in _OF_ITS_OWN):
         return None
     try:
-        schema = StructType.fromJson(json.loads(text))
+        schema = StructType.fromJson(json.loads(schema_json))
     except (ValueError, KeyError, TypeError, PySparkException):
         return None
     plain = {"int32": IntegerType(), "int64": LongType(), "date32[day]": DateType(), "string": StringType()}

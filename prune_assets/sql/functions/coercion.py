@@ -163,10 +163,10 @@ def _is_float(value: Value) -> bool:
 
 def has_too_many_digits(types: Iterable[SparkType]) -> bool:
     """Tell whether Spark rounds some of the numbers to find room for all of them in one decimal."""
-    numbers = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
-    if all(number.kind is Kind.INTEGER for number in numbers):
+    number_types = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
+    if all(one.kind is Kind.INTEGER for one in number_types):
         return False
-    exact = [as_decimal(number) for number in numbers]
+    exact = [as_decimal(one) for one in number_types]
     return max(it.digits - it.scale for it in exact) + max(it.scale for it in exact) > MAX_DIGITS
 
 

@@ -92,14 +92,14 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
     files, start = [], 0
     blocks = iter(table.snapshot.blocks)
     block = next(blocks, None)
-    for number in numbers:
-        while block is not None and number - start >= len(block):
+    for file in numbers:
+        while block is not None and file - start >= len(block):
             start += len(block)
             block = next(blocks, None)
         assert block is not None  # an index numbers the live files of its version
-        at = number - start
+        at = file - start
         values = tuple(_text(block.partition.get(name), at) for name in names)
-        files.append(LiveFile(index.files[number].path, values, vector_of(block, at)))
+        files.append(LiveFile(index.files[file].path, values, vector_of(block, at)))
     return files
 
 
@@ -190,12 +190,12 @@ def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) 
 
 def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
 
-    numbers = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
+    positions = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
     stored = iter(_data_columns(table, schema))
     return [
         # Delta takes what is no value of the type for null.
-        try_cast(_value(numbers[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
-        if shown.name in numbers
+        try_cast(_value(positions[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
+        if shown.name in positions
         else next(stored)
         for shown in logical_schema(schema).fields
     ]

@@ -122,8 +122,11 @@ def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
     columns = clustered_by(snapshot)
     if not columns:
         return list(adds)
-    text = json.dumps(columns, separators=(",", ":"))
-    tags = {"ZCUBE_ID": str(uuid5(NAMESPACE_OID, f"{snapshot.metadata.id} {text}")), "ZCUBE_ZORDER_BY": text}
+    columns_json = json.dumps(columns, separators=(",", ":"))
+    tags = {
+        "ZCUBE_ID": str(uuid5(NAMESPACE_OID, f"{snapshot.metadata.id} {columns_json}")),
+        "ZCUBE_ZORDER_BY": columns_json,
+    }
     return [msgspec.structs.replace(add, tags=tags, clustering_provider="liquid") for add in adds]
 
 

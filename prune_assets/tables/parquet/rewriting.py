@@ -67,13 +67,13 @@ def _check_columns(rewrite: Rewrite) -> None:
     """
     index = rewrite.index
     ours = _types(index.columns)
-    for number in rewrite.numbers:
-        kind = index.kinds[index.kind[number]]
+    for file in rewrite.numbers:
+        kind = index.kinds[index.kind[file]]
         theirs = _types(kind.columns)
         if theirs != ours:
             name = min({path for path, _ in theirs.items() ^ ours.items()})
             raise UnsupportedFeature(
-                f"{index.files[number].path}: column {'.'.join(name)} differs from the table's schema; "
+                f"{index.files[file].path}: column {'.'.join(name)} differs from the table's schema; "
                 "optimize files of one schema, or rewrite the table"
             )
 

@@ -167,11 +167,11 @@ class ParquetTable:
         """Read the footers of all files."""
         return self.read(np.ones(len(self.listed.files), np.bool_))
 
-    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+    def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, or of some as a table of these alone; directory names tell the partitions."""
         from parquet_core.layout.places import partition_of_files
 
-        index = self.read_all() if numbers is None else self.listed.of_files(numbers).read_all()
+        index = self.read_all() if files is None else self.listed.of_files(files).read_all()
         return index, partition_of_files(index)
 
     def unread(self) -> NDArray[np.bool_]:
