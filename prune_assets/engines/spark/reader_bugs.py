@@ -59,7 +59,7 @@ _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
 def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning, ...]:
-    """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
+    """Return a warning for each bug of the reader by which it would skip rows wrongly in the remaining row groups."""
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
         return ()
@@ -76,7 +76,7 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning,
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
-    """Return what Spark may ask its reader: what is known to be pushed down, and what its rewrites may come to."""
+    """Return the filters that Spark may push down: the known ones, and those that its rewrites may yield."""
     predicate = plan.lowered.predicate
     own = [
         filters_of(leaf, negated=outcome is Outcomes.FALSE)
