@@ -65,18 +65,17 @@ def refuse_table_formats(directories: Iterable[Path]) -> None:
     seen: set[Path] = set()
     for directory in directories:
         for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as named, then behind links
-            for directory_above in (Path(named), *Path(named).parents):
-                if directory_above in seen:
+            for place in (Path(named), *Path(named).parents):
+                if place in seen:
                     break
-                seen.add(directory_above)
-                _refuse(directory_above, directory)
+                seen.add(place)
+                _refuse(place, directory)
 
 
-def _refuse(directory_above: Path, directory: Path) -> None:
+def _refuse(place: Path, directory: Path) -> None:
     for name, kept_by in FORMATS.items():
-        if (mark := kept_by(directory_above)) is not None:
+        if (mark := kept_by(place)) is not None:
             raise WrongUse(
-                f"{directory}: {directory_above} is a table of {name} ({mark.relative_to(directory_above)} is in "
-                "it), and plain files would corrupt it; name another directory, or write with Spark's own writer "
-                f"for {name}"
+                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and plain files "
+                f"would corrupt it; name another directory, or write with Spark's own writer for {name}"
             )

@@ -59,7 +59,7 @@ _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
 def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning, ...]:
-    """Return a warning for each bug of the reader by which it would skip rows wrongly in the remaining row groups."""
+    """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
         return ()
