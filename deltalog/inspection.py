@@ -129,9 +129,9 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
     counts, deleted = record_counts(snapshot), deleted_rows(snapshot.blocks)
     silent = int(np.count_nonzero(counts == ABSENT))
     protocol, schema = snapshot.protocol, snapshot.schema
-    fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=snapshot.table)
+    fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=snapshot.table)
     names = {field.physical: field.name for field in fields}
-    clustered = clustering_columns(snapshot.domains, place=snapshot.table)
+    clustered = clustering_columns(snapshot.domains, location=snapshot.table)
     return DeltaInspection(
         path=redacted(snapshot.table),
         version=snapshot.version,
@@ -179,11 +179,13 @@ def _health(snapshot: Snapshot) -> LogHealth:
 
 
 def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[ColumnCoverage]:
-    asked = [column for column in columns if not column.refused and column.partition is None]
-    found = dict(zip((column.leaf.path for column in asked), coverage_of(snapshot, asked), strict=True))
+    with_statistics = [column for column in columns if not column.refused and column.partition is None]
+    by_path = dict(
+        zip((column.leaf.path for column in with_statistics), coverage_of(snapshot, with_statistics), strict=True)
+    )
     why = _Why(snapshot)
     for column in columns:
-        covered = found.get(column.leaf.path, Coverage(0, 0, Counter()))
+        covered = by_path.get(column.leaf.path, Coverage(0, 0, Counter()))
         reason = why.of(column, covered.missing)
         yield ColumnCoverage(column.leaf.name, column.kind, covered.bounds, covered.null_counts, reason)
 
@@ -198,7 +200,7 @@ class _Why:
         self._most = indexed_count(properties)
         # As Spark counts them: in the order of the schema, without those of partitions.
         data = [column for column in snapshot.schema.columns if column.partition is None]
-        self._place = {column.leaf.path: i for i, column in enumerate(data)}
+        self._ordinal = {column.leaf.path: i for i, column in enumerate(data)}
 
     def of(self, column: TableColumn, missing: Counter[str]) -> str:
         """Return every reason, the most frequent first; empty where each file has what its type can have."""
@@ -218,7 +220,9 @@ class _Why:
             return reason
         if self._named is not None:
             return reason if is_named(column, self._named) else f"{reason}: {NAMED} does not name the column"
-        place = self._place[column.leaf.path] + 1
+        ordinal = self._ordinal[column.leaf.path] + 1
         return (
-            f"{reason}: it is column {place:,}, and {COUNTED} is {self._most:,}" if 0 <= self._most < place else reason
+            f"{reason}: it is column {ordinal:,}, and {COUNTED} is {self._most:,}"
+            if 0 <= self._most < ordinal
+            else reason
         )

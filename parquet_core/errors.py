@@ -33,8 +33,8 @@ class PruneError(Exception):
     no/such/table: no such file or directory; check the path
     """
 
-    def __init__(self, *said: object) -> None:
-        super().__init__(*(one_line(redacted(part)) if isinstance(part, str) else part for part in said))
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*(one_line(redacted(part)) if isinstance(part, str) else part for part in parts))
 
 
 class MalformedFile(PruneError):

@@ -92,8 +92,8 @@ def is_truth(answers: OutcomeArray, truth: Outcomes) -> OutcomeArray:
     [1, 3, 2, 3]
     """
     same, other = (answers & int(truth)) != 0, (answers & int(~truth & Outcomes.UNKNOWN)) != 0
-    asked: OutcomeArray = same.view(np.uint8) | other.view(np.uint8) << 1
-    return asked
+    answer: OutcomeArray = same.view(np.uint8) | other.view(np.uint8) << 1
+    return answer
 
 
 def intersect(left: OutcomeArray, right: OutcomeArray) -> OutcomeArray:

@@ -52,9 +52,9 @@ def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:
     >>> rows_with(np.array([False, True, False]), np.array([0, 2, 2, 3])).tolist()
     [True, False, False]
     """
-    found = np.zeros(len(first) - 1, np.bool_)
-    found[np.searchsorted(first, np.flatnonzero(flags), side="right") - 1] = True
-    return found
+    rows = np.zeros(len(first) - 1, np.bool_)
+    rows[np.searchsorted(first, np.flatnonzero(flags), side="right") - 1] = True
+    return rows
 
 
 def spans(first: Numbers, counts: Numbers) -> Numbers:
@@ -67,7 +67,7 @@ def spans(first: Numbers, counts: Numbers) -> Numbers:
     return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
 
 
-def order_of(owner: Numbers, place: Numbers) -> Numbers:
+def order_of(owner: Numbers, position: Numbers) -> Numbers:
     """Return the order of elements by their owner and then by their place; equal ones stay as they are.
 
     >>> order_of(np.array([1, 0, 1]), np.array([5, 7, 2])).tolist()
@@ -75,8 +75,8 @@ def order_of(owner: Numbers, place: Numbers) -> Numbers:
     """
     if len(owner) == 0:
         return np.zeros(0, np.int64)
-    low, span = int(place.min()), int(place.max()) - int(place.min()) + 1
+    low, span = int(position.min()), int(position.max()) - int(position.min()) + 1
     if owner.min() < 0 or (int(owner.max()) + 1) * span >= 1 << 63:
-        return np.lexsort((place, owner))
+        return np.lexsort((position, owner))
     # One key is ordered in a fraction of the time of two, most of all where much is in order already.
-    return np.argsort(owner * span + (place - low), kind="stable")
+    return np.argsort(owner * span + (position - low), kind="stable")

@@ -64,17 +64,17 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
         known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
     wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
     wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
-    found: list[OutcomeArray] = []
-    for place in reversed(range(len(nodes))):
-        node, operands = nodes[place]
-        possible = wanted[place] & known[place]
+    outcomes: list[OutcomeArray] = []
+    for ordinal in reversed(range(len(nodes))):
+        node, operands = nodes[ordinal]
+        possible = wanted[ordinal] & known[ordinal]
         if not operands:
-            found.append(possible)
+            outcomes.append(possible)
             continue
         below = _wanted_of_operands(node, possible)
         for i in operands:
             wanted[i] = below
-    return found[::-1]
+    return outcomes[::-1]
 
 
 def asked_outcomes(predicate: Predicate) -> list[Outcomes]:

@@ -34,16 +34,16 @@ def metadata_cache() -> MetadataCache | None:
     """
     from parquet_core.dataset.metadata_cache import DEFAULT_BYTES, MetadataCache
 
-    asked = os.environ.get(BYTES_VARIABLE, "").strip()
-    if asked and not asked.isdecimal():
-        raise WrongUse(f"{BYTES_VARIABLE}={asked!r}: give a number of bytes, or 0 to keep no metadata on disk")
-    most = int(asked) if asked else DEFAULT_BYTES
+    configured = os.environ.get(BYTES_VARIABLE, "").strip()
+    if configured and not configured.isdecimal():
+        raise WrongUse(f"{BYTES_VARIABLE}={configured!r}: give a number of bytes, or 0 to keep no metadata on disk")
+    most = int(configured) if configured else DEFAULT_BYTES
     return MetadataCache(cache_directory() / "metadata", most, _decoded()) if most else None
 
 
 @cache
 def _decoded() -> DecodedCache:
-    """Return what this process keeps in memory."""
+    """Return the in-memory cache of this process."""
     from parquet_core.dataset.decoded_cache import DecodedCache
 
     return DecodedCache()

@@ -61,9 +61,9 @@ class Commands(click.Group):
         """Import the module of the command and return the command; None when there is none of the name."""
         if cmd_name not in COMMANDS:
             return None
-        found = getattr(import_module(f"prune_assets.commands.{cmd_name}"), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
+        command = getattr(import_module(f"prune_assets.commands.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -120,12 +120,12 @@ def _end(error: Exception) -> NoReturn:
 
 
 def _line(error: Exception) -> str:
-    said = printable(" ".join(str(error).split("\n")))
+    message = printable(" ".join(str(error).split("\n")))
     if isinstance(error, PruneError):
-        return said
+        return message
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{printable(str(error.filename))}: {error.strerror}; check the path and its permissions"
-    return f"{type(error).__name__}: {said}; run with {DEBUG_VARIABLE}=1 for the traceback"
+    return f"{type(error).__name__}: {message}; run with {DEBUG_VARIABLE}=1 for the traceback"
 
 
 def _reader_is_gone() -> bool:

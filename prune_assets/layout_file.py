@@ -88,8 +88,8 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
         raise
 
 
-def _layout_of(values: Mapping[Any, Any], place: str) -> LayoutSpec:
-    with naming_layout_file(place):
+def _layout_of(values: Mapping[Any, Any], location: str) -> LayoutSpec:
+    with naming_layout_file(location):
         return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
 
 
@@ -122,9 +122,9 @@ def _options(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _mapping(path: Path) -> dict[Any, Any]:
     try:
-        text = _text(path)
-        _refuse_repeated_keys(yaml.compose(text, Loader=_Loader))
-        values = yaml.load(text, Loader=_Loader)  # noqa: S506 - of the safe kind
+        yaml_text = _text(path)
+        _refuse_repeated_keys(yaml.compose(yaml_text, Loader=_Loader))
+        values = yaml.load(yaml_text, Loader=_Loader)  # noqa: S506 - of the safe kind
     except OSError as error:
         raise LayoutError(f"{path}: cannot be read ({error.strerror}); {_file_meant(path)}") from error
     except (
@@ -191,14 +191,14 @@ def _value(key: object, value: object) -> Any:
     return _typed(value, get_type_hints(LayoutSpec)[name], name)
 
 
-def _typed(value: object, wanted: Any, place: str) -> Any:
+def _typed(value: object, wanted: Any, location: str) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        problem = _TYPE.sub(lambda found: _IN_YAML.get(found[1], found[1]), str(error)).replace("$", place)
+        problem = _TYPE.sub(lambda match: _IN_YAML.get(match[1], match[1]), str(error)).replace("$", location)
         problem = problem.replace("`", "")
         raise LayoutError(
-            f"{place} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
+            f"{location} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
         ) from error
 
 

@@ -41,7 +41,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | S
 
     `asset_key`: needed where the process runs for several assets; "sales/orders", or its parts.
     """
-    said: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "dagster/row_count": result.rows,
         "dagster/uri": redacted(result.table),
         "prune/files": len(result.files),
@@ -49,7 +49,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | S
         "prune/bytes": result.bytes,
     }
     version = {} if result.version is None else {"data_version": str(result.version)}
-    pipes.report_asset_materialization(metadata=said, asset_key=_key_text(asset_key), **version)
+    pipes.report_asset_materialization(metadata=metadata, asset_key=_key_text(asset_key), **version)
 
 
 def report_layout(
@@ -79,10 +79,14 @@ def report_layout(
     try:
         findings = check(table, layout=layout, where=where)
     except PruneError as error:
-        said = {"error": str(error)}
+        metadata = {"error": str(error)}
         for each in CHECKS:
             pipes.report_asset_check(
-                f"{prefix}{each.name}", passed=False, severity=severity, metadata=said, asset_key=_key_text(asset_key)
+                f"{prefix}{each.name}",
+                passed=False,
+                severity=severity,
+                metadata=metadata,
+                asset_key=_key_text(asset_key),
             )
         return False
     passed = True
@@ -100,13 +104,13 @@ def _report_check(
 ) -> bool:
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     worst = [*errors, *(finding for finding in findings if finding.severity is Severity.WARN)]
-    said: dict[str, Any] = {"errors": len(errors), "warnings": len(worst) - len(errors)}
+    metadata: dict[str, Any] = {"errors": len(errors), "warnings": len(worst) - len(errors)}
     if worst:
-        said["remedy"] = remedy_in("dagster", worst[0])
+        metadata["remedy"] = remedy_in("dagster", worst[0])
         shown = [f"{finding.code}: {finding.location}: {finding.message}" for finding in worst[:_MOST_FINDINGS]]
-        said["findings"] = {"raw_value": shown, "type": "json"}
+        metadata["findings"] = {"raw_value": shown, "type": "json"}
     found = severity if errors or not worst else "WARN"
-    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=said, asset_key=_key_text(asset_key))
+    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=metadata, asset_key=_key_text(asset_key))
     return not worst
 
 
@@ -119,13 +123,13 @@ def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Seq
     >>> from prune_assets.pipes import report_skip
     >>> report_skip(pipes, pr.plan("lake/ids", where="id < 100").report)  # doctest: +SKIP
     """
-    said: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "prune/summary": {"raw_value": summary(report), "type": "md"},
         "prune/picture": {"raw_value": picture(report), "type": "md"},
         "prune/predicate": report.predicate,
         **figures_of(report, prefix="prune/"),
     }
-    pipes.report_asset_materialization(metadata=said, asset_key=_key_text(asset_key))
+    pipes.report_asset_materialization(metadata=metadata, asset_key=_key_text(asset_key))
 
 
 def _key_text(asset_key: str | Sequence[str] | None) -> str | None:

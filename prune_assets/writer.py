@@ -109,4 +109,4 @@ def write(
         layout=layout, mode=mode, where=where, options=options, lock_timeout=lock_timeout, entry=target.entry
     )
     with naming_layout_file(source), naming_jobs(session, f"write {redacted(os.fspath(table))}"):
-        return target.writing.write(df, target.place, request)
+        return target.writing.write(df, target.location, request)

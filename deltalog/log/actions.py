@@ -29,8 +29,8 @@ class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     @property
     def identity(self) -> str:
         """What tells two deletion vectors of one path apart."""
-        place = self.storage_type + self.path_or_inline_dv
-        return place if self.offset is None else f"{place}@{self.offset}"
+        location = self.storage_type + self.path_or_inline_dv
+        return location if self.offset is None else f"{location}@{self.offset}"
 
 
 class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):

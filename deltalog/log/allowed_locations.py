@@ -38,8 +38,8 @@ def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     return tuple(os.fspath(address) for address in allow)
 
 
-def opened_place(table: str, place: str, allow: Sequence[str] = ()) -> str:
-    """Return the place of a file that a log names and that is to be opened; `place`: as of `resolve`.
+def opened_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
+    """Return the place of a file that a log names and that is to be opened; `location`: as of `resolve`.
 
     Raises OutsideTable unless it is below the table, below an address that the caller allows, or below one in
     PRUNE_DELTA_ALLOW (separated by commas), and MalformedLog for what is not the name of a file.
@@ -47,58 +47,58 @@ def opened_place(table: str, place: str, allow: Sequence[str] = ()) -> str:
     >>> opened_place("s3://b/t", "s3://b/t/day=1/x.parquet"), opened_place("s3://b/t", "s3://b/t/a/../x.parquet")
     ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
     """
-    if "\0" in place:
-        raise MalformedLog(f"{table}: {place!r} is not the name of a file; the log is damaged")
+    if "\0" in location:
+        raise MalformedLog(f"{table}: {location!r} is not the name of a file; the log is damaged")
     own = f"{table.rstrip('/')}/"
-    if place.startswith(own) and not _leads_upward(place, len(own)):
-        return place
+    if location.startswith(own) and not _leads_upward(location, len(own)):
+        return location
     # What opens a place may decode it once more.
-    spellings = _spellings(place)
+    spellings = _spellings(location)
     for root in (table, *allow, *_allowed()):
         if all(_is_below(spelling, root) for spelling in spellings):
-            return _normal(place) if ".." in place.split("/") else place
-    above = posixpath.dirname(_normal(place))
+            return _normal(location) if ".." in location.split("/") else location
+    above = posixpath.dirname(_normal(location))
     raise OutsideTable(
-        f"{table}: the log names the file {place}, which is outside of the table's folder and was not opened; if you "
-        f"trust the writer of the log, set {ALLOW}={above} (several addresses with commas), or pass allow=[{above!r}] "
-        "in Python"
+        f"{table}: the log names the file {location}, which is outside of the table's folder and was not opened; if "
+        f"you trust the writer of the log, set {ALLOW}={above} (several addresses with commas), or pass "
+        f"allow=[{above!r}] in Python"
     )
 
 
-def _leads_upward(place: str, start: int) -> bool:
+def _leads_upward(location: str, start: int) -> bool:
     # Of most places the search for substrings decides: a table has many files.
-    return place.find("..", start) >= 0 or ("%" in place and _UPWARD.search(place, start) is not None)
+    return location.find("..", start) >= 0 or ("%" in location and _UPWARD.search(location, start) is not None)
 
 
-def _spellings(place: str) -> set[str]:
-    found = set()
-    while place not in found:
-        found.add(place)
-        place = unquote(place)
-    return found
+def _spellings(location: str) -> set[str]:
+    spellings = set()
+    while location not in spellings:
+        spellings.add(location)
+        location = unquote(location)
+    return spellings
 
 
 def _allowed() -> list[str]:
     return [address.strip() for address in os.environ.get(ALLOW, "").split(",") if address.strip()]
 
 
-def _is_below(place: str, address: str) -> bool:
+def _is_below(location: str, address: str) -> bool:
     """Tell whether a place is below an address, as both are spelled or, on this machine, as links lead."""
     roots = [f"{root.rstrip('/')}/" for root in _names(address)]
-    return any(name.startswith(root) for name in _names(place) for root in roots)
+    return any(name.startswith(root) for name in _names(location) for root in roots)
 
 
-def _names(place: str) -> list[str]:
-    name = _normal(place)
-    return [name] if is_remote(place) else [name, os.path.realpath(name)]
+def _names(location: str) -> list[str]:
+    name = _normal(location)
+    return [name] if is_remote(location) else [name, os.path.realpath(name)]
 
 
-def _normal(place: str) -> str:
+def _normal(location: str) -> str:
     """Return the one spelling of a place, without `.` and `..`."""
-    if not is_remote(place):
-        return os.path.abspath(local_path(place))
-    found = _URI.fullmatch(place)
-    if found is None:  # a chain, which nothing is below
-        return place
-    path = posixpath.normpath(f"/{found[3].lstrip('/')}").rstrip("/")
-    return address(f"{found[1]}://{found[2]}{path}")
+    if not is_remote(location):
+        return os.path.abspath(local_path(location))
+    uri = _URI.fullmatch(location)
+    if uri is None:  # a chain, which nothing is below
+        return location
+    path = posixpath.normpath(f"/{uri[3].lstrip('/')}").rstrip("/")
+    return address(f"{uri[1]}://{uri[2]}{path}")

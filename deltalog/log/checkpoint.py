@@ -43,7 +43,7 @@ class LoadedCheckpoint(NamedTuple):
 
 
 def load_checkpoint(
-    checkpoint: Checkpoint, *, place: str, traffic: Traffic, allow: Sequence[str] = ()
+    checkpoint: Checkpoint, *, location: str, traffic: Traffic, allow: Sequence[str] = ()
 ) -> LoadedCheckpoint:
     """Read what a checkpoint says of all but files, and find its files; `allow`: where else than below the table.
 
@@ -59,7 +59,7 @@ def load_checkpoint(
             lines += files[-1].other_actions()
     if checkpoint.kind == WITH_UUID:
         _check_manifest(lines, checkpoint)
-    sidecars = _sidecars(lines, place, allow)
+    sidecars = _sidecars(lines, location, allow)
     found = [CheckpointFile(file, traffic) for file in sidecars]
     return LoadedCheckpoint(lines, files + found, [*checkpoint.files, *sidecars])
 
@@ -73,23 +73,23 @@ def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:
         )
 
 
-def _sidecars(lines: Sequence[Line], place: str, allow: Sequence[str]) -> list[DataFile]:
+def _sidecars(lines: Sequence[Line], location: str, allow: Sequence[str]) -> list[DataFile]:
     named = (line.sidecar.path for line in lines if line.sidecar is not None)
-    paths = list(dict.fromkeys(_place_of(path, place, allow) for path in named))
-    found = list(in_flight(find_file, paths))
-    missing = [path for path, file in zip(paths, found, strict=True) if file is None]
+    paths = list(dict.fromkeys(_place_of(path, location, allow) for path in named))
+    sidecars = list(in_flight(find_file, paths))
+    missing = [path for path, file in zip(paths, sidecars, strict=True) if file is None]
     if missing:
         raise MalformedLog(f"{missing[0]}: this sidecar of the checkpoint is missing; remove the checkpoint")
-    return [file for file in found if file is not None]
+    return [file for file in sidecars if file is not None]
 
 
-def _place_of(path: str, place: str, allow: Sequence[str]) -> str:
+def _place_of(path: str, location: str, allow: Sequence[str]) -> str:
     name = canonical_path(path)
     if is_absolute(name):
-        return opened_place(posixpath.dirname(place), name, allow)
+        return opened_place(posixpath.dirname(location), name, allow)
     if "/" in name or not name:
-        raise MalformedLog(f"{place}: the sidecar {path!r} is not the name of a file; remove the checkpoint")
-    return f"{place}/{_SIDECARS}/{name}"
+        raise MalformedLog(f"{location}: the sidecar {path!r} is not the name of a file; remove the checkpoint")
+    return f"{location}/{_SIDECARS}/{name}"
 
 
 class Hint(NamedTuple):
@@ -99,7 +99,7 @@ class Hint(NamedTuple):
     complaint: str
 
 
-class _Said(msgspec.Struct):
+class _LastCheckpoint(msgspec.Struct):
     version: int
 
 
@@ -124,7 +124,7 @@ def hinted(hint: DataFile, *, traffic: Traffic) -> Hint:
         return Hint(None, f"has {hint.size} bytes")
     try:
         data = next(read_whole([hint], purpose="log", traffic=traffic))
-        return Hint(msgspec.json.decode(data, type=_Said).version, "")
+        return Hint(msgspec.json.decode(data, type=_LastCheckpoint).version, "")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return Hint(None, "is no JSON with a version")
     except PruneError as error:

@@ -61,7 +61,7 @@ class CheckpointFile:
 
     @contextmanager
     def _opened(self) -> Iterator[ValueReader]:
-        """Open the file; whatever is said against it becomes MalformedLog."""
+        """Open the file; any error becomes MalformedLog."""
         try:
             if not self._footer:
                 (footer,) = read_arrow_footers([self.file], traffic=self.traffic)
@@ -74,8 +74,8 @@ class CheckpointFile:
         except (MalformedFile, UnsupportedFeature) as error:
             raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
-            said = " ".join(str(error).split())[:300] or type(error).__name__
-            raise MalformedLog(f"{self.file.path}: {said}; {_REMEDY}") from None
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            raise MalformedLog(f"{self.file.path}: {reason}; {_REMEDY}") from None
 
     def _check_unchanged(self) -> None:
         now = find_file(self.file.path)
@@ -275,9 +275,9 @@ class CheckpointStatistics:
             positions = np.arange(here.start, here.stop)[wanted[here]]
             if len(positions):
                 adds = batch.column("add").take(from_numpy(self.rows[positions] - first))
-                found = take(adds, positions)
-                if len(found.positions):
-                    yield found
+                chosen = take(adds, positions)
+                if len(chosen.positions):
+                    yield chosen
             first += len(batch)
 
 
@@ -312,16 +312,16 @@ def _text_batch(
     adds: pa.StructArray, positions: NDArray[np.int64], naming: Sequence[str] | None = None
 ) -> StatisticsBatch:
     """Take the texts; `naming`: those alone in which one of these names stands."""
-    texts = pc.struct_field(adds, "stats")
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-        texts = pa.nulls(len(adds), pa.string())
+    stats_json = pc.struct_field(adds, "stats")
+    if not (pa.types.is_string(stats_json.type) or pa.types.is_large_string(stats_json.type)):
+        stats_json = pa.nulls(len(adds), pa.string())
     # As bytes: what is no UTF-8 spoils the statistics of its own file alone.
-    texts = texts.cast(pa.large_binary())
-    there = texts.is_valid()
+    stats_json = stats_json.cast(pa.large_binary())
+    there = stats_json.is_valid()
     # JSON may write other characters as escapes.
     if naming is not None and all(_PLAIN.fullmatch(name) for name in naming):
-        there = pc.fill_null(pc.match_substring_regex(texts, '"(' + "|".join(naming) + ')"'), fill_value=False)
-    return StatisticsBatch(positions[flags_from(there)], texts.filter(there), None)
+        there = pc.fill_null(pc.match_substring_regex(stats_json, '"(' + "|".join(naming) + ')"'), fill_value=False)
+    return StatisticsBatch(positions[flags_from(there)], stats_json.filter(there), None)
 
 
 def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64], int96: set[str]) -> StatisticsBatch:

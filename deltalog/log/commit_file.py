@@ -45,13 +45,13 @@ def read_commits(
 
 
 def info_of(lines: Iterable[Line]) -> dict[str, Any]:
-    """Return what a commit says of itself, nothing where it is no object: readers do not depend on it."""
-    said = next((line.commit_info for line in lines if line.commit_info), None)
+    """Return the commitInfo of a commit, empty if it is not an object: readers do not depend on it."""
+    encoded = next((line.commit_info for line in lines if line.commit_info), None)
     try:
-        found = None if said is None else msgspec.json.decode(said)
+        info = None if encoded is None else msgspec.json.decode(encoded)
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return info if isinstance(info, dict) else {}
 
 
 def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:
@@ -78,15 +78,15 @@ def _decoded(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile
 def _one_by_one(
     data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int
 ) -> Iterator[AnyLine]:
-    texts = list(_texts(data, first_line))
-    for number, text in texts:
+    lines = list(_texts(data, first_line))
+    for line_number, line in lines:
         try:
-            yield decoder.decode(text)
+            yield decoder.decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
             whole = isinstance(error, msgspec.ValidationError) or data.endswith(b"\n")
-            cut = number == texts[-1][0] and not whole
+            cut = line_number == lines[-1][0] and not whole
             what = "the file ends in the middle of an action" if cut else str(error) or "no JSON"
-            raise MalformedLog(f"{file.path}, line {number}: {what}; restore the file from a copy") from None
+            raise MalformedLog(f"{file.path}, line {line_number}: {what}; restore the file from a copy") from None
 
 
 def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:

@@ -81,12 +81,12 @@ def vector_path(vector: DeletionVector, table: str) -> str:
     >>> vector_path(DeletionVector("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6), "s3://b/t")
     's3://b/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
     """
-    text = vector.path_or_inline_dv
+    path_or_inline = vector.path_or_inline_dv
     if vector.storage_type == "p":
-        return resolve(table, canonical_path(text))
-    if len(text) < _UUID_SIGNS:
-        raise ValueError(f"{text!r} is too short for a UUID")
-    prefix, name = text[:-_UUID_SIGNS], UUID(bytes=decode_z85(text[-_UUID_SIGNS:]))
+        return resolve(table, canonical_path(path_or_inline))
+    if len(path_or_inline) < _UUID_SIGNS:
+        raise ValueError(f"{path_or_inline!r} is too short for a UUID")
+    prefix, name = path_or_inline[:-_UUID_SIGNS], UUID(bytes=decode_z85(path_or_inline[-_UUID_SIGNS:]))
     inside = f"{prefix}/" if prefix else ""
     return resolve(table, f"{inside}deletion_vector_{name}.bin")
 
@@ -174,7 +174,7 @@ class StoredBitmap(NamedTuple):
 
 
 def stored_bitmap(rows: BitMap64) -> StoredBitmap:
-    """Return what `read_vector` reads of a file, where it begins."""
+    """Return the bytes that `read_vector` reads from a file, with the length of the bitmap."""
     bitmap = struct.pack("<i", _MAGIC) + rows.serialize()
     return StoredBitmap(struct.pack(">i", len(bitmap)) + bitmap + struct.pack(">I", zlib.crc32(bitmap)), len(bitmap))
 
@@ -193,10 +193,10 @@ def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
 
     `block`: one of `Snapshot.blocks`; `position`: of the file in it.
     """
-    found = None if block.vectors is None else block.vectors[position].as_py()
-    if found is None:
+    fields = None if block.vectors is None else block.vectors[position].as_py()
+    if fields is None:
         return None
-    return msgspec.convert(found, DeletionVector)
+    return msgspec.convert(fields, DeletionVector)
 
 
 def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:

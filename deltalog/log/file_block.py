@@ -107,13 +107,13 @@ def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
     of_key = numbers_from(names.indices)
     coded = _encoded(items)
     codes = np.where(flags_from(items.is_valid()), numbers_from(coded.indices), NULL).astype(np.int32)
-    found = {}
+    by_name = {}
     for number, name in enumerate(names.dictionary.to_pylist()):
         here = of_key == number
         mine = np.full(count, ABSENT, np.int32)
         mine[row[here]] = codes[here]
-        found[name] = _narrowed(mine, coded.dictionary)
-    return found
+        by_name[name] = _narrowed(mine, coded.dictionary)
+    return by_name
 
 
 def _encoded(texts: pa.Array) -> pa.DictionaryArray:
@@ -140,7 +140,7 @@ class JsonStatistics(NamedTuple):
     texts: pa.Array
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Return what is there."""
+        """Return the JSON statistics of the wanted files, in batches."""
         del columns
         there = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
         for first in range(0, len(there), BATCH_FILES):
@@ -187,22 +187,22 @@ def block_of_adds(adds: Sequence[Add]) -> FileBlock:
 
 def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts]:
     """Return the value of each key in each file."""
-    found = {}
+    by_name = {}
     for name in dict.fromkeys(chain.from_iterable(values)):
         texts = [entries.get(name, _NO_ENTRY) for entries in values]
         known = [text for text in dict.fromkeys(texts) if isinstance(text, str)]
         numbers: dict[object, int] = {_NO_ENTRY: ABSENT, None: NULL} | {text: i for i, text in enumerate(known)}
-        found[name] = Texts(np.fromiter(map(numbers.__getitem__, texts), np.int32, len(texts)), path_array(known))
-    return found
+        by_name[name] = Texts(np.fromiter(map(numbers.__getitem__, texts), np.int32, len(texts)), path_array(known))
+    return by_name
 
 
 def identities(vectors: pa.StructArray) -> pa.Array:
-    """Return what tells the deletion vectors of a path apart, null where there is none."""
-    place = pc.binary_join_element_wise(
+    """Return the identity of each deletion vector among those of its path, null if there is none."""
+    path_or_inline = pc.binary_join_element_wise(
         pc.struct_field(vectors, "storageType"), pc.struct_field(vectors, "pathOrInlineDv"), ""
     )
     offset = pc.struct_field(vectors, "offset").cast(pa.string())
-    return pc.coalesce(pc.binary_join_element_wise(place, offset, "@"), place)
+    return pc.coalesce(pc.binary_join_element_wise(path_or_inline, offset, "@"), path_or_inline)
 
 
 def in_parallel(do: Callable[[Item], Result], items: Sequence[Item], *, files: int) -> Iterator[Result]:

@@ -48,7 +48,7 @@ class LogListing:
     Compactions of several commits say what these say, which are there too: they are not read.
     """
 
-    place: str
+    location: str
     commits: dict[int, DataFile]
     checkpoints: dict[int, tuple[Checkpoint, ...]]
     hint: DataFile | None
@@ -67,9 +67,9 @@ class Segment:
 
 def list_log(table: str) -> LogListing:
     """List the log of a table; NotADeltaTable when there is none."""
-    place = f"{table.rstrip('/')}/{LOG}"
-    files = list_directory(place, _WANTED)
-    listing = _sorted_out(place, files)
+    location = f"{table.rstrip('/')}/{LOG}"
+    files = list_directory(location, _WANTED)
+    listing = _sorted_out(location, files)
     if not listing.commits and not listing.checkpoints:
         raise NotADeltaTable(f"{table}: not a Delta table: no {LOG} with a commit or checkpoint in it; check the path")
     return listing
@@ -83,7 +83,7 @@ def holds_log(table: str) -> bool:
         return False
 
 
-def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
+def _sorted_out(location: str, files: Iterable[DataFile]) -> LogListing:
     commits: dict[int, DataFile] = {}
     candidates: list[tuple[re.Match[str], DataFile]] = []
     empty: list[DataFile] = []
@@ -92,16 +92,16 @@ def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
         name = name_of(file)
         if name == HINT:
             hint = file
-        elif (found := _COMMIT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
-            commits[int(found[1])] = file
-        elif (found := _CHECKPOINT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
+        elif (match := _COMMIT.fullmatch(name)) and int(match[1]) <= _MAX_VERSION:
+            commits[int(match[1])] = file
+        elif (match := _CHECKPOINT.fullmatch(name)) and int(match[1]) <= _MAX_VERSION:
             if file.size:
-                candidates.append((found, file))
+                candidates.append((match, file))
             else:
                 empty.append(file)
     checkpoints, partial = _checkpoints(candidates)
     return LogListing(
-        place=place,
+        location=location,
         commits=commits,
         checkpoints=checkpoints,
         hint=hint,
@@ -116,12 +116,12 @@ def _checkpoints(
     """Put the parts of checkpoints together; those of one version stand best first."""
     whole: defaultdict[int, list[Checkpoint]] = defaultdict(list)
     parts: defaultdict[tuple[int, int], dict[int, DataFile]] = defaultdict(dict)
-    for found, file in candidates:
-        version = int(found[1])
-        if found[2] is not None:
-            parts[version, int(found[3])][int(found[2])] = file
+    for pieces, file in candidates:
+        version = int(pieces[1])
+        if pieces[2] is not None:
+            parts[version, int(pieces[3])][int(pieces[2])] = file
         else:
-            whole[version].append(Checkpoint(version, (file,), 2 if found[4] else 0))
+            whole[version].append(Checkpoint(version, (file,), 2 if pieces[4] else 0))
     partial = []
     for (version, count), found_parts in parts.items():
         # A name may claim a billion parts: the parts that are there are counted, not those that are claimed.
@@ -130,7 +130,7 @@ def _checkpoints(
             whole[version].append(Checkpoint(version, files, 1))
         else:
             partial.append(version)
-    best = {version: tuple(sorted(found, key=_rank, reverse=True)) for version, found in whole.items()}
+    best = {version: tuple(sorted(pieces, key=_rank, reverse=True)) for version, pieces in whole.items()}
     return best, tuple(sorted(partial))
 
 
@@ -152,14 +152,14 @@ def segment_of(listing: LogListing, version: int | None, *, without: frozenset[C
     last = last_version(listing)
     target = last if version is None else version
     if not 0 <= target <= last:
-        raise NoSuchVersion(f"{listing.place}: there is no version {target}; the last is {last}")
+        raise NoSuchVersion(f"{listing.location}: there is no version {target}; the last is {last}")
     checkpoint = next(
         (
-            found
+            candidate
             for at in sorted(listing.checkpoints, reverse=True)
             if at <= target
-            for found in listing.checkpoints[at]
-            if found not in without
+            for candidate in listing.checkpoints[at]
+            if candidate not in without
         ),
         None,
     )
@@ -177,6 +177,6 @@ def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: 
     partial = [at for at in listing.partial if at <= target]
     parts = f"; the checkpoint of version {partial[-1]} lacks parts" if partial else ""
     raise BrokenLog(
-        f"{listing.place}: version {target} cannot be rebuilt: commit {missing} is missing and {after}{parts}; "
+        f"{listing.location}: version {target} cannot be rebuilt: commit {missing} is missing and {after}{parts}; "
         "restore the file, or open a version that is complete"
     )

@@ -32,25 +32,25 @@ def fingerprints(paths: pa.Array) -> Fingerprints:
         return np.zeros(0, np.uint64)
     starts = np.frombuffer(paths.buffers()[1], np.int32, paths.offset + len(paths) + 1)[paths.offset :].astype(np.int64)
     lengths = np.diff(starts)
-    found = lengths.astype(np.uint64) * _STEP
+    prints = lengths.astype(np.uint64) * _STEP
     long = lengths >= _LEAST
     if long.all():
-        return _mixed(paths.buffers()[2], starts[:-1], starts[1:], found)
-    found[long] = _mixed(paths.buffers()[2], starts[:-1][long], starts[1:][long], found[long])
+        return _mixed(paths.buffers()[2], starts[:-1], starts[1:], prints)
+    prints[long] = _mixed(paths.buffers()[2], starts[:-1][long], starts[1:][long], prints[long])
     for i in np.flatnonzero(~long).tolist():
-        found[i] ^= np.uint64(zlib.crc32(paths[i].as_buffer()) * _SPREAD & 0xFFFF_FFFF_FFFF_FFFF)
-    return found
+        prints[i] ^= np.uint64(zlib.crc32(paths[i].as_buffer()) * _SPREAD & 0xFFFF_FFFF_FFFF_FFFF)
+    return prints
 
 
-def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64], found: Fingerprints) -> Fingerprints:
+def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64], prints: Fingerprints) -> Fingerprints:
     if len(starts) == 0:
-        return found
+        return prints
     # Every eight neighbouring bytes as a number, without a copy.
     words: Fingerprints = np.ndarray((data.size - 7,), "<u8", data, 0, (1,))
     for at in (*(starts + step for step in _FROM_START), *(stops - step for step in _FROM_END)):
-        found = (found ^ words[at]) * _STEP
-        found ^= found >> np.uint64(29)
-    return found
+        prints = (prints ^ words[at]) * _STEP
+        prints ^= prints >> np.uint64(29)
+    return prints
 
 
 def repeated(numbers: Fingerprints) -> NDArray[np.bool_]:
@@ -64,14 +64,14 @@ def is_among(numbers: Fingerprints, some: Fingerprints) -> NDArray[np.bool_]:
     """Tell which numbers are among some, of which there are few: a look at two bytes rules nearly all of them out."""
     low = np.zeros(1 << 16, np.bool_)
     low[_low(some)] = True
-    found: NDArray[np.bool_] = low[_low(numbers)]
-    at = np.flatnonzero(found)
+    among: NDArray[np.bool_] = low[_low(numbers)]
+    at = np.flatnonzero(among)
     if len(at):
         # What numpy.isin would do, and load more of numpy for.
         known = np.sort(some)
-        place = np.minimum(np.searchsorted(known, numbers[at]), len(known) - 1)
-        found[at] = known[place] == numbers[at]
-    return found
+        position = np.minimum(np.searchsorted(known, numbers[at]), len(known) - 1)
+        among[at] = known[position] == numbers[at]
+    return among
 
 
 def _low(numbers: Fingerprints) -> NDArray[np.uint16]:

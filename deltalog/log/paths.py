@@ -39,8 +39,8 @@ def canonical_path(path: str) -> str:
     """
     decoded = unquote(path) if "%" in path else path
     # A hundred thousand of them are met, and nearly none is such a URI.
-    found = _FILE_URI.fullmatch(decoded) if decoded[:5].lower() == "file:" else None
-    return found[1] if found else decoded
+    uri = _FILE_URI.fullmatch(decoded) if decoded[:5].lower() == "file:" else None
+    return uri[1] if uri else decoded
 
 
 def canonical_paths(paths: pa.Array) -> pa.Array:

@@ -62,13 +62,13 @@ class Tail:
                 deleted = self.most_deleted.get(key[0], 0)
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
-    def take_earlier(self, said: Tail) -> None:
-        """Take what older commits said in the end, but for their files."""
-        self.protocol = said.protocol if self.protocol is None else self.protocol
-        self.metadata = said.metadata if self.metadata is None else self.metadata
-        self.transactions = said.transactions | self.transactions
-        self.domains = said.domains | self.domains
-        for path, deleted in said.most_deleted.items():
+    def take_earlier(self, earlier: Tail) -> None:
+        """Take in the state after earlier commits, except their files."""
+        self.protocol = earlier.protocol if self.protocol is None else self.protocol
+        self.metadata = earlier.metadata if self.metadata is None else self.metadata
+        self.transactions = earlier.transactions | self.transactions
+        self.domains = earlier.domains | self.domains
+        for path, deleted in earlier.most_deleted.items():
             self.most_deleted[path] = max(deleted, self.most_deleted.get(path, 0))
 
     def live(self) -> list[Add]:
@@ -104,7 +104,7 @@ def read_tail(commits: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine
 
 
 def without_adds(tail: Tail) -> Tail:
-    """Return what is kept of a tail beside the files that are live."""
+    """Return a tail without the live files."""
     return replace(tail, added={})
 
 
@@ -113,7 +113,7 @@ def _deleted(add: Add) -> int:
 
 
 def key_of(path: str, vector: DeletionVector | None) -> Key:
-    """Return what a file is known by.
+    """Return the key of a file.
 
     >>> key_of("file:///t/a%20b", None)
     ('/t/a b', None)
@@ -136,16 +136,16 @@ def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
     return _with_adds(blocks, marks, tail)._replace(twice=twice)
 
 
-def later_blocks(tail: Tail, before: Live, said: Tail) -> Live | None:
-    """Return the live files after further commits, with all that was `said` before put into their tail.
+def apply_commits(tail: Tail, before: Live, earlier: Tail) -> Live | None:
+    """Return the live files after further commits, and put the actions of `earlier` commits into their tail.
 
-    None when they speak of another deletion vector of a file that stays live: which of its statistics may be trusted
+    None if they name another deletion vector of a file that stays live: which of its statistics may be trusted
     then depends on all commits.
     """
     left = _all_unspoken(tail, zip(before.blocks, before.marks, strict=True))
     if tail.most_deleted and any(_has_path(block, mark, tail.most_deleted) for block, mark in left):
         return None
-    tail.take_earlier(said)
+    tail.take_earlier(earlier)
     return _with_adds([block for block, _ in left], [mark for _, mark in left], tail)
 
 
@@ -202,15 +202,15 @@ def _without_repeats(
     seen: set[Key] = set()
     twice = 0
     blocks, marks = [*blocks], [*marks]
-    for number, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
-        block, kept = blocks[number], np.ones(len(doubt), np.bool_)
+    for index, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
+        block, kept = blocks[index], np.ones(len(doubt), np.bool_)
         at = np.flatnonzero(doubt)
         for i, key in zip(at.tolist(), _keys(block, at), strict=True):
             kept[i] = key not in seen
             seen.add(key)
         twice += int((~kept).sum())
         if not kept.all():
-            blocks[number], marks[number] = filter_block(block, kept), marks[number][kept]
+            blocks[index], marks[index] = filter_block(block, kept), marks[index][kept]
     return blocks, marks, twice
 
 

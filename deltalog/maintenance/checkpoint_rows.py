@@ -188,13 +188,13 @@ def _adds(
     children["partitionValues"] = _without_null_maps(children["partitionValues"])
     children["modificationTime"] = pc.fill_null(children["modificationTime"], scalar_of(0, pa.int64()))
     children["dataChange"] = from_numpy(np.zeros(count, np.bool_))
-    texts = pa.nulls(count, pa.string()) if stats is None or not _is_text(stats.type) else stats.cast(pa.string())
+    stats_json = pa.nulls(count, pa.string()) if stats is None or not _is_text(stats.type) else stats.cast(pa.string())
     if parsed is not None and not pa.types.is_struct(parsed.type):
         parsed = None
     if form.json:
-        children["stats"] = texts if parsed is None else _with_texts(form, texts, parsed)
+        children["stats"] = stats_json if parsed is None else _with_texts(form, stats_json, parsed)
     if form.statistics is not None:
-        children["stats_parsed"] = _with_structs(form.statistics, texts, parsed)
+        children["stats_parsed"] = _with_structs(form.statistics, stats_json, parsed)
     if form.partitions:
         values = parsed_partitions(form.partitions, children["partitionValues"])
         if values is None:
@@ -203,32 +203,32 @@ def _adds(
     return pa.StructArray.from_arrays([children[field.name] for field in form.type], fields=list(form.type))
 
 
-def _with_texts(form: AddForm, texts: pa.Array, parsed: pa.StructArray) -> pa.Array:
+def _with_texts(form: AddForm, stats_json: pa.Array, parsed: pa.StructArray) -> pa.Array:
     """Write the statistics of files that have them as structs alone."""
-    silent = np.flatnonzero(~flags_from(texts.is_valid()))
+    silent = np.flatnonzero(~flags_from(stats_json.is_valid()))
     if len(silent) == 0:
-        return texts
+        return stats_json
     written = texts_of(form.data, parsed.take(from_numpy(silent)))
-    place = np.full(len(texts), -1, np.int64)
-    place[silent] = np.arange(len(silent))
-    return pc.coalesce(texts, written.take(from_numpy(place, valid=place >= 0)))
+    position = np.full(len(stats_json), -1, np.int64)
+    position[silent] = np.arange(len(silent))
+    return pc.coalesce(stats_json, written.take(from_numpy(position, valid=position >= 0)))
 
 
-def _with_structs(form: ParsedStatistics, texts: pa.Array, parsed: pa.StructArray | None) -> pa.StructArray:
+def _with_structs(form: ParsedStatistics, stats_json: pa.Array, parsed: pa.StructArray | None) -> pa.StructArray:
     """Parse the statistics of files that have them as text alone."""
     if parsed is None:
-        return form.of_texts(texts)
+        return form.of_texts(stats_json)
     same = parsed.type == form.type
     # Structs of another form were made for other columns or types: the text knows more, where there is one.
-    prefer_text = flags_from(texts.is_valid()) & (not same)
+    prefer_text = flags_from(stats_json.is_valid()) & (not same)
     structs = form.of_structs(parsed)
-    told = flags_from(pc.struct_field(structs, "numRecords").is_valid()) & ~prefer_text
-    if told.all():
+    has_struct = flags_from(pc.struct_field(structs, "numRecords").is_valid()) & ~prefer_text
+    if has_struct.all():
         return structs
-    silent = np.flatnonzero(~told)
-    read = form.of_texts(texts.take(from_numpy(silent)))
-    order = np.arange(len(texts))
-    order[silent] = len(texts) + np.arange(len(silent))
+    silent = np.flatnonzero(~has_struct)
+    read = form.of_texts(stats_json.take(from_numpy(silent)))
+    order = np.arange(len(stats_json))
+    order[silent] = len(stats_json) + np.arange(len(silent))
     return pa.concat_arrays([structs, read]).take(from_numpy(order))
 
 
@@ -250,20 +250,20 @@ def _removes(children: dict[str, pa.Array]) -> pa.StructArray:
 
 
 def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
-    """Return any other action as the row of its column, fields that are not said left out."""
-    said = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
+    """Return any other action as the row of its column, without absent fields."""
+    fields = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
     if name == "metaData":
-        said = {**said, "format": _format(said.get("format")), "configuration": said.get("configuration") or {}}
-    return said
+        fields = {**fields, "format": _format(fields.get("format")), "configuration": fields.get("configuration") or {}}
+    return fields
 
 
-def _format(said: Any) -> dict[str, Any]:
-    """Return how files are encoded; what of it is none is left out, for nobody reads it."""
-    provider, options = (said.get("provider"), said.get("options")) if isinstance(said, dict) else (None, None)
+def _format(format_: Any) -> dict[str, Any]:
+    """Return how files are encoded; invalid parts are left out, as no reader uses them."""
+    provider, options = (format_.get("provider"), format_.get("options")) if isinstance(format_, dict) else (None, None)
     # Of an older checkpoint it is a list of pairs.
     pairs = options.items() if isinstance(options, dict) else options if isinstance(options, list) else ()
-    told = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
-    return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(told)}
+    valid = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
+    return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(valid)}
 
 
 def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:

@@ -82,9 +82,9 @@ def clean_log(table: str, *, dry_run: bool = False, now: int | None = None) -> C
     Raises WrongUse for a retention that is none, UnsupportedTable for a table feature that is not understood, and what
     `open_state` raises.
     """
-    place = address(table)
-    check_deletable(place)
-    return _clean(open_state(place), dry_run=dry_run, now=time.time_ns() // 1_000_000 if now is None else now)
+    location = address(table)
+    check_deletable(location)
+    return _clean(open_state(location), dry_run=dry_run, now=time.time_ns() // 1_000_000 if now is None else now)
 
 
 def clean_after_checkpoint(table: str) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def clean_after_checkpoint(table: str) -> tuple[str, ...]:
 
 
 def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
-    check_maintainable(state.protocol, place=state.listing.place)
+    check_maintainable(state.protocol, location=state.listing.location)
     midnight = (now - duration_of(state.properties, RETENTION, RETENTION_BY_DEFAULT)) // DAY_MS * DAY_MS
     commit = _last_commit_before(state, midnight)
     if commit is None:
@@ -118,9 +118,9 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
 def _point_at(state: LogState, kept: int) -> None:
     """Let the hint name no checkpoint that goes: some readers list from there on."""
     named = read_hint(state.listing, traffic=Traffic()).version
-    found, _ = checkpoint_of(state.listing, kept)
-    if named is not None and named < kept and found is not None:
-        write_hint(state.table, state.listing.place, hint_of(found))
+    checkpoint, _ = checkpoint_of(state.listing, kept)
+    if named is not None and named < kept and checkpoint is not None:
+        write_hint(state.table, state.listing.location, hint_of(checkpoint))
 
 
 def _last_commit_before(state: LogState, moment: int) -> int | None:
@@ -139,8 +139,8 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
     first, stop = 0, count
     while first < stop:
         middle = (first + stop) // 2
-        said = _in_commit_time(state.listing.commits[versions[middle]])
-        first, stop = (middle + 1, stop) if said is None or said <= moment else (first, middle)
+        timestamp = _in_commit_time(state.listing.commits[versions[middle]])
+        first, stop = (middle + 1, stop) if timestamp is None or timestamp <= moment else (first, middle)
     return versions[first - 1] if first else None
 
 
@@ -155,7 +155,7 @@ def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
     for version in sorted((at for at in listing.checkpoints if at <= commit), reverse=True):
         for checkpoint in listing.checkpoints[version]:
             try:
-                for file in load_checkpoint(checkpoint, place=listing.place, traffic=Traffic()).files:
+                for file in load_checkpoint(checkpoint, location=listing.location, traffic=Traffic()).files:
                     file.footer()
             except MalformedLog:
                 continue
@@ -165,21 +165,21 @@ def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
 
 def _expired(listing: LogListing, kept: int) -> list[DataFile]:
     """Return the files of versions before the checkpoint that stays, the oldest first."""
-    found = []
-    for file in list_directory(listing.place, _OF_A_VERSION):
+    expired = []
+    for file in list_directory(listing.location, _OF_A_VERSION):
         match = _OF_A_VERSION.fullmatch(name_of(file))
         assert match is not None
         first = int(match[1])
         # A compaction that begins before what stays is of no use, even when it ends after it.
         if first < kept or (match[2] is not None and first <= kept):
-            found.append((first, file))
-    return [file for _, file in sorted(found, key=lambda item: (item[0], item[1].path))]
+            expired.append((first, file))
+    return [file for _, file in sorted(expired, key=lambda item: (item[0], item[1].path))]
 
 
 def _left_behind(listing: LogListing, now: int) -> Iterator[DataFile]:
     """Yield what a process that died was writing, a day ago at least."""
-    for place in (listing.place, f"{listing.place}/{_SIDECARS}"):
-        yield from (file for file in list_directory(place, _STAGED) if _is_a_day_old(file, now))
+    for location in (listing.location, f"{listing.location}/{_SIDECARS}"):
+        yield from (file for file in list_directory(location, _STAGED) if _is_a_day_old(file, now))
 
 
 def _is_a_day_old(file: DataFile, now: int) -> bool:
@@ -188,7 +188,7 @@ def _is_a_day_old(file: DataFile, now: int) -> bool:
 
 def _sidecars(listing: LogListing, kept: int, now: int) -> list[DataFile]:
     """Return the sidecars that no checkpoint that stays refers to, if each of those can be read."""
-    files = [file for file in list_directory(f"{listing.place}/{_SIDECARS}", _ANY) if _is_a_day_old(file, now)]
+    files = [file for file in list_directory(f"{listing.location}/{_SIDECARS}", _ANY) if _is_a_day_old(file, now)]
     files = [file for file in files if not _STAGED.fullmatch(name_of(file))]
     if not files:
         return []
@@ -196,7 +196,7 @@ def _sidecars(listing: LogListing, kept: int, now: int) -> list[DataFile]:
     for version in (at for at in listing.checkpoints if at >= kept):
         for checkpoint in listing.checkpoints[version]:
             try:
-                opened = load_checkpoint(checkpoint, place=listing.place, traffic=Traffic()).opened
+                opened = load_checkpoint(checkpoint, location=listing.location, traffic=Traffic()).opened
             except MalformedLog:
                 return []
             used.update(name_of(file) for file in opened)

@@ -56,14 +56,14 @@ def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
     """
     if is_remote(path):
         return _send(temporary, path, replace=replace)
-    place = local_path(path)
+    target = local_path(path)
     try:
         _flush(temporary)
         if replace:
-            os.replace(temporary, place)
+            os.replace(temporary, target)
         else:
-            _link(temporary, place)
-        _flush(os.path.dirname(place) or ".")
+            _link(temporary, target)
+        _flush(os.path.dirname(target) or ".")
     except FileExistsError:
         return False
     except OSError as error:
@@ -84,16 +84,16 @@ def _check(path: str) -> None:
         )
 
 
-def _link(temporary: str, place: str) -> None:
+def _link(temporary: str, target: str) -> None:
     try:
-        os.link(temporary, place)
+        os.link(temporary, target)
     except FileExistsError:
         raise
     except OSError:
         # No hard links there. Whoever else writes this name writes the same.
-        if os.path.exists(place):
-            raise FileExistsError(place) from None
-        os.replace(temporary, place)
+        if os.path.exists(target):
+            raise FileExistsError(target) from None
+        os.replace(temporary, target)
 
 
 def _flush(path: str) -> None:
@@ -121,8 +121,8 @@ def _send(temporary: str, path: str, *, replace: bool) -> bool:
 
 
 def _failure(path: str, error: OSError) -> StorageFailure:
-    said = error.strerror or str(error) or type(error).__name__
-    return StorageFailure(f"{path}: not written ({said}); check the disk and who may write there")
+    reason = error.strerror or str(error) or type(error).__name__
+    return StorageFailure(f"{path}: not written ({reason}); check the disk and who may write there")
 
 
 def move_files(moves: Mapping[str, str]) -> None:
@@ -159,12 +159,12 @@ class Deletions(NamedTuple):
     failed: tuple[tuple[DataFile, str], ...]
 
 
-def check_deletable(place: str) -> None:
+def check_deletable(location: str) -> None:
     """Raise UnsupportedFeature where nothing can be deleted."""
-    scheme = scheme_of(place)
+    scheme = scheme_of(location)
     if scheme is not None and scheme not in OF_SCHEME:
         raise UnsupportedFeature(
-            f"{place}: {scheme}:// is not deleted from; use a local path, S3, Google Cloud Storage or Azure"
+            f"{location}: {scheme}:// is not deleted from; use a local path, S3, Google Cloud Storage or Azure"
         )
 
 
@@ -174,9 +174,10 @@ def delete_files(files: Sequence[DataFile]) -> Deletions:
     A local file that changed since it was listed is left where it is.
     """
     reasons = list(in_flight(_reason, files)) if any(is_remote(file.path) for file in files) else map(_reason, files)
-    found = list(zip(files, reasons, strict=True))
+    failures = list(zip(files, reasons, strict=True))
     return Deletions(
-        tuple(file for file, reason in found if not reason), tuple((file, reason) for file, reason in found if reason)
+        tuple(file for file, reason in failures if not reason),
+        tuple((file, reason) for file, reason in failures if reason),
     )
 
 

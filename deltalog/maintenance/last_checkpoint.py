@@ -55,7 +55,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
     damaged = False
     for checkpoint in listing.checkpoints.get(version, ()):
         try:
-            loaded = load_checkpoint(checkpoint, place=listing.place, traffic=Traffic())
+            loaded = load_checkpoint(checkpoint, location=listing.location, traffic=Traffic())
             rows = sum(file.footer().num_rows for file in loaded.files)
         except MalformedLog:
             damaged = True
@@ -75,29 +75,29 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
     return None, damaged
 
 
-def hint_of(found: WrittenCheckpoint) -> dict[str, Any]:
-    """Return what `_last_checkpoint` says of it, but the checksum."""
-    said = {
-        "version": found.version,
-        "size": found.actions,
-        "parts": found.parts,
-        "sizeInBytes": found.bytes,
-        "numOfAddFiles": found.adds,
+def hint_of(written: WrittenCheckpoint) -> dict[str, Any]:
+    """Return the fields of `_last_checkpoint`, without the checksum."""
+    fields = {
+        "version": written.version,
+        "size": written.actions,
+        "parts": written.parts,
+        "sizeInBytes": written.bytes,
+        "numOfAddFiles": written.adds,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def write_hint(table: str, place: str, said: Mapping[str, Any]) -> bool:
-    """Say which checkpoint is the last, unless a newer one is named that is there; tells whether it was said.
+def write_hint(table: str, location: str, hint: Mapping[str, Any]) -> bool:
+    """Write the hint of the last checkpoint, unless a newer one exists; return whether it was written.
 
     `said`: the fields of the protocol, `version` and `size` among them. Raises StorageFailure.
     """
-    data = msgspec.json.encode({**said, "checksum": checksum(said)})
-    path = f"{place}/{HINT}"
-    if is_remote(place):
-        return _to_store(table, path, said["version"], data)
-    with _alone_in(place):
-        if _is_ahead(table, find_file(path), said["version"]):
+    data = msgspec.json.encode({**hint, "checksum": checksum(hint)})
+    path = f"{location}/{HINT}"
+    if is_remote(location):
+        return _to_store(table, path, hint["version"], data)
+    with _alone_in(location):
+        if _is_ahead(table, find_file(path), hint["version"]):
             return False
         put(path, data)
         return True
@@ -166,19 +166,19 @@ def _over(seen: ObjectMeta | None) -> PutMode:
     return same or "overwrite"
 
 
-def canonical(said: Mapping[str, Any]) -> str:
+def canonical(hint: Mapping[str, Any]) -> str:
     """Return the canonical form of an object, its own checksum left out.
 
     >>> canonical({"b": [None, "hi ho"], "a": {"y": 1}, "checksum": "x"})
     '"a"+"y"=1,"b"+0=null,"b"+1="hi%20ho"'
     """
-    pairs = [pair for name, value in said.items() if name != _CHECKSUM for pair in _pairs(_text(name), value)]
+    pairs = [pair for name, value in hint.items() if name != _CHECKSUM for pair in _pairs(_text(name), value)]
     return ",".join(f"{path}={value}" for path, value in sorted(pairs, key=lambda pair: pair[0].encode()))
 
 
-def checksum(said: Mapping[str, Any]) -> str:
+def checksum(hint: Mapping[str, Any]) -> str:
     """Return the MD5 of the canonical form, as 32 hexadecimal digits."""
-    return hashlib.md5(canonical(said).encode(), usedforsecurity=False).hexdigest()
+    return hashlib.md5(canonical(hint).encode(), usedforsecurity=False).hexdigest()
 
 
 def _pairs(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -81,7 +81,7 @@ class LogState:
     _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
-        """Return what the checkpoint says of files and the commits do not take back, with the fields that are wanted.
+        """Return the checkpoint's file actions that no later commit replaces, with the wanted fields.
 
         Path and deletion vector are always among them. Raises MalformedLog.
         """
@@ -92,16 +92,16 @@ class LogState:
         for file in self.stored:
             for batch in file.batches(wanted, BATCH_ROWS):
                 with _naming(file):
-                    found, numbers = _column(batch, "add"), 0
-                    if found is not None:
-                        numbers = len(found)
-                        some = None if doubtful is None else doubtful[first : first + numbers]
-                        found = found.filter(from_numpy(self._holding(found, some, seen)))
-                    first += numbers
+                    adds_left, count = _column(batch, "add"), 0
+                    if adds_left is not None:
+                        count = len(adds_left)
+                        some = None if doubtful is None else doubtful[first : first + count]
+                        adds_left = adds_left.filter(from_numpy(self._holding(adds_left, some, seen)))
+                    first += count
                     gone = _column(batch, "remove")
                     if gone is not None:
                         gone = gone.filter(from_numpy(self._holding(gone, None, seen)))
-                yield StoredActions(found, gone)
+                yield StoredActions(adds_left, gone)
 
     def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
         """Tell which actions nothing newer speaks of; of files that stand there twice the first one counts."""
@@ -127,18 +127,18 @@ class LogState:
                     if adds is None:
                         continue
                     marks.append(fingerprints(canonical_paths(_paths(adds))))
-        found = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
-        return found if found.any() else None
+        repeats = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
+        return repeats if repeats.any() else None
 
 
 @contextmanager
 def _naming(file: CheckpointFile) -> Iterator[None]:
-    """Turn what is said against rows of a checkpoint into MalformedLog."""
+    """Turn errors in rows of a checkpoint into MalformedLog."""
     try:
         yield
     except (pa.ArrowException, ValueError, KeyError) as error:
-        said = " ".join(str(error).split())[:300] or type(error).__name__
-        raise MalformedLog(f"{file.file.path}: {said}; restore the checkpoint or remove it") from None
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise MalformedLog(f"{file.file.path}: {reason}; restore the checkpoint or remove it") from None
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
@@ -186,9 +186,9 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
     tail = read_tail(segment.tail, _LINES, traffic)
     stored: list[CheckpointFile] = []
     if segment.checkpoint is not None:
-        found = load_checkpoint(segment.checkpoint, place=listing.place, traffic=traffic)
-        stored = found.files
-        tail.take([line for line in found.lines if line.add is None and line.remove is None])
+        checkpoint = load_checkpoint(segment.checkpoint, location=listing.location, traffic=traffic)
+        stored = checkpoint.files
+        tail.take([line for line in checkpoint.lines if line.add is None and line.remove is None])
         manifests = [file for file in segment.checkpoint.files if file.path.endswith(".json")]
         for lines in read_commits(manifests, _LINES, traffic=traffic):
             tail.take([*lines])
@@ -200,7 +200,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         version=segment.version,
         listing=listing,
         segment=segment,
-        **describe(tail, f"{listing.place}, version {segment.version}")._asdict(),
+        **describe(tail, f"{listing.location}, version {segment.version}")._asdict(),
         adds=_live(tail),
         removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
         stored=tuple(stored),
@@ -221,10 +221,14 @@ def _live(tail: Tail) -> list[FullAdd]:
 
 def _count_alone(stats: object) -> str | None:
     # The protocol wants the count of a file with a deletion vector, whatever else is not certain.
-    class Said(msgspec.Struct):
+    class Statistics(msgspec.Struct):
         numRecords: int  # noqa: N815 - as it is written
 
     try:
-        return msgspec.json.encode(msgspec.json.decode(stats, type=Said)).decode() if isinstance(stats, str) else None
+        return (
+            msgspec.json.encode(msgspec.json.decode(stats, type=Statistics)).decode()
+            if isinstance(stats, str)
+            else None
+        )
     except (msgspec.DecodeError, RecursionError):
         return None

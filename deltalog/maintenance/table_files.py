@@ -79,15 +79,15 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
             # Gone since its name was read, which is what was to become of it.
             continue
         except (OSError, ValueError) as error:
-            said = error.strerror if isinstance(error, OSError) else "no file system has such a path"
-            raise StorageFailure(f"{directory}: not listed ({said}); check it, and who may read it") from None
+            reason = error.strerror if isinstance(error, OSError) else "no file system has such a path"
+            raise StorageFailure(f"{directory}: not listed ({reason}); check it, and who may read it") from None
 
 
 def _remote(table: str) -> dict[str, DataFile]:
     base = f"{table.rstrip('/')}/"
     found = {file.path[len(base) :]: file for file in remote_of(table).walk(table) if file.path.startswith(base)}
     inner = {path.partition(f"/{LOG}/")[0] + "/" for path in found if f"/{LOG}/" in path}
-    return {path: file for path, file in found.items() if not any(path.startswith(place) for place in inner)}
+    return {path: file for path, file in found.items() if not any(path.startswith(directory) for directory in inner)}
 
 
 class NamedFiles:
@@ -112,18 +112,18 @@ class NamedFiles:
 
 def named_files(state: LogState, *, since: int | None = None) -> NamedFiles:
     """Return the files that a version names; of its tombstones those deleted after `since` (milliseconds), or all."""
-    found = NamedFiles()
+    named = NamedFiles()
     actions: Iterable[FullAdd | FullRemove] = [*state.adds, *_young(state.removes, since)]
     for action in actions:
         _take(
-            found, action.path, None if action.deletion_vector is None else msgspec.to_builtins(action.deletion_vector)
+            named, action.path, None if action.deletion_vector is None else msgspec.to_builtins(action.deletion_vector)
         )
     for stored in state.stored_actions(adds=("size",), removes=("deletionTimestamp",)):
         for rows in (stored.adds, _young_rows(stored.removes, since)):
             if rows is not None:
                 for path, vector in _paths_and_vectors(rows):
-                    _take(found, path, vector)
-    return found
+                    _take(named, path, vector)
+    return named
 
 
 def _young(removes: Iterable[FullRemove], since: int | None) -> Iterator[FullRemove]:
@@ -133,32 +133,32 @@ def _young(removes: Iterable[FullRemove], since: int | None) -> Iterator[FullRem
 def _young_rows(rows: pa.StructArray | None, since: int | None) -> pa.StructArray | None:
     if rows is None or since is None:
         return rows
-    number = rows.type.get_field_index("deletionTimestamp")
-    if number < 0:
+    field = rows.type.get_field_index("deletionTimestamp")
+    if field < 0:
         return rows.slice(0, 0)
-    times = pc.fill_null(pc.struct_field(rows, number).cast(pa.int64()), 0)
+    times = pc.fill_null(pc.struct_field(rows, field).cast(pa.int64()), 0)
     return rows.filter(pc.greater_equal(times, pa.scalar(since, pa.int64())))
 
 
 def _paths_and_vectors(rows: pa.StructArray) -> Iterator[tuple[str, dict[str, object] | None]]:
     paths = pc.struct_field(rows, "path").to_pylist()
-    number = rows.type.get_field_index("deletionVector")
-    if number < 0:
+    field = rows.type.get_field_index("deletionVector")
+    if field < 0:
         return ((path, None) for path in paths)
-    vectors = pc.struct_field(rows, number)
+    vectors = pc.struct_field(rows, field)
     return zip(paths, vectors.to_pylist() if vectors.null_count < len(vectors) else [None] * len(paths), strict=True)
 
 
-def _take(found: NamedFiles, path: str, vector: dict[str, object] | None) -> None:
-    found.add(path)
+def _take(named: NamedFiles, path: str, vector: dict[str, object] | None) -> None:
+    named.add(path)
     if vector is None:
         return
-    kind, place = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
+    kind, path_or_inline = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
     if kind == "p":
-        found.add(place)
+        named.add(path_or_inline)
     elif kind == "u":
         try:
-            found.add(vector_path(DeletionVector("u", place, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
+            named.add(vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
         except ValueError:
             # It names no file that could be kept, and reading the table says so.
             return

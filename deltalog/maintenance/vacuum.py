@@ -80,13 +80,13 @@ def vacuum(
     Raises WrongUse for a shorter retention without `allow_shorter`, UnsupportedTable for a table feature that is not
     understood, and what `open_state` raises.
     """
-    place = _place(table)
-    check_deletable(place)
+    location = _place(table)
+    check_deletable(location)
     # First of all: a file that is older than this and is not listed is not deleted either.
-    files = table_files(place, changes=True)
-    state = open_state(place)
-    check_maintainable(state.protocol, place=state.listing.place)
-    kept = _retention(state.properties, retention, allow_shorter=allow_shorter, place=place)
+    files = table_files(location, changes=True)
+    state = open_state(location)
+    check_maintainable(state.protocol, location=state.listing.location)
+    kept = _retention(state.properties, retention, allow_shorter=allow_shorter, location=location)
     since = (time.time_ns() // 1_000_000 if now is None else now) - kept
     named = named_files(state, since=since)
     idle = [file for path, file in sorted(files.items()) if path not in named]
@@ -97,26 +97,29 @@ def vacuum(
     return Vacuumed(state.version, kept, done.deleted, done.failed, len(idle) - len(old), dry_run=False)
 
 
-def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_shorter: bool, place: str) -> int:
+def _retention(
+    properties: dict[str, str], requested: dt.timedelta | None, *, allow_shorter: bool, location: str
+) -> int:
     wanted = duration_of(properties, RETENTION, RETENTION_BY_DEFAULT)
-    if asked is None:
+    if requested is None:
         return wanted
-    kept = int(asked.total_seconds() * 1_000)
+    kept = int(requested.total_seconds() * 1_000)
     if kept < 0:
-        raise WrongUse(f"{place}: the retention is {asked}; give one that is not negative")
+        raise WrongUse(f"{location}: the retention is {requested}; give one that is not negative")
     if kept < wanted and not allow_shorter:
         raise WrongUse(
-            f"{place}: a retention of {asked} is shorter than the {properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} "
-            f"of the table; it would remove files that running readers and writers need. Give a longer one, set "
-            f"{RETENTION}, or pass allow_shorter=True (--allow-shorter) when no other program uses the table"
+            f"{location}: a retention of {requested} is shorter than the "
+            f"{properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} of the table; it would remove files that running "
+            f"readers and writers need. Give a longer one, set {RETENTION}, or pass allow_shorter=True "
+            "(--allow-shorter) when no other program uses the table"
         )
     return kept
 
 
 def _place(table: str) -> str:
     """Return a table's address without slashes at the end; the root of the file system stays, and no text too."""
-    place = address(table)
-    return place.rstrip("/") or place[:1]
+    location = address(table)
+    return location.rstrip("/") or location[:1]
 
 
 def orphans(table: str) -> tuple[DataFile, ...]:
@@ -133,7 +136,7 @@ def orphans(table: str) -> tuple[DataFile, ...]:
 
     Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
     """
-    place = _place(table)
-    files = table_files(place)
-    named = named_files(open_state(place))
+    location = _place(table)
+    files = table_files(location)
+    named = named_files(open_state(location))
     return tuple(file for path, file in sorted(files.items()) if path not in named)

@@ -82,14 +82,14 @@ def write_checkpoint(table: str, version: int | None = None, *, clean: bool = Tr
 
     Raises what `open_state` raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
     """
-    place = address(table)
-    listing = list_log(place)
+    location = address(table)
+    listing = list_log(location)
     chosen = last_version(listing) if version is None else version
-    found, damaged = checkpoint_of(listing, chosen)
-    if found is None:
-        found = _write(open_state(place, chosen), replace=damaged)
-    write_hint(place, listing.place, hint_of(found))
-    return found._replace(notes=_cleaned(place)) if clean and found.written else found
+    written, damaged = checkpoint_of(listing, chosen)
+    if written is None:
+        written = _write(open_state(location, chosen), replace=damaged)
+    write_hint(location, listing.location, hint_of(written))
+    return written._replace(notes=_cleaned(location)) if clean and written.written else written
 
 
 def _cleaned(table: str) -> tuple[str, ...]:
@@ -100,19 +100,20 @@ def _cleaned(table: str) -> tuple[str, ...]:
 
 
 def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
-    place = f"{state.listing.place}, version {state.version}"
-    check_maintainable(state.protocol, place=place)
+    location = f"{state.listing.location}, version {state.version}"
+    check_maintainable(state.protocol, location=location)
     if state.version < protected_before(state.protocol, state.properties):
         raise NoSuchVersion(
-            f"{place}: the table allows no new checkpoint before version "
+            f"{location}: the table allows no new checkpoint before version "
             f"{protected_before(state.protocol, state.properties)}; give a later version"
         )
     try:
         return _written(state, replace=replace)
     except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
-        said = " ".join(str(error).split())[:300] or type(error).__name__
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise MalformedLog(
-            f"{place}: an action holds what its field cannot ({said}); find it and commit it anew, or restore the log"
+            f"{location}: an action holds what its field cannot ({reason}); find it and commit it anew, or restore "
+            "the log"
         ) from None
 
 
@@ -172,7 +173,8 @@ def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
         "metaData": [other_row("metaData", state.metadata)],
         "txn": [other_row("txn", txn) for txn in transactions],
         "domainMetadata": [
-            {"domain": name, "configuration": said, "removed": False} for name, said in state.domains.items()
+            {"domain": name, "configuration": configuration, "removed": False}
+            for name, configuration in state.domains.items()
         ],
     }
 
@@ -213,7 +215,7 @@ def _file_actions(state: LogState, form: AddForm, now: int) -> Iterator[tuple[st
 def _write_classic(
     state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int, *, replace: bool
 ) -> WrittenCheckpoint:
-    path = f"{state.listing.place}/{state.version:020d}.checkpoint.parquet"
+    path = f"{state.listing.location}/{state.version:020d}.checkpoint.parquet"
     columns = {"txn": OTHER_TYPES["txn"], "add": form.type, "remove": REMOVE_TYPE, **OTHER_TYPES}
     with staged(path) as temporary:
         with CheckpointWriter(temporary, columns, state.properties) as writer:
@@ -232,16 +234,16 @@ def _write_classic(
 def _write_v2(
     state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int
 ) -> WrittenCheckpoint:
-    path = f"{state.listing.place}/{state.version:020d}.checkpoint.{uuid4()}.json"
+    path = f"{state.listing.location}/{state.version:020d}.checkpoint.{uuid4()}.json"
     with _Sidecars(state, {"add": form.type, "remove": REMOVE_TYPE}) as sidecars:
         for name, actions in _file_actions(state, form, now):
             sidecars.write(name, actions)
     lines: list[dict[str, Any]] = [{"checkpointMetadata": {"version": state.version}}]
     lines += [{name: row} for name, rows in others.items() for row in rows]
-    lines += [{"sidecar": said} for said in sidecars.said]
+    lines += [{"sidecar": entry} for entry in sidecars.entries]
     data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     put_if_absent(path, data)
-    size = len(data) + sum(said["sizeInBytes"] for said in sidecars.said)
+    size = len(data) + sum(entry["sizeInBytes"] for entry in sidecars.entries)
     return WrittenCheckpoint(state.version, (path,), len(lines) + sidecars.actions, sidecars.adds, size, written=True)
 
 
@@ -249,7 +251,7 @@ class _Sidecars:
     """Files of a v2 checkpoint, the next one begun when one is full. Nobody knows of them before the manifest."""
 
     def __init__(self, state: LogState, columns: Mapping[str, pa.DataType]) -> None:
-        self.said: list[dict[str, Any]] = []
+        self.entries: list[dict[str, Any]] = []
         self.actions = self.adds = 0
         self._state, self._columns = state, columns
         self._open: tuple[ExitStack, str, str, CheckpointWriter] | None = None
@@ -268,7 +270,7 @@ class _Sidecars:
 
     def write(self, name: str, actions: pa.StructArray) -> None:
         if self._open is None:
-            path = f"{self._state.listing.place}/_sidecars/{uuid4()}.parquet"
+            path = f"{self._state.listing.location}/_sidecars/{uuid4()}.parquet"
             stack = ExitStack()
             temporary = stack.enter_context(staged(path))
             self._open = stack, path, temporary, CheckpointWriter(temporary, self._columns, self._state.properties)
@@ -292,6 +294,6 @@ class _Sidecars:
         self.actions += writer.actions
         self.adds += writer.adds
         name = path.rpartition("/")[2]
-        self.said.append(
+        self.entries.append(
             {"path": name, "sizeInBytes": file.size, "modificationTime": file.modified_ns // 1_000_000, "tags": {}}
         )

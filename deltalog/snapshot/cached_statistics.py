@@ -1,6 +1,6 @@
 """Bounds of columns, cached for the files of one version once they were parsed.
 
-Of each column the files that were asked are known: partition values leave few, and more are added as they are asked.
+Each column is cached for the files that queries examined: partition values leave few, later queries add more.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Answers = Iterator[tuple[Numbers, list[Bounds]]]
 
 
-class Question(NamedTuple):
-    """What is asked of statistics: for each key the bounds that `read` makes of a batch of texts or structs.
+class StatisticsQuery(NamedTuple):
+    """A query for bounds, one for each key; `read` makes them from a batch of texts or structs.
 
-    `paths`: what must be read for it. `silent`: what is said of so many files that have no statistics.
+    `paths`: the fields it reads. `silent`: the bounds of so many files without statistics.
     """
 
     keys: tuple[str, ...]
@@ -40,19 +40,19 @@ class Question(NamedTuple):
 
 @dataclass(slots=True)
 class CachedColumn:
-    """What is known under a key: `asked` by file, and the bounds of those that were asked, in their order."""
+    """The cached bounds of a key: `cached` is a flag for each file, `bounds` has those of flagged files in order."""
 
-    asked: Flags
+    cached: Flags
     bounds: Bounds
     _slot: Numbers | None = None
 
     def of(self, positions: Numbers) -> Bounds:
-        """Return the bounds of files that were asked, in ascending order."""
+        """Return the bounds of cached files, given in ascending order."""
         if len(positions) and positions[-1] - positions[0] == len(positions) - 1:
-            first = int(np.count_nonzero(self.asked[: positions[0]]))
+            first = int(np.count_nonzero(self.cached[: positions[0]]))
             return self.bounds.slice(first, first + len(positions))
         if self._slot is None:
-            self._slot = np.cumsum(self.asked) - 1
+            self._slot = np.cumsum(self.cached) - 1
         return self.bounds.take(self._slot[positions])
 
 
@@ -68,7 +68,7 @@ class StatisticsStore:
     _lock: Lock = field(default_factory=Lock)
 
     def column(self, key: str) -> CachedColumn | None:
-        """Return what is known under a key, but for what was noted since `settle`."""
+        """Return the cached column of a key, without what was noted since `settle`."""
         with self._lock:
             if key not in self._columns:
                 self._columns[key] = self.load(key)
@@ -82,13 +82,13 @@ class StatisticsStore:
         """Make what was noted known."""
         with self._lock:
             noted, self._noted = self._noted, []
-        found: dict[str, list[tuple[Numbers, Bounds]]] = {}
+        noted_by_key: dict[str, list[tuple[Numbers, Bounds]]] = {}
         for key, positions, bounds in noted:
-            found.setdefault(key, []).append((positions, bounds))
-        for key, parts in found.items():
+            noted_by_key.setdefault(key, []).append((positions, bounds))
+        for key, parts in noted_by_key.items():
             before = self.column(key)
             if before is not None:
-                parts.insert(0, (np.flatnonzero(before.asked), before.bounds))
+                parts.insert(0, (np.flatnonzero(before.cached), before.bounds))
             self._columns[key] = _merged(parts, self.count)
             self.changed.add(key)
 
@@ -101,12 +101,12 @@ class StatisticsStore:
 def _merged(parts: Sequence[tuple[Numbers, Bounds]], count: int) -> CachedColumn:
     positions = np.concatenate([at for at, _ in parts])
     order = np.argsort(positions, kind="stable")
-    # What was asked twice at the same time is there twice.
+    # Concurrent queries note the same files twice.
     order = order[np.diff(positions[order], prepend=-1) > 0]
-    asked = np.zeros(count, np.bool_)
-    asked[positions] = True
+    cached = np.zeros(count, np.bool_)
+    cached[positions] = True
     bounds = concat_bounds([bounds for _, bounds in parts])
-    return CachedColumn(asked, bounds if _is_range(order, len(bounds)) else bounds.take(order))
+    return CachedColumn(cached, bounds if _is_range(order, len(bounds)) else bounds.take(order))
 
 
 def _is_range(order: Numbers, count: int) -> bool:
@@ -125,52 +125,52 @@ class CachedStatistics:
         """Read what stands in the log."""
         return self.inner.read(columns, wanted)
 
-    def answers(self, question: Question, wanted: Flags) -> Answers:
+    def answers(self, query: StatisticsQuery, wanted: Flags) -> Answers:
         """Answer from the store, and from the log for files that it does not know; what that says is noted."""
-        cached = [self.store.column(key) for key in question.keys]
+        cached = [self.store.column(key) for key in query.keys]
         there = [column for column in cached if column is not None]
         here = slice(self.first, self.first + len(wanted))
-        known = wanted & np.logical_and.reduce([column.asked[here] for column in there])
+        known = wanted & np.logical_and.reduce([column.cached[here] for column in there])
         if len(there) == len(cached) and known.any():
             at = np.flatnonzero(known)
             yield at, [column.of(self.first + at) for column in there]
         rest = wanted & ~known if len(there) == len(cached) else wanted
         if rest.any():
-            yield from self._from_log(question, cached, rest)
+            yield from self._from_log(query, cached, rest)
 
-    def _from_log(self, question: Question, cached: Sequence[CachedColumn | None], wanted: Flags) -> Answers:
+    def _from_log(self, query: StatisticsQuery, cached: Sequence[CachedColumn | None], wanted: Flags) -> Answers:
         silent = wanted.copy()
-        for positions, bounds in answers(self.inner, question, wanted):
+        for positions, bounds in answers(self.inner, query, wanted):
             silent[positions] = False
-            self._note(question, cached, positions, bounds)
+            self._note(query, cached, positions, bounds)
             yield positions, bounds
         at = np.flatnonzero(silent)
         if len(at):
-            self._note(question, cached, at, question.silent(len(at)))
+            self._note(query, cached, at, query.silent(len(at)))
 
     def _note(
-        self, question: Question, cached: Sequence[CachedColumn | None], at: Numbers, bounds: Sequence[Bounds]
+        self, query: StatisticsQuery, cached: Sequence[CachedColumn | None], at: Numbers, bounds: Sequence[Bounds]
     ) -> None:
-        for key, column, found in zip(question.keys, cached, bounds, strict=True):
+        for key, column, of_key in zip(query.keys, cached, bounds, strict=True):
             if column is None:
-                self.store.note(key, self.first + at, found)
-            elif (new := np.flatnonzero(~column.asked[self.first + at])).size:
-                self.store.note(key, self.first + at[new], found.take(new))
+                self.store.note(key, self.first + at, of_key)
+            elif (new := np.flatnonzero(~column.cached[self.first + at])).size:
+                self.store.note(key, self.first + at[new], of_key.take(new))
 
 
-def answers(source: StatisticsSource, question: Question, wanted: Flags) -> Answers:
+def answers(source: StatisticsSource, query: StatisticsQuery, wanted: Flags) -> Answers:
     """Answer of those files of a block that are wanted and have statistics: positions, and bounds for each key."""
     match source:
         case CachedStatistics():
-            yield from source.answers(question, wanted)
+            yield from source.answers(query, wanted)
         case ChosenStatistics(inner, chosen, total):
             everywhere = np.zeros(total, np.bool_)
             everywhere[chosen[wanted]] = True
-            for positions, bounds in answers(inner, question, everywhere):
+            for positions, bounds in answers(inner, query, everywhere):
                 yield np.searchsorted(chosen, positions), bounds
         case _:
-            for batch in source.read(list(question.paths), wanted):
-                yield batch.positions, question.read(batch)
+            for batch in source.read(list(query.paths), wanted):
+                yield batch.positions, query.read(batch)
 
 
 def as_bounds(numbers: Numbers) -> Bounds:

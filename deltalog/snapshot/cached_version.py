@@ -64,8 +64,8 @@ def bounds_name(generation: str, key: str) -> str:
 
 def latest_cached(cache: TableCache) -> int | None:
     """Return the latest version that is cached."""
-    found = cache.read(LATEST)
+    stored = cache.read(LATEST)
     try:
-        return None if found is None else int(numbers_at(found[1], "version")[0])
+        return None if stored is None else int(numbers_at(stored[1], "version")[0])
     except (KeyError, TypeError, ValueError):  # what stands there is something else
         return None

@@ -34,7 +34,7 @@ class CommitInfo(NamedTuple):
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
-    """Return what the commits up to a version say of themselves, the newest first.
+    """Return the commit information of the commits up to a version, the newest first.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -81,8 +81,8 @@ def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
     table, times = latest.table, _readable_times(latest)
     if not times:
         raise NoSuchVersion(f"{table}: its log has no commit left, so no version has a time; give a version instead")
-    found = [version for version, at in times if at <= wanted]
-    if not found:
+    earlier = [version for version, at in times if at <= wanted]
+    if not earlier:
         first, at = times[0]
         raise NoSuchVersion(f"{table}: no version at {_shown(wanted)}; the first is {first}, made at {_shown(at)}")
     last, at = times[-1]
@@ -90,7 +90,7 @@ def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
         raise NoSuchVersion(
             f"{table}: nothing is known of {_shown(wanted)}; the last version is {last}, made at {_shown(at)}"
         )
-    return max(found)
+    return max(earlier)
 
 
 def _milliseconds(moment: dt.datetime) -> int:
@@ -119,13 +119,13 @@ def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
 
 def _readable(listing: LogListing) -> list[int]:
     """Return the versions with a commit that a checkpoint or the first commit leads to without a gap."""
-    found, last = [], -1
+    readable, last = [], -1
     for version in sorted({*listing.commits, *listing.checkpoints}):
         if version in listing.checkpoints or version == last + 1:
             last = version
             if version in listing.commits:
-                found.append(version)
-    return found
+                readable.append(version)
+    return readable
 
 
 def _file_times(listing: LogListing) -> dict[int, int]:
@@ -139,9 +139,9 @@ def _file_times(listing: LogListing) -> dict[int, int]:
 
 
 def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: int | None) -> int:
-    said = info.get(_IN_COMMIT)
-    if enabled is not None and version >= enabled and isinstance(said, int):
-        return said
+    timestamp = info.get(_IN_COMMIT)
+    if enabled is not None and version >= enabled and isinstance(timestamp, int):
+        return timestamp
     return times[version]
 
 

@@ -65,13 +65,13 @@ def open_snapshot(
     """
     started = time.perf_counter()
     name = os.fspath(table)
-    place = address(name)
+    location = address(name)
     allowed = addresses(allow)
     if timestamp is not None:
         if version is not None:
-            raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
-        version = version_at(place, timestamp, cache=cache, allow=allowed)
-    return twice(lambda: _open(place, version, started, cache, allowed))
+            raise NoSuchVersion(f"{location}: give a version or a timestamp, not both")
+        version = version_at(location, timestamp, cache=cache, allow=allowed)
+    return twice(lambda: _open(location, version, started, cache, allowed))
 
 
 def version_at(
@@ -145,9 +145,11 @@ def _open(
     cached = cache.of_table(table if is_remote(table) else os.path.abspath(table))
     last = last_version(listing)
     target = last if version is None else version
-    found = read_cached(cached, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
-    if found is not None:
-        return found
+    snapshot = (
+        read_cached(cached, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
+    )
+    if snapshot is not None:
+        return snapshot
     return with_cache(_read(table, listing, version, started, allow), cached, listed_ns=listed_ns)
 
 
@@ -183,7 +185,7 @@ class _Attempt:
             self.opened = [self.listing.hint]
         tail = self._tail(segment)
         files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
-        described = describe(tail, f"{self.listing.place}, version {segment.version}")
+        described = describe(tail, f"{self.listing.location}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
         rows = sum(file.footer().num_rows for file in files)
         live = live_blocks(tail, in_parallel(lambda at: at[0].files(at[1]), groups, files=rows))
@@ -212,7 +214,7 @@ class _Attempt:
         return read_tail(segment.tail, LINES, self.traffic)
 
     def _checkpoint(self, checkpoint: Checkpoint, tail: Tail) -> list[CheckpointFile]:
-        found = load_checkpoint(checkpoint, place=self.listing.place, traffic=self.traffic, allow=self.allow)
+        found = load_checkpoint(checkpoint, location=self.listing.location, traffic=self.traffic, allow=self.allow)
         self.opened += found.opened
         tail.take(found.lines)
         return found.files

@@ -16,7 +16,7 @@ from deltalog.log.listing import Checkpoint, Segment
 from deltalog.log.replay import Tail
 from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
 from deltalog.snapshot.cached_version import Head, bounds_name, latest_cached, version_name
-from deltalog.snapshot.refresh import brought_to
+from deltalog.snapshot.refresh import advance_to
 from deltalog.snapshot.snapshot import Snapshot, describe
 from deltalog.snapshot.write_cache import CachedSnapshot
 from parquet_core.dataset.arrow_form import array_at, from_batch, numbers_at
@@ -41,9 +41,9 @@ def read_cached(
     """Return a version from what is cached of it or of an earlier one, and the commits since; None when that fails."""
     for cached in dict.fromkeys([version, latest_cached(cache)]):
         if cached is not None and cached <= version:
-            found = _restored(cache, table, listing, cached, allow)
-            if found is not None:
-                later = brought_to(found, listing, version, started=started)
+            restored = _restored(cache, table, listing, cached, allow)
+            if restored is not None:
+                later = advance_to(restored, listing, version, started=started)
                 if later is not None:
                     return later
     return None
@@ -52,10 +52,10 @@ def read_cached(
 def _restored(
     cache: TableCache, table: str, listing: LogListing, version: int, allow: tuple[str, ...]
 ) -> Snapshot | None:
-    found = cache.read(version_name(version))
-    if found is None:
+    stored = cache.read(version_name(version))
+    if stored is None:
         return None
-    generation, batch = found
+    generation, batch = stored
     try:
         head = msgspec.json.decode(array_at(batch, "head")[0].as_buffer(), type=Head)
         if head.version != version or not _are_there(head, table, allow):
@@ -97,7 +97,7 @@ class _Cached:
         return Snapshot(
             table=table,
             version=head.version,
-            **describe(tail, f"{listing.place}, version {head.version}")._asdict(),
+            **describe(tail, f"{listing.location}, version {head.version}")._asdict(),
             blocks=tuple(blocks),
             listing=listing,
             segment=Segment(head.version, _checkpoint(head), tuple(head.tail)),
@@ -148,20 +148,20 @@ def _tail(head: Head) -> Tail:
     return Tail(
         protocol=head.protocol,
         metadata=head.metadata,
-        transactions={said.app_id: said for said in head.transactions},
-        domains={said.domain: said for said in head.domains},
+        transactions={action.app_id: action for action in head.transactions},
+        domains={action.domain: action for action in head.domains},
         most_deleted=head.most_deleted,
     )
 
 
 def _column(cache: TableCache, generation: str, key: str, count: int) -> CachedColumn | None:
-    found = cache.read(bounds_name(generation, key))
-    if found is None or found[0] != generation:
+    stored = cache.read(bounds_name(generation, key))
+    if stored is None or stored[0] != generation:
         return None
     try:
-        if array_at(found[1], "key")[0].as_py() != key:
+        if array_at(stored[1], "key")[0].as_py() != key:
             return None
-        column = CachedColumn(numbers_at(found[1], "asked"), from_batch(found[1], "bounds", Bounds))
+        column = CachedColumn(numbers_at(stored[1], "cached"), from_batch(stored[1], "bounds", Bounds))
     except (KeyError, TypeError):
         return None
-    return column if len(column.asked) == count and np.count_nonzero(column.asked) == len(column.bounds) else None
+    return column if len(column.cached) == count and np.count_nonzero(column.cached) == len(column.bounds) else None

@@ -17,7 +17,7 @@ from deltalog.errors import MalformedLog, UnsupportedTable
 from deltalog.log.commit_file import LINES
 from deltalog.log.file_block import ABSENT, VECTOR_TYPE, ChosenStatistics, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Segment, last_version
-from deltalog.log.replay import Live, later_blocks, read_tail, without_adds
+from deltalog.log.replay import Live, apply_commits, read_tail, without_adds
 from deltalog.snapshot.snapshot import describe
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
@@ -36,7 +36,7 @@ _LARGE = 4096
 _MOST = 16
 
 
-def brought_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
+def advance_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
     """Return a later version, or the same, by reading the commits since; None when that is not enough.
 
     It is enough when the log still holds what made the snapshot, unchanged, and every commit since, whole.
@@ -70,14 +70,14 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
     files = [listing.commits[at] for at in _since(snapshot, version)]
     traffic = Traffic(snapshot.traffic.requests, {**snapshot.traffic.bytes})
     tail = read_tail(files, LINES, traffic)
-    live = later_blocks(tail, Live(snapshot.blocks, snapshot.marks()), snapshot._tail)  # noqa: SLF001 - what it keeps for this
+    live = apply_commits(tail, Live(snapshot.blocks, snapshot.marks()), snapshot._tail)  # noqa: SLF001 - what it keeps for this
     if live is None:
         return None
     live = merge_small_blocks(live)
     return replace(
         snapshot,
         version=version,
-        **describe(tail, f"{listing.place}, version {version}")._asdict(),
+        **describe(tail, f"{listing.location}, version {version}")._asdict(),
         blocks=live.blocks,
         listing=listing,
         segment=Segment(version, snapshot.segment.checkpoint, snapshot.segment.tail + tuple(files)),
@@ -147,10 +147,11 @@ def _of_all(name: str, blocks: Sequence[FileBlock]) -> Texts:
         values.append(texts.values)
         first += len(texts.values)
     encoded = pa.concat_arrays(values).dictionary_encode()
-    number = (
+    codes_of_all = (
         np.frombuffer(encoded.indices.buffers()[1], np.int32, len(encoded)) if len(encoded) else np.zeros(0, np.int32)
     )
     joined = np.concatenate(codes)
     return Texts(
-        np.where(joined < 0, joined, number[joined] if len(number) else joined).astype(np.int32), encoded.dictionary
+        np.where(joined < 0, joined, codes_of_all[joined] if len(codes_of_all) else joined).astype(np.int32),
+        encoded.dictionary,
     )

@@ -120,19 +120,19 @@ class Described(NamedTuple):
     domains: dict[str, str]
 
 
-def describe(tail: Tail, place: str) -> Described:
-    """Return what is said of a table; raises UnsupportedTable, and MalformedLog for what is not said."""
+def describe(tail: Tail, location: str) -> Described:
+    """Return the description of a table; raises UnsupportedTable, and MalformedLog if an action is missing."""
     if tail.protocol is None:
-        raise MalformedLog(f"{place}: the log has no protocol action; it is not whole")
-    check_readable(tail.protocol, place=place)
+        raise MalformedLog(f"{location}: the log has no protocol action; it is not whole")
+    check_readable(tail.protocol, location=location)
     if tail.metadata is None:
-        raise MalformedLog(f"{place}: the log has no metaData action; it is not whole")
+        raise MalformedLog(f"{location}: the log has no metaData action; it is not whole")
     properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
     schema = read_schema(
         _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
         partition_columns=tail.metadata.partition_columns,
         mapping=properties.get(_MAPPING, "none").lower(),
-        place=place,
+        location=location,
     )
-    domains = {name: said.configuration for name, said in tail.domains.items() if not said.removed}
+    domains = {name: domain.configuration for name, domain in tail.domains.items() if not domain.removed}
     return Described(tail.protocol, tail.metadata, schema, properties, tail.transactions, domains)

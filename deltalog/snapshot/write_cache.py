@@ -95,7 +95,7 @@ def _save_column(cache: TableCache, generation: str, key: str, column: CachedCol
     cache.write(
         bounds_name(generation, key),
         generation,
-        {"key": array_of([key], pa.string()), "asked": column.asked, "bounds": column.bounds},
+        {"key": array_of([key], pa.string()), "cached": column.cached, "bounds": column.bounds},
     )
 
 
@@ -195,16 +195,16 @@ def _arrays(block: FileBlock, origin: _Origin, marks: NDArray[np.uint64]) -> Ite
 
 
 def _moved(column: CachedColumn, origins: Sequence[_Origin]) -> CachedColumn | None:
-    """Return what is known of a column in the files of a later version; None when that is nothing."""
+    """Return the cached column for the files of a later version; None if none of them is cached."""
     before = np.concatenate([_positions(origin) for origin in origins]) if origins else np.zeros(0, np.int64)
-    asked, there = np.zeros(len(before), np.bool_), before >= 0
-    asked[there] = column.asked[before[there]]
-    if not asked.any():
+    cached, there = np.zeros(len(before), np.bool_), before >= 0
+    cached[there] = column.cached[before[there]]
+    if not cached.any():
         return None
-    slot = np.cumsum(column.asked) - 1
-    at = slot[before[asked]]
+    slot = np.cumsum(column.cached) - 1
+    at = slot[before[cached]]
     whole = len(at) == len(column.bounds) and bool((at == np.arange(len(at))).all())
-    return CachedColumn(asked, column.bounds if whole else column.bounds.take(at))
+    return CachedColumn(cached, column.bounds if whole else column.bounds.take(at))
 
 
 def _positions(origin: _Origin) -> NDArray[np.int64]:

@@ -70,8 +70,8 @@ def number_of(text: object) -> Decimal | float | None:
         return Decimal(text)
     named = {"nan": math.nan, "infinity": math.inf, "inf": math.inf}
     sign = -1.0 if text.startswith("-") else 1.0
-    found = named.get(text.lower().lstrip("+-"))
-    return None if found is None else sign * found
+    special = named.get(text.lower().lstrip("+-"))
+    return None if special is None else sign * special
 
 
 def integers(values: Sequence[Any], kind: pa.DataType) -> Pair:
@@ -168,9 +168,9 @@ def days(texts: pa.Array) -> Pair:
 def _day(text: str | None) -> Any:
     import datetime as dt
 
-    found = None if text is None else _LOOSE_DAY.fullmatch(text.strip())
+    match = None if text is None else _LOOSE_DAY.fullmatch(text.strip())
     try:
-        return None if found is None else dt.date(*map(int, found.groups()))
+        return None if match is None else dt.date(*map(int, match.groups()))
     except ValueError:
         return None
 

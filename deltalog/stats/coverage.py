@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import StatisticsBatch
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.conservative_bounds import Pair
-    from deltalog.stats.file_bounds import Said
+    from deltalog.stats.file_bounds import ReadStatistics
     from deltalog.table.schema import TableColumn
 
     _Flags = NDArray[np.bool_]
@@ -53,15 +53,15 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     >>> coverage_of(snapshot, snapshot.schema.columns)
     [Coverage(bounds=1, null_counts=2, missing=Counter({'only nulls': 1}))]
     """
-    found = [Coverage(0, 0, Counter()) for _ in columns]
+    coverages = [Coverage(0, 0, Counter()) for _ in columns]
     files = 0
     for block in snapshot.blocks if columns else ():
         for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            found = [_sum(*pair) for pair in zip(found, _of_batch(columns, batch), strict=True)]
+            coverages = [_sum(*pair) for pair in zip(coverages, _of_batch(columns, batch), strict=True)]
             files += len(batch.positions)
-    for coverage in found:
+    for coverage in coverages:
         coverage.missing[NO_STATISTICS] += snapshot.file_count - files
-    return [coverage._replace(missing=+coverage.missing) for coverage in found]
+    return [coverage._replace(missing=+coverage.missing) for coverage in coverages]
 
 
 def _sum(one: Coverage, other: Coverage) -> Coverage:
@@ -69,17 +69,17 @@ def _sum(one: Coverage, other: Coverage) -> Coverage:
 
 
 def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
-    return ask_batch(columns, batch, lambda said: [_of_column(column, said) for column in columns])
+    return ask_batch(columns, batch, lambda statistics: [_of_column(column, statistics) for column in columns])
 
 
-def _of_column(column: TableColumn, said: Said) -> Coverage:
-    records, nulls = said.counts(("numRecords",)), said.counts((_NULLS, *column.physical))
-    pair = said.bounds(column)
+def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
+    records, nulls = statistics.counts(("numRecords",)), statistics.counts((_NULLS, *column.physical))
+    pair = statistics.bounds(column)
     used = believed_bounds(column, pair, records, nulls)
     bounded, counted = _valid(used.lower) & _valid(used.upper), _valid(used.null_count)
     reasons = [*_against_counts(records, nulls)]
     if column.bounded:
-        against = _against_bounds(column, said, pair, only_nulls=(nulls == records))
+        against = _against_bounds(column, statistics, pair, only_nulls=(nulls == records))
         reasons += [(flags & ~bounded, reason) for flags, reason in against]
     reasons.append((~counted, _NO_COUNT))
     lacking = ~counted | ~bounded if column.bounded else ~counted
@@ -97,9 +97,11 @@ def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> lis
     ]
 
 
-def _against_bounds(column: TableColumn, said: Said, pair: Pair, *, only_nulls: _Flags) -> list[tuple[_Flags, str]]:
-    """Return what may be wrong with bounds, the first that holds first."""
-    written = [said.written((part, *column.physical)) for part in _BOUNDS]
+def _against_bounds(
+    column: TableColumn, statistics: ReadStatistics, pair: Pair, *, only_nulls: _Flags
+) -> list[tuple[_Flags, str]]:
+    """Return the possible defects of bounds, each with the files that have it; the first match counts."""
+    written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
     stored = next((kind for _, kind in written if kind), "JSON")
     read, wide = _valid(pair.lower) & _valid(pair.upper), widened(column, pair)

@@ -10,7 +10,7 @@ import numpy as np
 
 from deltalog.log.file_block import in_parallel
 from deltalog.snapshot.cached_statistics import answers
-from deltalog.stats.file_bounds import question_about
+from deltalog.stats.file_bounds import statistics_query
 from deltalog.stats.partition_values import outcomes_of_partitions
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.logged import FileAnswers
@@ -62,20 +62,20 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         return _never(snapshot, predicate, _partitions(columns))
     parts = tuple(leaves(predicate))
     nullable = snapshot.schema.nullable()
-    asked = [
+    by_part = [
         (nullable if isinstance(part, IsNull) else columns).get(part.column) if isinstance(part, ColumnLeaf) else None
         for part in parts
     ]
     snapshot.settle()
-    ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked, columns=columns)
-    found = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
+    ask = partial(_of_block, predicate=predicate, parts=parts, by_part=by_part, columns=columns)
+    by_block = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
     return FileAnswers(
-        partitions=_joined([answers.partitions for answers in found]),
-        outcomes=_joined([answers.outcomes for answers in found]),
-        by_leaf=tuple(_joined([answers.by_leaf[i] for answers in found]) for i in range(len(parts))),
+        partitions=_joined([answers.partitions for answers in by_block]),
+        outcomes=_joined([answers.outcomes for answers in by_block]),
+        by_leaf=tuple(_joined([answers.by_leaf[i] for answers in by_block]) for i in range(len(parts))),
         by_values=_partitions(columns),
-        told=sum((Counter(answers.told) for answers in found), Counter()),
-        asked=sum(answers.asked for answers in found),
+        files_with_statistics=sum((Counter(answers.files_with_statistics) for answers in by_block), Counter()),
+        examined_files=sum(answers.examined_files for answers in by_block),
     )
 
 
@@ -99,28 +99,36 @@ def _of_block(
     block: FileBlock,
     predicate: Predicate,
     parts: Sequence[Leaf],
-    asked: Sequence[TableColumn | None],
+    by_part: Sequence[TableColumn | None],
     columns: Mapping[Path, TableColumn],
 ) -> FileAnswers:
     by_leaf = [outcomes_of_partitions(part, columns, block) for part in parts]
     partitions = fold(predicate, by_leaf)
     wanted = may_match(partitions) & ~must_match(partitions)
-    of_files = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
+    of_files = list(dict.fromkeys(column for column in by_part if column is not None and column.partition is None))
     if not of_files or not wanted.any():
         return FileAnswers(partitions, partitions, tuple(by_leaf))
-    told: Counter[Path] = Counter()
-    for positions, said_of in answers(block.statistics, question_about(of_files), wanted):
-        bounds = dict(zip(of_files, said_of, strict=True))
-        told.update({column.leaf.path: files_that_say(found) for column, found in bounds.items()})
-        for answer, part, column in zip(by_leaf, parts, asked, strict=True):
+    with_statistics: Counter[Path] = Counter()
+    for positions, of_columns in answers(block.statistics, statistics_query(of_files), wanted):
+        bounds = dict(zip(of_files, of_columns, strict=True))
+        with_statistics.update(
+            {column.leaf.path: count_files_with_statistics(of_column) for column, of_column in bounds.items()}
+        )
+        for answer, part, column in zip(by_leaf, parts, by_part, strict=True):
             if isinstance(part, ColumnLeaf) and column in bounds:
-                said = outcomes_from_bounds(part, bounds[column])
-                answer[positions] = intersect(answer[positions], said)
-    return FileAnswers(partitions, fold(predicate, by_leaf), tuple(by_leaf), told=told, asked=int(wanted.sum()))
+                of_statistics = outcomes_from_bounds(part, bounds[column])
+                answer[positions] = intersect(answer[positions], of_statistics)
+    return FileAnswers(
+        partitions,
+        fold(predicate, by_leaf),
+        tuple(by_leaf),
+        files_with_statistics=with_statistics,
+        examined_files=int(wanted.sum()),
+    )
 
 
-def files_that_say(bounds: Bounds) -> int:
-    """Return of how many containers anything is known of the values."""
+def count_files_with_statistics(bounds: Bounds) -> int:
+    """Return the number of containers with any statistics of their values."""
     return int(np.count_nonzero(np.logical_or.reduce([flags_from(side.is_valid()) for side in _sides(bounds)])))
 
 
@@ -129,20 +137,20 @@ def _sides(bounds: Bounds) -> tuple[pa.Array, ...]:
 
 
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
-    """Return what the statistics say of columns in every live file, in the order of the snapshot's blocks."""
-    found: list[list[Bounds]] = [[] for _ in columns]
-    question = question_about(columns)
+    """Return the bounds of columns in every live file, in the order of the snapshot's blocks."""
+    by_column: list[list[Bounds]] = [[] for _ in columns]
+    query = statistics_query(columns)
     snapshot.settle()
     for block in snapshot.blocks:
-        here = question.silent(len(block))
-        for positions, bounds in answers(block.statistics, question, np.ones(len(block), np.bool_)):
-            here = [_put(whole, said, positions) for whole, said in zip(here, bounds, strict=True)]
-        for parts, whole in zip(found, here, strict=True):
+        here = query.silent(len(block))
+        for positions, bounds in answers(block.statistics, query, np.ones(len(block), np.bool_)):
+            here = [_put(whole, of_batch, positions) for whole, of_batch in zip(here, bounds, strict=True)]
+        for parts, whole in zip(by_column, here, strict=True):
             parts.append(whole)
     none = np.zeros(0, np.int64)
     return [
         concat_bounds(parts) if parts else unknown_bounds(column.leaf, none)
-        for parts, column in zip(found, columns, strict=True)
+        for parts, column in zip(by_column, columns, strict=True)
     ]
 
 

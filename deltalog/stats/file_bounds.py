@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.snapshot.cached_statistics import Question, answers, as_bounds
+from deltalog.snapshot.cached_statistics import StatisticsQuery, answers, as_bounds
 from deltalog.stats.conservative_bounds import (
     Pair,
     days,
@@ -93,8 +93,8 @@ def _times(values: pa.Array, kind: pa.DataType) -> Pair:
     return same(from_numpy(np.where(valid, numbers, 0) * factor, kind, valid=valid))
 
 
-class Said(NamedTuple):
-    """What statistics say of `files` files: the bounds of a column at one side, and the counts at a path.
+class ReadStatistics(NamedTuple):
+    """The statistics of `files` files: the bounds of a column at one side, and the counts at a path.
 
     `written`: where a value is written at a path, and as which type, empty for JSON.
     """
@@ -111,9 +111,9 @@ class Said(NamedTuple):
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
 
 
-def said_by_structs(parsed: pa.StructArray) -> Said:
-    """Ask the structs of a checkpoint (`stats_parsed`)."""
-    return Said(
+def statistics_from_structs(parsed: pa.StructArray) -> ReadStatistics:
+    """Read the structs of a checkpoint (`stats_parsed`)."""
+    return ReadStatistics(
         len(parsed),
         lambda column, part: parsed_pair(column, child(parsed, (part, *column.physical))),
         lambda path: _parsed_counts(parsed, path),
@@ -121,17 +121,17 @@ def said_by_structs(parsed: pa.StructArray) -> Said:
     )
 
 
-def said_by_texts(parsed: pa.StructArray) -> Said:
-    """Ask JSON that was parsed as one: its types are those of the parser, not of a writer."""
-    return said_by_structs(parsed)._replace(
+def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
+    """Read JSON that was parsed as one: its types are those of the parser, not of a writer."""
+    return statistics_from_structs(parsed)._replace(
         side=lambda column, part: _pair(column, child(parsed, (part, *column.physical))),
         written=lambda path: (_parsed_values(parsed, path)[0], ""),
     )
 
 
-def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
+def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
     """Ask decoded JSON."""
-    return Said(
+    return ReadStatistics(
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
         lambda path: _counts(values_at(rows, path)),
@@ -140,32 +140,34 @@ def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
-    """Return what turns a batch into the bounds of each column."""
-    return lambda batch: ask_batch(columns, batch, lambda said: _bounds_of(columns, said))
+    """Return a function from a batch to the bounds of each column."""
+    return lambda batch: ask_batch(columns, batch, lambda statistics: _bounds_of(columns, statistics))
 
 
-def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[Said], Answer]) -> Answer:
-    """Return what `ask` makes of the statistics of a batch; it is asked again where JSON must be read one by one."""
+def ask_batch(
+    columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[ReadStatistics], Answer]
+) -> Answer:
+    """Return the result of `ask` for the statistics of a batch; it is called again if JSON must be read one by one."""
     if batch.parsed is not None:
-        return ask(said_by_structs(batch.parsed))
+        return ask(statistics_from_structs(batch.parsed))
     assert batch.json is not None
     table = parse_texts(columns, batch.json)
     if table is not None:
         try:
-            return ask(said_by_texts(table))
+            return ask(statistics_from_texts(table))
         except pa.ArrowInvalid:  # a number that its column cannot hold
             pass
-    return ask(said_by_objects(decode_texts(columns, batch.json)))
+    return ask(statistics_from_objects(decode_texts(columns, batch.json)))
 
 
-def question_about(columns: Sequence[TableColumn]) -> Question:
-    """Return what asks for the bounds of columns."""
+def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
+    """Return the query for the bounds of columns."""
 
     def silent(count: int) -> list[Bounds]:
         return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
 
     keys = tuple("\x00".join([*column.physical, "", column.kind, str(column.from_float)]) for column in columns)
-    return Question(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
+    return StatisticsQuery(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
 
 
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
@@ -174,7 +176,7 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
     Deleted rows are counted. A count that is none is damage, and ABSENT too.
     """
     counts, first = np.full(snapshot.file_count, ABSENT, np.int64), 0
-    question = Question(
+    query = StatisticsQuery(
         keys=("",),
         paths=(),
         read=lambda batch: [as_bounds(_records_of(batch))],
@@ -184,7 +186,7 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
     for block in snapshot.blocks:
         here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
         if here.any():
-            for positions, (found,) in answers(block.statistics, question, here):
+            for positions, (found,) in answers(block.statistics, query, here):
                 counts[first + positions] = numbers_from(found.lower)
         first += len(block)
     counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT
@@ -193,14 +195,16 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
 
 def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
     structs = parse_texts([], batch.json) if batch.parsed is None else batch.parsed
-    said = said_by_objects(decode_texts([], batch.json)) if structs is None else said_by_structs(structs)
-    return said.counts(("numRecords",))
+    statistics = (
+        statistics_from_objects(decode_texts([], batch.json)) if structs is None else statistics_from_structs(structs)
+    )
+    return statistics.counts(("numRecords",))
 
 
-def _bounds_of(columns: Sequence[TableColumn], said: Said) -> list[Bounds]:
-    records = said.counts(("numRecords",))
+def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> list[Bounds]:
+    records = statistics.counts(("numRecords",))
     return [
-        believed_bounds(column, said.bounds(column), records, said.counts(("nullCount", *column.physical)))
+        believed_bounds(column, statistics.bounds(column), records, statistics.counts(("nullCount", *column.physical)))
         for column in columns
     ]
 
@@ -257,7 +261,7 @@ def _is_count(value: Any) -> bool:
 
 
 def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:
-    """Return what lies at a path of structs; nulls where nothing does."""
+    """Return the array at a path of structs; nulls if there is none."""
     array = parsed
     for name in path:
         if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:

@@ -92,10 +92,10 @@ def adds_of(
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
-    found = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
+    data_files = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
-    asked = Traffic() if traffic is None else traffic
-    texts = _statistics(table, schema, found, columns, prefix=prefix_length(properties), traffic=asked)
+    counted = Traffic() if traffic is None else traffic
+    texts = _statistics(table, schema, data_files, columns, prefix=prefix_length(properties), traffic=counted)
     return [
         FullAdd(
             path=encoded_path(file.path),
@@ -105,7 +105,7 @@ def adds_of(
             stats=text,
             data_change=data_change,
         )
-        for file, at, of_partition, text in zip(files, found, values, texts, strict=True)
+        for file, at, of_partition, text in zip(files, data_files, values, texts, strict=True)
     ]
 
 
@@ -120,9 +120,9 @@ def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | Non
     """Return the values by the names that actions have for partition columns."""
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     if keys.keys() != file.partition_values.keys():
-        said, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
+        given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
         raise WrongUse(
-            f"{file.path}: partition values of {said}; the table is partitioned by {wanted}; give just those"
+            f"{file.path}: partition values of {given}; the table is partitioned by {wanted}; give just those"
         )
     return {keys[name] or name: text for name, text in file.partition_values.items()}
 
@@ -219,10 +219,14 @@ def _folded(
     whole[file[~known & ~empty]] = False
     at = np.flatnonzero(known & whole[file])
     groups = pa.table({"file": from_numpy(file[at]), "side": side.take(from_numpy(at))})
-    found = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
-    place = np.full(count, -1, np.int64)
-    place[numbers_from(found["file"].combine_chunks())] = np.arange(len(found))
-    return found[1 if found.column_names[0] == "file" else 0].combine_chunks().take(from_numpy(place, valid=place >= 0))
+    folded = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
+    position = np.full(count, -1, np.int64)
+    position[numbers_from(folded["file"].combine_chunks())] = np.arange(len(folded))
+    return (
+        folded[1 if folded.column_names[0] == "file" else 0]
+        .combine_chunks()
+        .take(from_numpy(position, valid=position >= 0))
+    )
 
 
 def _with_nan(high: pa.Array, nans: Counts) -> pa.Array:

@@ -35,10 +35,10 @@ _TOO_FINE = pa.null()
 
 
 def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArray | None:
-    """Return what JSON texts (large binary, none null) say of columns, as struct with fields as in the texts.
+    """Return the columns' values from JSON texts (large binary, none null), as a struct with the fields of the texts.
 
-    Numbers of decimal columns are exact. None when some text is no plain object, says something twice, or holds
-    another type of value than its column has.
+    Numbers of decimal columns are exact. None if a text is not a plain object, has a key twice, or has a
+    value of another type than its column.
     """
     form = _form(columns)
     if form is None or len(texts) < _LEAST or _bytes(texts) > _MOST_BYTES:
@@ -76,7 +76,7 @@ def _decoded(decoder: msgspec.json.Decoder[dict[str, Any]], text: str | bytes | 
 
 
 def values_at(rows: Sequence[Any], path: Sequence[str]) -> list[Any]:
-    """Return what lies at a path of objects in each of many; None where nothing does."""
+    """Return the value at a path of objects in each row; None if there is none."""
     values = list(rows)
     for name in path:
         values = [value.get(name) if type(value) is dict else None for value in values]

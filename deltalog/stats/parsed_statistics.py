@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.stats.file_bounds import Said, child, said_by_objects, said_by_structs
+from deltalog.stats.file_bounds import ReadStatistics, child, statistics_from_objects, statistics_from_structs
 from deltalog.stats.parse_json import decode_texts, struct_of, values_at
 from deltalog.stats.written_json import ColumnTexts, bound_texts, statistics_text
 from parquet_core.arrow_arrays import from_numpy
@@ -51,7 +51,7 @@ class ParsedStatistics:
         rows = decode_texts([leaf.column for leaf in self._leaves], texts)
         tight = values_at(rows, ("tightBounds",))
         flags = pa.array([flag if isinstance(flag, bool) else None for flag in tight], pa.bool_())
-        return self._of(said_by_objects(rows), flags)
+        return self._of(statistics_from_objects(rows), flags)
 
     def of_structs(self, parsed: pa.StructArray) -> pa.StructArray:
         """Bring structs of another checkpoint, perhaps of an older schema, into this form."""
@@ -59,17 +59,17 @@ class ParsedStatistics:
             return parsed
         tight = child(parsed, ("tightBounds",))
         tight = tight if pa.types.is_boolean(tight.type) else pa.nulls(len(parsed), pa.bool_())
-        return self._of(said_by_structs(parsed), tight)
+        return self._of(statistics_from_structs(parsed), tight)
 
-    def _of(self, said: Said, tight: pa.Array) -> pa.StructArray:
+    def _of(self, statistics: ReadStatistics, tight: pa.Array) -> pa.StructArray:
         leaves: dict[tuple[str, Path], pa.Array] = {}
         for leaf in self._leaves:
             path = leaf.column.physical
             if leaf.kind is not None:
-                for part, side in zip(_BOUNDS, said.bounds(leaf.column), strict=True):
+                for part, side in zip(_BOUNDS, statistics.bounds(leaf.column), strict=True):
                     leaves[part, path] = _stored(side, leaf)
-            leaves["nullCount", path] = _counts(said, ("nullCount", *path))
-        return self._joined(_counts(said, ("numRecords",)), leaves, tight)
+            leaves["nullCount", path] = _counts(statistics, ("nullCount", *path))
+        return self._joined(_counts(statistics, ("numRecords",)), leaves, tight)
 
     def _joined(self, records: pa.Array, leaves: dict[tuple[str, Path], pa.Array], tight: pa.Array) -> pa.StructArray:
         parts = [_nested(kind, lambda path, part=part: leaves[part, path], ()) for part, kind in self._parts]
@@ -78,31 +78,32 @@ class ParsedStatistics:
 
 def texts_of(columns: Sequence[TableColumn], parsed: pa.StructArray) -> pa.Array:
     """Write structs of a checkpoint as JSON; null where the struct is. `columns`: all of the table's files."""
-    said = said_by_structs(parsed)
-    records = _counts(said, ("numRecords",)).to_pylist()
-    told = [_texts_of_column(column, said) for column in columns if column.partition is None]
+    statistics = statistics_from_structs(parsed)
+    records = _counts(statistics, ("numRecords",)).to_pylist()
+    by_column = [_texts_of_column(column, statistics) for column in columns if column.partition is None]
     tight = child(parsed, ("tightBounds",))
     flags = tight.to_pylist() if pa.types.is_boolean(tight.type) else [None] * len(parsed)
     texts = [
-        None if count is None else statistics_text(count, told, i, tight=flags[i]) for i, count in enumerate(records)
+        None if count is None else statistics_text(count, by_column, i, tight=flags[i])
+        for i, count in enumerate(records)
     ]
     return pa.array(texts, pa.string())
 
 
-def _texts_of_column(column: TableColumn, said: Said) -> ColumnTexts:
-    sides: list[list[bytes | None]] = [[None] * said.files] * 2
+def _texts_of_column(column: TableColumn, statistics: ReadStatistics) -> ColumnTexts:
+    sides: list[list[bytes | None]] = [[None] * statistics.files] * 2
     if _kind(column) is not None:
-        low, high = said.bounds(column)
+        low, high = statistics.bounds(column)
         sides = [
             bound_texts(column.kind, low, upper=False, prefix=_MOST_CHARACTERS),
             bound_texts(column.kind, high, upper=True, prefix=_MOST_CHARACTERS),
         ]
-    nulls = _counts(said, ("nullCount", *column.physical)).to_pylist()
+    nulls = _counts(statistics, ("nullCount", *column.physical)).to_pylist()
     return ColumnTexts(column.physical, sides[0], sides[1], nulls)
 
 
-def _counts(said: Said, path: Path) -> pa.Array:
-    counts = said.counts(path)
+def _counts(statistics: ReadStatistics, path: Path) -> pa.Array:
+    counts = statistics.counts(path)
     return from_numpy(counts, valid=counts >= 0)
 
 

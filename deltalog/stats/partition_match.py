@@ -58,7 +58,7 @@ def partition_columns(schema: TableSchema) -> dict[str, TableColumn]:
 
 
 def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
-    """Return what texts of a partition column stand for."""
+    """Return the meanings of a partition column's texts."""
     if not texts:
         return []
     bounds = partition_bounds(column, path_array(texts))

@@ -118,11 +118,11 @@ def _moved(values: pa.Array, way: int) -> pa.Array:
     large = flags_from(pc.greater_equal(pc.abs(values), pa.scalar(long, kind)))
     if not large.any():
         return values
-    found = values.to_pylist()
+    moved = values.to_pylist()
     with localcontext(prec=100):
         for i in np.flatnonzero(large).tolist():
-            found[i] = _moved_one(found[i], way, kind)
-    return pa.array(found, kind)
+            moved[i] = _moved_one(moved[i], way, kind)
+    return pa.array(moved, kind)
 
 
 def _moved_one(value: Decimal, way: int, kind: pa.DataType) -> Decimal:

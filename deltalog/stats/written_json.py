@@ -50,18 +50,18 @@ def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *
     >>> statistics_text(3, [ColumnTexts(("s", "a"), [b"1"], [b"2"], [None])], 0, tight=None)
     '{"numRecords":3,"minValues":{"s":{"a":1}},"maxValues":{"s":{"a":2}}}'
     """
-    said: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    statistics: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
     for column in columns:
         for part, value in (("minValues", column.minimum[number]), ("maxValues", column.maximum[number])):
             if value is not None:
-                _put(said[part], column.path, msgspec.Raw(value))
+                _put(statistics[part], column.path, msgspec.Raw(value))
         nulls = column.nulls[number]
         if nulls is not None:
-            _put(said["nullCount"], column.path, nulls)
+            _put(statistics["nullCount"], column.path, nulls)
     if tight is not None:
-        said["tightBounds"] = tight
+        statistics["tightBounds"] = tight
     # To some readers a part that is there has a value of every column, and none is one too.
-    return msgspec.json.encode({name: part for name, part in said.items() if part != {}}).decode()
+    return msgspec.json.encode({name: part for name, part in statistics.items() if part != {}}).decode()
 
 
 def _put(tree: dict[str, Any], path: Path, value: object) -> None:
@@ -146,10 +146,10 @@ def _time(millis: int, zone: str) -> str | None:
 def prefix_length(properties: Mapping[str, str]) -> int:
     """Return how many characters of a string statistics hold."""
     try:
-        found = int(properties.get(PREFIX_LENGTH, _BY_DEFAULT))
+        length = int(properties.get(PREFIX_LENGTH, _BY_DEFAULT))
     except ValueError:
         return _BY_DEFAULT
-    return found if found > 0 else _BY_DEFAULT
+    return length if length > 0 else _BY_DEFAULT
 
 
 def lower_string(bound: bytes, most: int) -> str:
@@ -167,13 +167,13 @@ def upper_string(bound: bytes, most: int) -> str | None:
     >>> upper_string(b"abc", 3), upper_string(b"abcd", 3), upper_string("abcé".encode(), 3)
     ('abc', 'abc\x7f', 'abc\U0010ffff')
     """
-    text = _whole_characters(bound)
-    if len(text) <= most:
-        rest = bound[len(text.encode()) :]
-        return text if not rest else _closed(text, rest)
-    for length in range(most, min(2 * most, len(text) - 1) + 1):
-        if text[length] < _LAST:
-            return text[:length] + (_LAST_ASCII if text[length] < _LAST_ASCII else _LAST)
+    prefix = _whole_characters(bound)
+    if len(prefix) <= most:
+        rest = bound[len(prefix.encode()) :]
+        return prefix if not rest else _closed(prefix, rest)
+    for length in range(most, min(2 * most, len(prefix) - 1) + 1):
+        if prefix[length] < _LAST:
+            return prefix[:length] + (_LAST_ASCII if prefix[length] < _LAST_ASCII else _LAST)
     return None
 
 

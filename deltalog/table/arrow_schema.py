@@ -36,39 +36,39 @@ _PLAIN = {
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 
 
-def arrow_schema(schema: TableSchema, *, stored: bool = False, place: str) -> pa.Schema:
+def arrow_schema(schema: TableSchema, *, stored: bool = False, location: str) -> pa.Schema:
     """Return the columns of a table; `stored`: with the names and numbers that files have.
 
     UnsupportedTable names a column of a type that Arrow lacks, or whose values would have to be looked at.
     """
     mapped = stored and schema.mapping != "none"
     fields = msgspec.json.decode(schema.text)["fields"]
-    return pa.schema([_field(said, mapped=mapped, column=f"{place}: column {said['name']}") for said in fields])
+    return pa.schema([_field(field, mapped=mapped, column=f"{location}: column {field['name']}") for field in fields])
 
 
-def _field(said: Any, *, mapped: bool, column: str) -> pa.Field:
-    metadata = said.get("metadata") or {}
+def _field(field: Any, *, mapped: bool, column: str) -> pa.Field:
+    metadata = field.get("metadata") or {}
     if "__CHAR_VARCHAR_TYPE_STRING" in metadata:
         raise UnsupportedTable(f"{column} has a length, which is not checked here; write with Spark")
-    kind = _type(said["type"], mapped=mapped, column=column)
-    nullable = said.get("nullable", True)
+    kind = _type(field["type"], mapped=mapped, column=column)
+    nullable = field.get("nullable", True)
     if not mapped:
-        return pa.field(said["name"], kind, nullable=nullable)
+        return pa.field(field["name"], kind, nullable=nullable)
     numbered = {"PARQUET:field_id": str(metadata[COLUMN_ID])}
     return pa.field(metadata[PHYSICAL_NAME], kind, nullable=nullable, metadata=numbered)
 
 
-def _type(said: Any, *, mapped: bool, column: str) -> pa.DataType:
-    if isinstance(said, str):
-        found = _DECIMAL.fullmatch(said)
-        kind = pa.decimal128(int(found[1]), int(found[2])) if found else _PLAIN.get(said)
+def _type(declared: Any, *, mapped: bool, column: str) -> pa.DataType:
+    if isinstance(declared, str):
+        decimal = _DECIMAL.fullmatch(declared)
+        kind = pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _PLAIN.get(declared)
         if kind is None:
-            raise UnsupportedTable(f"{column} is of type {said}, which is not written here; write with Spark")
+            raise UnsupportedTable(f"{column} is of type {declared}, which is not written here; write with Spark")
         return kind
-    if said["type"] == "struct":
-        return pa.struct([_field(field, mapped=mapped, column=column) for field in said["fields"]])
-    if said["type"] == "array":
-        inner = _type(said["elementType"], mapped=mapped, column=column)
-        return pa.list_(pa.field("element", inner, nullable=said["containsNull"]))
-    key, value = (_type(said[part], mapped=mapped, column=column) for part in ("keyType", "valueType"))
-    return pa.map_(key, pa.field("value", value, nullable=said["valueContainsNull"]))
+    if declared["type"] == "struct":
+        return pa.struct([_field(field, mapped=mapped, column=column) for field in declared["fields"]])
+    if declared["type"] == "array":
+        inner = _type(declared["elementType"], mapped=mapped, column=column)
+        return pa.list_(pa.field("element", inner, nullable=declared["containsNull"]))
+    key, value = (_type(declared[part], mapped=mapped, column=column) for part in ("keyType", "valueType"))
+    return pa.map_(key, pa.field("value", value, nullable=declared["valueContainsNull"]))

@@ -32,7 +32,7 @@ def data_directory(schema: TableSchema, values: Mapping[str, str | None], proper
     >>> columns = ["day", "place"]
     >>> fields = [f'{{"name":"{name}","type":"string","nullable":true,"metadata":{{}}}}' for name in columns]
     >>> text = f'{{"type":"struct","fields":[{",".join(fields)}]}}'
-    >>> schema = read_schema(text, partition_columns=columns, mapping="none", place="events")
+    >>> schema = read_schema(text, partition_columns=columns, mapping="none", location="events")
     >>> data_directory(schema, {"day": "2024-01-01", "place": "a/b c"}, {})
     'day=2024-01-01/place=a%2Fb c/'
     >>> data_directory(schema, {"day": "", "place": None}, {})

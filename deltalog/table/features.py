@@ -110,54 +110,54 @@ _MAINTAINER = _Understood(
 )
 
 
-def check_readable(protocol: Protocol, *, place: str) -> None:
+def check_readable(protocol: Protocol, *, location: str) -> None:
     """Raise UnsupportedTable, naming each feature, when a table must not be read, MalformedLog for a contradiction."""
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     if reader < 1 or writer < 1:
-        raise MalformedLog(f"{place}: protocol ({reader}, {writer}) is not a pair of versions; the log is damaged")
+        raise MalformedLog(f"{location}: protocol ({reader}, {writer}) is not a pair of versions; the log is damaged")
     if reader <= LAST_READER_VERSION:
-        _check_lists(protocol, place)
-    _check(reader, reader_features(protocol), _READER, place)
+        _check_lists(protocol, location)
+    _check(reader, reader_features(protocol), _READER, location)
 
 
-def check_writable(protocol: Protocol, *, place: str) -> None:
+def check_writable(protocol: Protocol, *, location: str) -> None:
     """Raise UnsupportedTable, naming each feature, when nobody who knows no more than this module may commit."""
-    _check(protocol.min_writer_version, writer_features(protocol), _WRITER, place)
+    _check(protocol.min_writer_version, writer_features(protocol), _WRITER, location)
 
 
-def check_maintainable(protocol: Protocol, *, place: str) -> None:
+def check_maintainable(protocol: Protocol, *, location: str) -> None:
     """Raise UnsupportedTable, naming each feature, when no checkpoint may be written and no file deleted."""
-    _check(protocol.min_writer_version, writer_features(protocol), _MAINTAINER, place)
+    _check(protocol.min_writer_version, writer_features(protocol), _MAINTAINER, location)
 
 
-def _check(version: int, features: Iterable[str], understood: _Understood, place: str) -> None:
+def _check(version: int, features: Iterable[str], understood: _Understood, location: str) -> None:
     if version > understood.last:
         raise UnsupportedTable(
-            f"{place}: {understood.side} version {version} is not known, {understood.last} is the last; "
+            f"{location}: {understood.side} version {version} is not known, {understood.last} is the last; "
             "use a newer release"
         )
     unknown = sorted(set(features) - understood.features)
     if unknown:
         why = "; ".join(_WHY[name] for name in unknown if name in _WHY)
         raise UnsupportedTable(
-            f"{place}: table feature {', '.join(unknown)} is not understood{understood.by}; "
+            f"{location}: table feature {', '.join(unknown)} is not understood{understood.by}; "
             f"{why or understood.otherwise}"
         )
 
 
-def _check_lists(protocol: Protocol, place: str) -> None:
+def _check_lists(protocol: Protocol, location: str) -> None:
     of_reader = protocol.min_reader_version >= _FEATURES_FROM_READER
     of_writer = protocol.min_writer_version >= _FEATURES_FROM_WRITER
     if of_reader and not of_writer:
-        raise MalformedLog(f"{place}: reader version 3 needs writer version 7; the protocol action is damaged")
+        raise MalformedLog(f"{location}: reader version 3 needs writer version 7; the protocol action is damaged")
     for side, listed, features in (
         ("reader", of_reader, protocol.reader_features),
         ("writer", of_writer, protocol.writer_features),
     ):
         if listed and features is None:
-            raise MalformedLog(f"{place}: the protocol lists no {side}Features; the protocol action is damaged")
+            raise MalformedLog(f"{location}: the protocol lists no {side}Features; the protocol action is damaged")
         if not listed and features:
-            raise MalformedLog(f"{place}: the protocol lists {side}Features below the version that has them")
+            raise MalformedLog(f"{location}: the protocol lists {side}Features below the version that has them")
 
 
 def reader_features(protocol: Protocol) -> tuple[str, ...]:

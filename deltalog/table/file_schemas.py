@@ -68,10 +68,10 @@ def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     tree = msgspec.json.decode(schema.text)
     fields = [field for field in tree["fields"] if field["name"] not in schema.partition_columns]
     for kind in np.unique(index.kind).tolist():
-        found = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
-        if found is not None:
+        complaint = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
+        if complaint is not None:
             path = index.files[int(np.argmax(index.kind == kind))].path
-            raise RefusedCommit(f"{path}: column {'.'.join(found.column)} {found.what}")
+            raise RefusedCommit(f"{path}: column {'.'.join(complaint.column)} {complaint.what}")
 
 
 class _File(NamedTuple):
@@ -80,11 +80,11 @@ class _File(NamedTuple):
     mapping: str
 
     def complaints(self, elements: Sequence[SchemaElement], fields: Sequence[Any]) -> Iterator[_Complaint]:
-        """Return what Spark could not read."""
+        """Return the columns that Spark cannot read, with reasons."""
         root = _tree(iter(elements))
         if self.mapping == "id" and fields and all(element.field_id is None for element in elements):
-            said = "has no number in the file, as have all others; write the field ids of the table's column mapping"
-            yield _Complaint((fields[0]["name"],), said)
+            reason = "has no number in the file, as have all others; write the field ids of the table's column mapping"
+            yield _Complaint((fields[0]["name"],), reason)
         yield from self._of_fields(root, fields, ())
 
     def _of_fields(self, group: _Node, fields: Sequence[Any], above: tuple[str, ...]) -> Iterator[_Complaint]:
@@ -114,10 +114,10 @@ class _File(NamedTuple):
         return field["name"] if self.mapping != "none" and field["name"] in names else None
 
     def _of_column(self, node: _Node, field: Any, column: tuple[str, ...]) -> Iterator[_Complaint]:
-        number = _number(field)
-        if self.mapping == "id" and node.element.field_id != number:
-            said = f"has the number {node.element.field_id} in the file; write the field id {number} of the table"
-            yield _Complaint(column, said)
+        field_id = _number(field)
+        if self.mapping == "id" and node.element.field_id != field_id:
+            reason = f"has the number {node.element.field_id} in the file; write the field id {field_id} of the table"
+            yield _Complaint(column, reason)
         else:
             yield from self._of_value(node, field["type"], column)
 
@@ -132,10 +132,10 @@ class _File(NamedTuple):
                 for inside, part in zip(pair, ("key", "value"), strict=True):
                     yield from self._of_value(inside, kind[f"{part}Type"], (*column, part))
             case _ if not isinstance(kind, str) or not _is_read(node, name):
-                said = (
+                reason = (
                     f"is {_shown(node)} in the file, which Spark does not read as {name}; cast it before it is written"
                 )
-                yield _Complaint(column, said)
+                yield _Complaint(column, reason)
 
 
 def _tree(elements: Iterator[SchemaElement]) -> _Node:

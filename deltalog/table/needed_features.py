@@ -67,9 +67,9 @@ def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
     return features, {name: value for name, value in properties.items() if not name.startswith(_FEATURE)}
 
 
-def needed_features(schema: str, properties: Mapping[str, str], *, place: str) -> set[str]:
+def needed_features(schema: str, properties: Mapping[str, str], *, location: str) -> set[str]:
     """Return the features without which a table of this schema and these properties is not to be read or written."""
-    return with_required({*_of_properties(properties), *_of_schema(schema, place)})
+    return with_required({*_of_properties(properties), *_of_schema(schema, location)})
 
 
 def with_required(features: Collection[str]) -> set[str]:
@@ -91,8 +91,8 @@ def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
         yield "checkConstraints"
 
 
-def _of_schema(schema: str, place: str) -> Iterator[str]:
-    for field in schema_fields(schema, mapped=False, place=place):
+def _of_schema(schema: str, location: str) -> Iterator[str]:
+    for field in schema_fields(schema, mapped=False, location=location):
         inner = () if isinstance(field.kind, str) else map(field.kind.get, INNER_TYPES)
         for kind in (field.kind, *inner):
             if isinstance(kind, str) and kind.partition("(")[0] in _OF_TYPE:

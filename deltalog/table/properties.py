@@ -45,37 +45,39 @@ def milliseconds(text: str) -> int | None:
     [2592000000, 612000000, None, None]
     """
     words = text.strip().lower().removeprefix("interval").strip()
-    found = list(_PARTS.finditer(words))
-    if not found or _PARTS.sub("", words).strip():
+    parts = list(_PARTS.finditer(words))
+    if not parts or _PARTS.sub("", words).strip():
         return None
-    return sum(int(part[1]) * _MICROS[part[2]] for part in found) // 1_000
+    return sum(int(part[1]) * _MICROS[part[2]] for part in parts) // 1_000
 
 
 def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int:
     """Return a duration that a property of the table gives, in milliseconds; WrongUse when it is none."""
     text = properties.get(name, otherwise)
-    found = milliseconds(text)
-    if found is None:
+    duration = milliseconds(text)
+    if duration is None:
         raise WrongUse(f"table property {name} is {text!r}, which is not a duration; set it to one like {otherwise!r}")
-    return found
+    return duration
 
 
-class _Said(msgspec.Struct, rename="camel"):
+class _ClusteringDomain(msgspec.Struct, rename="camel"):
     clustering_columns: list[tuple[str, ...]]
 
 
-def clustering_columns(domains: Mapping[str, str], *, place: str) -> tuple[tuple[str, ...], ...]:
+def clustering_columns(domains: Mapping[str, str], *, location: str) -> tuple[tuple[str, ...], ...]:
     """Return the physical paths of the columns, none when the table is not clustered.
 
-    >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'}, place="t")
+    >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'}, location="t")
     (('a', 'b'),)
     """
     if CLUSTERING not in domains:
         return ()
     try:
-        return tuple(msgspec.json.decode(domains[CLUSTERING], type=_Said).clustering_columns)
+        return tuple(msgspec.json.decode(domains[CLUSTERING], type=_ClusteringDomain).clustering_columns)
     except msgspec.DecodeError as error:
-        raise MalformedLog(f"{place}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew") from None
+        raise MalformedLog(
+            f"{location}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew"
+        ) from None
 
 
 def indexed_columns(
@@ -87,7 +89,7 @@ def indexed_columns(
     is clustered by (`domains`) are always among them; MalformedLog when their domain is damaged.
     """
     data = [column for column in schema.columns if column.partition is None]
-    clustered = frozenset(clustering_columns(domains or {}, place="the table"))
+    clustered = frozenset(clustering_columns(domains or {}, location="the table"))
     if NAMED in properties:
         names = named_columns(properties[NAMED])
         return tuple(column for column in data if is_named(column, names) or _is_below(column.physical, clustered))
@@ -124,10 +126,10 @@ def _paths(text: str) -> Iterator[Path]:
         elif sign == ".":
             path.append("")
         else:
-            found = tuple(name.strip().casefold() for name in path)
+            folded = tuple(name.strip().casefold() for name in path)
             path = [""]
-            if all(found):
-                yield found
+            if all(folded):
+                yield folded
 
 
 def is_named(column: TableColumn, names: frozenset[Path]) -> bool:

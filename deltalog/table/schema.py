@@ -115,21 +115,21 @@ class TableSchema:
         return {column.leaf.path: column for column in self.columns if not column.refused and tells_nulls(column.leaf)}
 
 
-def read_schema(text: str, *, partition_columns: Sequence[str], mapping: str, place: str) -> TableSchema:
+def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: str, location: str) -> TableSchema:
     """Read the schema of a `metaData` action.
 
     Raises MalformedLog for what is no schema, UnsupportedTable for a change of type that is not known; both name
-    `place`.
+    `location`.
     """
     if mapping not in {"none", "name", "id"}:
-        raise UnsupportedTable(f"{place}: column mapping {mapping!r} is not understood; use a newer release")
+        raise UnsupportedTable(f"{location}: column mapping {mapping!r} is not understood; use a newer release")
     try:
-        tree = msgspec.json.decode(text)
-        found = list(_leaves(tree, mapping=mapping != "none", place=place))
+        tree = msgspec.json.decode(schema_json)
+        found = list(_leaves(tree, mapping=mapping != "none", location=location))
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
-        raise MalformedLog(f"{place}: the schema of the table is not a Spark schema; the log is damaged") from None
-    columns = _partitioned(found, partition_columns, place)
-    return TableSchema(tuple(_numbered(columns)), tuple(partition_columns), mapping, text)
+        raise MalformedLog(f"{location}: the schema of the table is not a Spark schema; the log is damaged") from None
+    columns = _partitioned(found, partition_columns, location)
+    return TableSchema(tuple(_numbered(columns)), tuple(partition_columns), mapping, schema_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class _Place:
     repeated: bool = False
 
 
-def _leaves(tree: Mapping[str, Any], *, mapping: bool, place: str) -> Iterator[TableColumn]:
+def _leaves(tree: Mapping[str, Any], *, mapping: bool, location: str) -> Iterator[TableColumn]:
     if tree["type"] != "struct":
         raise TypeError
     stack = [(field, _Place((), ())) for field in reversed(tree["fields"])]
@@ -150,8 +150,8 @@ def _leaves(tree: Mapping[str, Any], *, mapping: bool, place: str) -> Iterator[T
         here = _below(above, described["name"], metadata, mapping=mapping)
         kind = described["type"]
         if len(here.logical) > MAX_NESTING:
-            raise MalformedLog(f"{place}: the schema is nested deeper than {MAX_NESTING} levels; the log is damaged")
-        _check_changes(metadata.get(_TYPE_CHANGES), here.logical, place)
+            raise MalformedLog(f"{location}: the schema is nested deeper than {MAX_NESTING} levels; the log is damaged")
+        _check_changes(metadata.get(_TYPE_CHANGES), here.logical, location)
         if isinstance(kind, dict) and kind["type"] == "struct":
             stack.extend((child, here) for child in reversed(kind["fields"]))
         else:
@@ -177,22 +177,22 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         raise TypeError
     element = parquet_element(name)
     refused = ""
-    physical, found, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
+    physical, type_, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     repeated = not isinstance(kind, str) and name in {"array", "map"}
     if element is None:
         refused = "a repeated column is not pruned on" if repeated else f"type {name} is not pruned on"
     else:
         assert element.physical is not None
         physical = Physical(element.physical)
-        found, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
+        type_, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
         unsupported = reason_against_pruning(element, physical)
-    number = metadata.get(_ID)
+    field_id = metadata.get(_ID)
     return TableColumn(
         leaf=LeafColumn(
             path=here.logical,
             index=-1,
             physical=physical,
-            type=found,
+            type=type_,
             type_length=_FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
             order=order,
             max_definition_level=len(here.logical),
@@ -201,7 +201,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         ),
         physical=here.physical,
         kind=name,
-        field_id=number if isinstance(number, int) else None,
+        field_id=field_id if isinstance(field_id, int) else None,
         from_float=any(change.get("fromType") == "float" for change in metadata.get(_TYPE_CHANGES) or ()),
         refused=refused,
     )
@@ -211,22 +211,22 @@ def parquet_element(name: str) -> SchemaElement | None:
     """Return how Parquet would describe a type, None for what has no order or is not known."""
     if name in _BY_NAME:
         return _BY_NAME[name]
-    found = _DECIMAL.fullmatch(name)
-    precision, scale = (int(found[1]), int(found[2])) if found else (10, 0)
-    if not found and name != "decimal":
+    decimal = _DECIMAL.fullmatch(name)
+    precision, scale = (int(decimal[1]), int(decimal[2])) if decimal else (10, 0)
+    if not decimal and name != "decimal":
         return None
     # As Spark stores them.
     stored = Physical.INT32 if precision <= 9 else Physical.INT64 if precision <= 18 else Physical.FIXED_LEN_BYTE_ARRAY
     return SchemaElement("", stored, type_length=_FIXED_BYTES, logical=(5, [scale, precision]))
 
 
-def _check_changes(changes: Any, column: Path, place: str) -> None:
+def _check_changes(changes: Any, column: Path, location: str) -> None:
     for change in changes or ():
         old, new = str(change.get("fromType")), str(change.get("toType"))
         known = (old, new) in _WIDENED or (new.startswith("decimal") and _grows(old, new))
         if not known:
             raise UnsupportedTable(
-                f"{place}: column {'.'.join(column)} was changed from {old} to {new}, which is not understood; "
+                f"{location}: column {'.'.join(column)} was changed from {old} to {new}, which is not understood; "
                 "use a newer release"
             )
 
@@ -240,11 +240,13 @@ def _grows(old: str, new: str) -> bool:
     return whole and int(after[2]) >= int(before[2])
 
 
-def _partitioned(columns: Sequence[TableColumn], names: Sequence[str], place: str) -> list[TableColumn]:
+def _partitioned(columns: Sequence[TableColumn], names: Sequence[str], location: str) -> list[TableColumn]:
     tops = {column.leaf.path[0] for column in columns}
     unknown = [name for name in names if name not in tops]
     if unknown:
-        raise MalformedLog(f"{place}: the table is partitioned by {unknown[0]!r}, which it lacks; the log is damaged")
+        raise MalformedLog(
+            f"{location}: the table is partitioned by {unknown[0]!r}, which it lacks; the log is damaged"
+        )
     return [
         replace(column, partition=column.physical[0])
         if column.leaf.path[0] in set(names) and len(column.leaf.path) == 1

@@ -102,16 +102,16 @@ class Field(NamedTuple):
         return self.kind if isinstance(self.kind, str) else str(self.kind["type"])
 
 
-def schema_fields(text: str, *, mapped: bool, place: str) -> list[Field]:
+def schema_fields(text: str, *, mapped: bool, location: str) -> list[Field]:
     """Return the fields of a schema, parents before children; MalformedLog for what is no schema."""
     try:
         tree = msgspec.json.decode(text)
         found = list(_fields_below(tree, (), (), mapped=mapped, repeated=False))
         top = tree["type"]
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
-        raise MalformedLog(f"{place}: the schema of the table is not a Spark schema; the log is damaged") from None
+        raise MalformedLog(f"{location}: the schema of the table is not a Spark schema; the log is damaged") from None
     if top != "struct":
-        raise MalformedLog(f"{place}: the schema of the table is not a struct; the log is damaged")
+        raise MalformedLog(f"{location}: the schema of the table is not a struct; the log is damaged")
     return found
 
 
@@ -125,9 +125,9 @@ def _fields_below(
     for inner in INNER_TYPES:
         if inner in kind:
             yield from _fields_below(kind[inner], (*path, inner), (*physical, inner), mapped=mapped, repeated=True)
-    for said in kind.get("fields", ()):
-        metadata = said.get("metadata") or {}
-        here = (*path, str(said["name"]))
-        stored = (*physical, str(metadata.get(PHYSICAL_NAME, said["name"]) if mapped else said["name"]))
-        yield Field(here, stored, said["type"], bool(said.get("nullable", True)), metadata, repeated)
-        yield from _fields_below(said["type"], here, stored, mapped=mapped, repeated=repeated)
+    for field in kind.get("fields", ()):
+        metadata = field.get("metadata") or {}
+        here = (*path, str(field["name"]))
+        stored = (*physical, str(metadata.get(PHYSICAL_NAME, field["name"]) if mapped else field["name"]))
+        yield Field(here, stored, field["type"], bool(field.get("nullable", True)), metadata, repeated)
+        yield from _fields_below(field["type"], here, stored, mapped=mapped, repeated=repeated)

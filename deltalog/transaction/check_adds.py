@@ -63,19 +63,19 @@ def check_adds(
     schema: TableSchema,
     clustered_by: Sequence[tuple[str, ...]] = (),
     rows_change: bool = True,
-    place: str,
+    location: str,
 ) -> None:
     """Raise RefusedCommit, naming the file, for what does not belong into a table of this schema.
 
     `clustered_by`: physical paths of columns that every file must have statistics of. `rows_change`: whether rows are
     new, so that they may break what the table promises.
     """
-    fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
+    fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=location)
     known = {field.physical for field in fields}
-    _check_partitions(adds, schema, fields if rows_change else [], place)
+    _check_partitions(adds, schema, fields if rows_change else [], location)
     twice = set()
     for add in adds:
-        where = f"{place}: add {add.path!r}"
+        where = f"{location}: add {add.path!r}"
         _check_path(add, where)
         key = key_of(add.path, None)
         if key in twice:
@@ -107,35 +107,35 @@ def _check_path(add: Add, where: str) -> None:
         raise RefusedCommit(f"{where}: modified at {add.modification_time}; give milliseconds since 1970")
 
 
-def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], place: str) -> None:
+def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], location: str) -> None:
     columns = partition_columns(schema)
     required = {field.physical[0] for field in _never_null(fields) if len(field.path) == 1}
     texts: dict[str, dict[str, Add]] = {name: {} for name in columns}
     for add in adds:
         values = add.partition_values or {}
         if values.keys() != columns.keys():
-            asked = ", ".join(sorted(columns)) or "none"
+            expected = ", ".join(sorted(columns)) or "none"
             raise RefusedCommit(
-                f"{place}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
-                f"table is partitioned by {asked}; give a value, or null, for each, by the log's own name for it"
+                f"{location}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
+                f"table is partitioned by {expected}; give a value, or null, for each, by the log's own name for it"
             )
         for name, text in values.items():
             if text is not None:
                 texts[name].setdefault(text, add)
             elif name in required:
                 raise RefusedCommit(
-                    f"{place}: add {add.path!r}: partition column {name} must not be null; give a value"
+                    f"{location}: add {add.path!r}: partition column {name} must not be null; give a value"
                 )
     for name, column in columns.items():
         for text, meaning in zip(texts[name], meanings(column, list(texts[name])), strict=True):
             if text in {"", _HIVE_NULL}:
                 raise RefusedCommit(
-                    f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to some "
-                    "readers and a text to others; write null"
+                    f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to "
+                    "some readers and a text to others; write null"
                 )
             if not _of_kind(column.kind, meaning, text):
                 raise RefusedCommit(
-                    f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
+                    f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
                     f"{column.kind} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a date"
                 )
 
@@ -167,8 +167,10 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics
         ) from None
     if not fits(statistics.num_records):
         raise RefusedCommit(f"{where}: {statistics.num_records} records; give the number of rows of the file")
-    for part, said in zip(_BOUNDS, (statistics.min_values, statistics.max_values, statistics.null_count), strict=True):
-        stray = _stray(said, known, ())
+    for part, values in zip(
+        _BOUNDS, (statistics.min_values, statistics.max_values, statistics.null_count), strict=True
+    ):
+        stray = _stray(values, known, ())
         if stray:
             raise RefusedCommit(
                 f"{where}: its statistics have {part} of {'.'.join(stray)}, which the table lacks; name columns as the "
@@ -177,9 +179,9 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics
     return statistics
 
 
-def _stray(said: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
+def _stray(values: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
     """Return the path of a column that statistics speak of and the table lacks, empty when there is none."""
-    for name, value in said.items():
+    for name, value in values.items():
         path = (*above, name)
         if path not in known:
             return path
@@ -205,9 +207,9 @@ def _check_not_null(statistics: Statistics | None, schema: TableSchema, fields: 
             continue
         nulls = None if statistics is None else _at(statistics.null_count, field.physical)
         if nulls != 0 and not (statistics is not None and statistics.num_records == 0):
-            said = "unknown" if nulls is None else nulls
+            count = "unknown" if nulls is None else nulls
             raise RefusedCommit(
-                f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {said}; "
+                f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {count}; "
                 "give statistics with nullCount 0 of it"
             )
 
@@ -229,8 +231,8 @@ def _check_clustered(statistics: Statistics | None, column: tuple[str, ...], whe
     )
 
 
-def _at(said: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    found: Any = said
+def _at(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = tree
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

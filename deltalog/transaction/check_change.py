@@ -50,27 +50,27 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
 
     Raises UnsupportedTable and RefusedCommit, each naming the feature, file or column, and what to do.
     """
-    place = snapshot.table
-    check_writable(snapshot.protocol, place=place)
+    location = snapshot.table
+    check_writable(snapshot.protocol, location=location)
     protocol = snapshot.protocol if change.protocol is None else change.protocol
     if change.protocol is not None:
-        check_protocol(change.protocol, snapshot.protocol, place=place)
+        check_protocol(change.protocol, snapshot.protocol, location=location)
     removes = live_files(snapshot, change.removes)
-    _check_speaking_once(change, removes, place)
+    _check_speaking_once(change, removes, location)
     schema, properties = snapshot.schema, dict(snapshot.properties)
     if change.metadata is not None:
         emptied = len(removes) == snapshot.file_count
-        check_metadata(change.metadata, protocol=protocol, before=snapshot.metadata, emptied=emptied, place=place)
-        schema, properties = schema_of(change.metadata, place=place), properties_of(change.metadata)
+        check_metadata(change.metadata, protocol=protocol, before=snapshot.metadata, emptied=emptied, location=location)
+        schema, properties = schema_of(change.metadata, location=location), properties_of(change.metadata)
         # Who takes the promise back and breaks it at once has broken it.
         if is_true(snapshot.properties, APPEND_ONLY):
             properties[APPEND_ONLY] = "true"
     if ROW_TRACKING in writer_features(protocol) and ROW_TRACKING not in writer_features(snapshot.protocol):
-        raise UnsupportedTable(f"{place}: {ROW_TRACKING} is not added to a table here; add it with Spark")
+        raise UnsupportedTable(f"{location}: {ROW_TRACKING} is not added to a table here; add it with Spark")
     before, domains = snapshot.properties, snapshot.domains
     _check_parts(
         change,
-        place,
+        location,
         protocol=protocol,
         schema=schema,
         before=before,
@@ -94,9 +94,9 @@ def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) 
 
     `obeys`: as `append` has it. Raises UnsupportedTable, which names the feature.
     """
-    check_writable(snapshot.protocol, place=snapshot.table)
+    check_writable(snapshot.protocol, location=snapshot.table)
     mapped = snapshot.schema.mapping != "none"
-    fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
+    fields = schema_fields(snapshot.schema.text, mapped=mapped, location=snapshot.table)
     _check_rows(snapshot.properties, fields, snapshot.table, obeys)
 
 
@@ -110,7 +110,7 @@ def check_compactable(snapshot: Snapshot) -> None:
     >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
     >>> deltalog.check_compactable(deltalog.open_snapshot(table))
     """
-    check_writable(snapshot.protocol, place=snapshot.table)
+    check_writable(snapshot.protocol, location=snapshot.table)
     if ROW_TRACKING in writer_features(snapshot.protocol):
         raise UnsupportedTable(
             f"{snapshot.table}: {ROW_TRACKING}: rows would have to keep their ids in the files that replace theirs, "
@@ -123,16 +123,16 @@ def check_first(table: str, change: Change) -> None:
     if change.metadata is None or change.removes:
         raise RefusedCommit(f"{table}: the first commit of a table has a metaData and removes nothing")
     protocol = PLAIN if change.protocol is None else change.protocol
-    check_protocol(protocol, None, place=table)
-    check_metadata(change.metadata, protocol=protocol, before=None, emptied=True, place=table)
-    schema = schema_of(change.metadata, place=table)
+    check_protocol(protocol, None, location=table)
+    check_metadata(change.metadata, protocol=protocol, before=None, emptied=True, location=table)
+    schema = schema_of(change.metadata, location=table)
     after = properties_of(change.metadata)
     _check_parts(change, table, protocol=protocol, schema=schema, before={}, properties=after, domains={})
 
 
 def _check_parts(
     change: Change,
-    place: str,
+    location: str,
     *,
     protocol: Protocol,
     schema: TableSchema,
@@ -142,19 +142,19 @@ def _check_parts(
     removes: Sequence[LiveFile] = (),
 ) -> None:
     """Check a change against what the table is with it; `before`: its properties without it."""
-    check_row_ids(change, features=writer_features(protocol), before=before, after=properties, place=place)
+    check_row_ids(change, features=writer_features(protocol), before=before, after=properties, location=location)
     has_new_rows = _has_new_rows(change, removes)
-    _check_features(change, protocol, properties, schema, place, has_new_rows=has_new_rows)
-    clustered_by = clustering_columns(domains, place=place)
-    check_adds(change.adds, schema=schema, clustered_by=clustered_by, rows_change=has_new_rows, place=place)
-    _check_others(change, protocol, place)
+    _check_features(change, protocol, properties, schema, location, has_new_rows=has_new_rows)
+    clustered_by = clustering_columns(domains, location=location)
+    check_adds(change.adds, schema=schema, clustered_by=clustered_by, rows_change=has_new_rows, location=location)
+    _check_others(change, protocol, location)
 
 
-def _check_speaking_once(change: Change, removes: list[LiveFile], place: str) -> None:
+def _check_speaking_once(change: Change, removes: list[LiveFile], location: str) -> None:
     gone = {(file.path, None if file.vector is None else file.vector.identity) for file in removes}
     for add in change.adds:
         if key_of(add.path, add.deletion_vector) in gone:
-            raise RefusedCommit(f"{place}: {add.path} is added and removed by one commit; do one of both")
+            raise RefusedCommit(f"{location}: {add.path} is added and removed by one commit; do one of both")
 
 
 def _check_not_live(snapshot: Snapshot, change: Change) -> None:
@@ -163,9 +163,9 @@ def _check_not_live(snapshot: Snapshot, change: Change) -> None:
         return
     removed = set(change.removes)
     mine = {key_of(add.path, None)[0]: add for add in change.adds}
-    asked = path_array(sorted(mine.keys() - removed))
-    for block in snapshot.blocks if len(asked) else ():
-        for i in np.flatnonzero(flags_from(pc.is_in(block.path, value_set=asked))).tolist():
+    added_paths = path_array(sorted(mine.keys() - removed))
+    for block in snapshot.blocks if len(added_paths) else ():
+        for i in np.flatnonzero(flags_from(pc.is_in(block.path, value_set=added_paths))).tolist():
             add = mine[block.path[i].as_py()]
             same = add.deletion_vector is None and (block.vectors is None or not block.vectors[i].is_valid)
             if change.data_change or not same:
@@ -175,20 +175,20 @@ def _check_not_live(snapshot: Snapshot, change: Change) -> None:
                 )
 
 
-def _check_others(change: Change, protocol: Protocol, place: str) -> None:
+def _check_others(change: Change, protocol: Protocol, location: str) -> None:
     if change.txn is not None and (not change.txn.app_id or not fits(change.txn.version)):
         raise RefusedCommit(
-            f"{place}: {change.txn.app_id!r} and {change.txn.version} are not an application and version; give a name "
-            "and a number from 0 on that grows with each of its commits"
+            f"{location}: {change.txn.app_id!r} and {change.txn.version} are not an application and version; give a "
+            "name and a number from 0 on that grows with each of its commits"
         )
     names = [domain.domain for domain in change.domains]
     if len(set(names)) < len(names):
-        raise RefusedCommit(f"{place}: the commit sets a domain twice; set it once")
+        raise RefusedCommit(f"{location}: the commit sets a domain twice; set it once")
     system = [name for name in names if name.startswith(_SYSTEM)]
     if system:
-        raise UnsupportedTable(f"{place}: the domain {system[0]} belongs to a feature; change it with Spark")
+        raise UnsupportedTable(f"{location}: the domain {system[0]} belongs to a feature; change it with Spark")
     if names and "domainMetadata" not in writer_features(protocol):
-        raise RefusedCommit(f"{place}: the table lacks the feature domainMetadata; add it to the protocol first")
+        raise RefusedCommit(f"{location}: the table lacks the feature domainMetadata; add it to the protocol first")
 
 
 def _check_features(
@@ -196,14 +196,14 @@ def _check_features(
     protocol: Protocol,
     properties: Mapping[str, str],
     schema: TableSchema,
-    place: str,
+    location: str,
     *,
     has_new_rows: bool,
 ) -> None:
     """Raise what the features of a table have against a change: UnsupportedTable, or RefusedCommit."""
     if change.removes and change.data_change and is_true(properties, APPEND_ONLY):
         raise RefusedCommit(
-            f"{place}: the table is append-only and {counted(len(change.removes), 'file')} would be removed; "
+            f"{location}: the table is append-only and {counted(len(change.removes), 'file')} would be removed; "
             f"unset {APPEND_ONLY} if rows may go"
         )
     if (
@@ -214,21 +214,21 @@ def _check_features(
         and is_true(properties, CHANGE_FEED)
     ):
         raise UnsupportedTable(
-            f"{place}: changeDataFeed: rows are carried from removed files to added ones, and which of them changed is "
-            f"not written here; {_SPARK}, or unset {CHANGE_FEED}"
+            f"{location}: changeDataFeed: rows are carried from removed files to added ones, and which of them "
+            f"changed is not written here; {_SPARK}, or unset {CHANGE_FEED}"
         )
     if any(add.deletion_vector is not None for add in change.adds):
-        check_vectors_allowed(protocol, properties, place)
+        check_vectors_allowed(protocol, properties, location)
     if has_new_rows:
-        fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
-        _check_rows(properties, fields, place, change.obeys)
+        fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=location)
+        _check_rows(properties, fields, location, change.obeys)
 
 
-def check_vectors_allowed(protocol: Protocol, properties: Mapping[str, str], place: str) -> None:
+def check_vectors_allowed(protocol: Protocol, properties: Mapping[str, str], location: str) -> None:
     """Raise RefusedCommit where files of a table may have no deletion vectors."""
     if "deletionVectors" not in writer_features(protocol) or not is_true(properties, DELETION_VECTORS):
         raise RefusedCommit(
-            f"{place}: deletionVectors: a file has a deletion vector, which the table does not allow; set "
+            f"{location}: deletionVectors: a file has a deletion vector, which the table does not allow; set "
             f"{DELETION_VECTORS}=true first"
         )
 
@@ -246,14 +246,14 @@ def _has_new_rows(change: Change, removes: Sequence[LiveFile]) -> bool:
 
 
 def _check_rows(
-    properties: Mapping[str, str], fields: Sequence[Field], place: str, obeys: Collection[Constraint]
+    properties: Mapping[str, str], fields: Sequence[Field], location: str, obeys: Collection[Constraint]
 ) -> None:
     """Refuse files whose rows would have to be looked at."""
-    for found in constraints_of(properties, fields):
-        if found in obeys:
+    for constraint in constraints_of(properties, fields):
+        if constraint in obeys:
             continue
-        if found.feature == "checkConstraints":
-            said = f"that rows obey {found.name} is not checked here; {_SPARK}, or drop the constraint"
+        if constraint.feature == "checkConstraints":
+            reason = f"that rows obey {constraint.name} is not checked here; {_SPARK}, or drop the constraint"
         else:
-            said = f"what column {found.name} may hold is not checked here; {_SPARK}"
-        raise UnsupportedTable(f"{place}: {found.feature}: {said}")
+            reason = f"what column {constraint.name} may hold is not checked here; {_SPARK}"
+        raise UnsupportedTable(f"{location}: {constraint.feature}: {reason}")

@@ -26,20 +26,20 @@ def properties_of(metadata: Metadata) -> dict[str, str]:
     return {name: value for name, value in (metadata.configuration or {}).items() if value is not None}
 
 
-def schema_of(metadata: Metadata, *, place: str) -> TableSchema:
+def schema_of(metadata: Metadata, *, location: str) -> TableSchema:
     """Read the schema of a `metaData` that is to be written; RefusedCommit without one."""
     if metadata.schema_string is None:
-        raise RefusedCommit(f"{place}: the metaData has no schema; give one")
+        raise RefusedCommit(f"{location}: the metaData has no schema; give one")
     mapping = properties_of(metadata).get(MAPPING, "none").lower()
     return read_schema(
-        metadata.schema_string, partition_columns=metadata.partition_columns, mapping=mapping, place=place
+        metadata.schema_string, partition_columns=metadata.partition_columns, mapping=mapping, location=location
     )
 
 
-def check_protocol(protocol: Protocol, before: Protocol | None, *, place: str) -> None:
+def check_protocol(protocol: Protocol, before: Protocol | None, *, location: str) -> None:
     """Raise UnsupportedTable for a protocol that is not understood, RefusedCommit for one that takes features away."""
-    check_readable(protocol, place=place)
-    check_writable(protocol, place=place)
+    check_readable(protocol, location=location)
+    check_writable(protocol, location=location)
     if before is None:
         return
     lost = features_of(before) - features_of(protocol)
@@ -48,105 +48,112 @@ def check_protocol(protocol: Protocol, before: Protocol | None, *, place: str) -
         or protocol.min_writer_version < before.min_writer_version
     )
     if lost or lower:
-        said = f"the features {', '.join(sorted(lost))}" if lost else "its versions"
-        raise RefusedCommit(f"{place}: the protocol would lose {said}; drop features with Spark, which cleans up first")
+        lost_parts = f"the features {', '.join(sorted(lost))}" if lost else "its versions"
+        raise RefusedCommit(
+            f"{location}: the protocol would lose {lost_parts}; drop features with Spark, which cleans up first"
+        )
 
 
 def check_metadata(
-    metadata: Metadata, *, protocol: Protocol, before: Metadata | None, emptied: bool, place: str
+    metadata: Metadata, *, protocol: Protocol, before: Metadata | None, emptied: bool, location: str
 ) -> None:
     """Raise RefusedCommit for a `metaData` under which files that stay would be misread.
 
     `protocol`: the one that holds after the commit. `emptied`: no file stays.
     """
-    schema = schema_of(metadata, place=place)
+    schema = schema_of(metadata, location=location)
     mapped = schema.mapping != "none"
-    fields = schema_fields(schema.text, mapped=mapped, place=place)
-    _check_names(fields, metadata, place)
-    isolation_of(properties_of(metadata), place=place)
-    missing = needed_features(schema.text, properties_of(metadata), place=place)
+    fields = schema_fields(schema.text, mapped=mapped, location=location)
+    _check_names(fields, metadata, location)
+    isolation_of(properties_of(metadata), location=location)
+    missing = needed_features(schema.text, properties_of(metadata), location=location)
     missing -= features_of(protocol)
     if missing:
         raise RefusedCommit(
-            f"{place}: the metaData needs the table features {', '.join(sorted(missing))}, which the protocol lacks; "
-            "commit a protocol that lists them along with it"
+            f"{location}: the metaData needs the table features {', '.join(sorted(missing))}, which the protocol "
+            "lacks; commit a protocol that lists them along with it"
         )
     if mapped:
-        _check_mapping(fields, metadata, place)
+        _check_mapping(fields, metadata, location)
     if before is not None:
-        _check_change(metadata, before, fields, emptied=emptied, place=place)
+        _check_change(metadata, before, fields, emptied=emptied, location=location)
 
 
-def _check_names(fields: Sequence[Field], metadata: Metadata, place: str) -> None:
+def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> None:
     seen: set[tuple[str, ...]] = set()
     for field in fields:
         # Names that differ in case alone are one column to Spark.
         key = tuple(name.lower() for name in field.path)
         if key in seen:
-            raise RefusedCommit(f"{place}: the schema has column {field.name} twice; name columns apart")
+            raise RefusedCommit(f"{location}: the schema has column {field.name} twice; name columns apart")
         seen.add(key)
     partitions = set(metadata.partition_columns)
     if len(partitions) < len(metadata.partition_columns) or {field.path[0] for field in fields} == partitions:
-        raise RefusedCommit(f"{place}: the partition columns leave no column for files, or repeat; name fewer")
+        raise RefusedCommit(f"{location}: the partition columns leave no column for files, or repeat; name fewer")
     nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.kind, str)]
     if nested:
-        raise RefusedCommit(f"{place}: {nested[0].name} is nested, so no partition column; partition by a plain column")
+        raise RefusedCommit(
+            f"{location}: {nested[0].name} is nested, so no partition column; partition by a plain column"
+        )
 
 
-def _check_mapping(fields: Sequence[Field], metadata: Metadata, place: str) -> None:
+def _check_mapping(fields: Sequence[Field], metadata: Metadata, location: str) -> None:
     """Ask for what column mapping needs of every field; nothing is assigned here."""
     highest = properties_of(metadata).get(_LAST_ID, "")
-    numbers = []
+    field_ids = []
     for field in fields:
-        number, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
-        if not isinstance(number, int) or not isinstance(name, str):
+        field_id, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
+        if not isinstance(field_id, int) or not isinstance(name, str):
             raise RefusedCommit(
-                f"{place}: columnMapping: column {field.name} lacks {COLUMN_ID} or {PHYSICAL_NAME}; give both for each"
+                f"{location}: columnMapping: column {field.name} lacks {COLUMN_ID} or {PHYSICAL_NAME}; give both for "
+                "each"
             )
-        numbers.append(number)
-    if len(set(numbers)) < len(numbers) or not highest.isdigit() or max(numbers, default=0) > int(highest):
-        raise RefusedCommit(f"{place}: columnMapping: ids repeat, or go beyond {_LAST_ID}; number the fields anew")
+        field_ids.append(field_id)
+    if len(set(field_ids)) < len(field_ids) or not highest.isdigit() or max(field_ids, default=0) > int(highest):
+        raise RefusedCommit(f"{location}: columnMapping: ids repeat, or go beyond {_LAST_ID}; number the fields anew")
 
 
-def _check_change(metadata: Metadata, before: Metadata, fields: Sequence[Field], *, emptied: bool, place: str) -> None:
+def _check_change(
+    metadata: Metadata, before: Metadata, fields: Sequence[Field], *, emptied: bool, location: str
+) -> None:
     if metadata.id != before.id:
-        raise RefusedCommit(f"{place}: the metaData has another table id; keep {before.id}")
-    mapping, was = (properties_of(said).get(MAPPING, "none").lower() for said in (metadata, before))
-    if mapping != was or (was != "none" and not _keeps_mapping(metadata, before, fields, place)):
+        raise RefusedCommit(f"{location}: the metaData has another table id; keep {before.id}")
+    mapping, was = (properties_of(each).get(MAPPING, "none").lower() for each in (metadata, before))
+    if mapping != was or (was != "none" and not _keeps_mapping(metadata, before, fields, location)):
         raise UnsupportedTable(
-            f"{place}: columnMapping: columns of a table with column mapping are not changed here, nor is the mapping; "
-            "change them with Spark"
+            f"{location}: columnMapping: columns of a table with column mapping are not changed here, nor is the "
+            "mapping; change them with Spark"
         )
     if emptied:
         return
     if list(metadata.partition_columns) != list(before.partition_columns):
         raise RefusedCommit(
-            f"{place}: files stay, so the partition columns must; overwrite the whole table to change them"
+            f"{location}: files stay, so the partition columns must; overwrite the whole table to change them"
         )
     known = {field.path: field for field in fields}
-    old = schema_fields(before.schema_string or "", mapped=False, place=place)
+    old = schema_fields(before.schema_string or "", mapped=False, location=location)
     for field in old:
         now = known.pop(field.path, None)
         if now is None or now.plain != field.plain or (_inside(now) != _inside(field)):
             what = "is gone" if now is None else f"turned from {field.plain} to {now.plain}"
             raise RefusedCommit(
-                f"{place}: files stay, and column {field.name} {what}; overwrite the whole table, or use Spark"
+                f"{location}: files stay, and column {field.name} {what}; overwrite the whole table, or use Spark"
             )
         if field.nullable and not now.nullable:
-            raise RefusedCommit(f"{place}: files stay, which may have nulls in {field.name}; leave it nullable")
+            raise RefusedCommit(f"{location}: files stay, which may have nulls in {field.name}; leave it nullable")
     for field in known.values():
         if not field.nullable:
-            raise RefusedCommit(f"{place}: files stay, which lack the new column {field.name}; make it nullable")
+            raise RefusedCommit(f"{location}: files stay, which lack the new column {field.name}; make it nullable")
 
 
-def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field], place: str) -> bool:
+def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field], location: str) -> bool:
     """Tell whether all columns stay as they are, and new ones have numbers and names that no other ever had."""
     if metadata.schema_string == before.schema_string:
         return True
     now = {field.path: field for field in fields}
-    said = properties_of(before).get(_LAST_ID, "")
-    last = int(said) if said.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
-    for field in schema_fields(before.schema_string or "", mapped=True, place=place):
+    last_id = properties_of(before).get(_LAST_ID, "")
+    last = int(last_id) if last_id.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
+    for field in schema_fields(before.schema_string or "", mapped=True, location=location):
         kept = now.pop(field.path, None)
         if kept is None or _stored(kept) != _stored(field):
             return False

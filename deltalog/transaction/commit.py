@@ -130,7 +130,7 @@ def commit_first(table: str, change: Change) -> Committed:
         change=change,
         removes=(),
         read_version=None,
-        isolation=isolation_of(properties, place=table),
+        isolation=isolation_of(properties, location=table),
         timed=timed,
         highest_row_id=-1 if ROW_TRACKING in features else None,
     )
@@ -151,9 +151,11 @@ def _written_before(snapshot: Snapshot, change: Change) -> Committed | None:
     return _not_written(snapshot.table, snapshot.version, known, change.txn)
 
 
-def _not_written(table: str, version: int, known: Transaction, asked: Transaction) -> Committed:
-    said = f"the application {asked.app_id!r} has written {asked.version} before: its last is {known.version}"
-    return Committed(table=table, version=version, written=False, notes=(f"{said}; nothing was written",))
+def _not_written(table: str, version: int, known: Transaction, requested: Transaction) -> Committed:
+    message = (
+        f"the application {requested.app_id!r} has written {requested.version} before: its last is {known.version}"
+    )
+    return Committed(table=table, version=version, written=False, notes=(f"{message}; nothing was written",))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -178,14 +180,14 @@ class _Draft:
         return f"{self.table.rstrip('/')}/{LOG}/{version:020d}.json"
 
     def text(self, version: int) -> bytes:
-        """Return what the commit says as this version."""
+        """Return the content of the commit file for this version."""
         now = time.time_ns() // 1_000_000
         info = commit_info(
             self.change, read_version=self.read_version, isolation=self.isolation, txn_id=self.txn_id, now=now
         )
         if self.timed:
             fresh = self.before is None or self.enabling
-            at = now if fresh else next_time(self.before or {}, now=now, place=self.path(version - 1))
+            at = now if fresh else next_time(self.before or {}, now=now, location=self.path(version - 1))
             info = {IN_COMMIT: at, **info}
         metadata = self.change.metadata
         if metadata is not None and self.enabling:
@@ -205,8 +207,12 @@ class _Draft:
         """Take in what the commit that this one now comes after says."""
         self.before = concurrent.info
         if self.highest_row_id is not None:
-            said = {name: domain.configuration for name, domain in concurrent.domains.items() if not domain.removed}
-            self.highest_row_id = max(self.highest_row_id, highest_row_id(said, place=concurrent.file.path))
+            configurations = {
+                name: domain.configuration for name, domain in concurrent.domains.items() if not domain.removed
+            }
+            self.highest_row_id = max(
+                self.highest_row_id, highest_row_id(configurations, location=concurrent.file.path)
+            )
 
 
 def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _Draft:
@@ -217,12 +223,12 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         change=change,
         removes=removes,
         read_version=snapshot.version,
-        isolation=isolation_of(properties, place=snapshot.table),
+        isolation=isolation_of(properties, location=snapshot.table),
         timed=timed,
         enabling=newly_enabled(change.metadata, snapshot.properties),
     )
     if ROW_TRACKING in writer_features(snapshot.protocol):
-        draft.highest_row_id = highest_row_id(snapshot.domains, place=snapshot.table)
+        draft.highest_row_id = highest_row_id(snapshot.domains, location=snapshot.table)
     if snapshot.version in snapshot.listing.commits:
         file = find_file(draft.path(snapshot.version))
         if file is None:
@@ -302,9 +308,9 @@ def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:
 
 
 def _uncertain(draft: _Draft, path: str, error: PruneError | None) -> UncertainCommit:
-    said = "the store says that it is there and does not show it" if error is None else error
+    reason = "the store says that it is there and does not show it" if error is None else error
     return UncertainCommit(
-        f"{path}: whether it was written is not known ({said}); look for the txnId {draft.txn_id} in the history, or "
+        f"{path}: whether it was written is not known ({reason}); look for the txnId {draft.txn_id} in the history, or "
         "commit again with the same application and version as txn, which are taken once"
     )
 

@@ -116,9 +116,9 @@ def add_lines_with_ids(change: Change, *, version: int, highest: int) -> bytes:
 
 def metadata_line(metadata: Metadata) -> bytes:
     """Return the line of a `metaData`."""
-    said = _said(metadata) | {"format": {"provider": "parquet", "options": {}}}
-    said.setdefault("configuration", {})
-    return _line("metaData", said)
+    fields = _said(metadata) | {"format": {"provider": "parquet", "options": {}}}
+    fields.setdefault("configuration", {})
+    return _line("metaData", fields)
 
 
 def _line(name: str, action: object) -> bytes:
@@ -184,18 +184,20 @@ class _Count(msgspec.Struct, rename="camel"):
     num_records: int
 
 
-def highest_row_id(domains: Mapping[str, str], *, place: str) -> int:
+def highest_row_id(domains: Mapping[str, str], *, location: str) -> int:
     """Return the highest row id that was given away, -1 when none was.
 
-    >>> highest_row_id({"delta.rowTracking": '{"rowIdHighWaterMark": 9}'}, place="t"), highest_row_id({}, place="t")
-    (9, -1)
+    >>> highest_row_id({"delta.rowTracking": '{"rowIdHighWaterMark": 9}'}, location="t")
+    9
+    >>> highest_row_id({}, location="t")
+    -1
     """
     if DOMAIN not in domains:
         return -1
     try:
         return msgspec.json.decode(domains[DOMAIN], type=_Mark).row_id_high_water_mark
     except msgspec.DecodeError as error:
-        raise MalformedLog(f"{place}: the domain {DOMAIN} is damaged ({error}); commit with Spark") from None
+        raise MalformedLog(f"{location}: the domain {DOMAIN} is damaged ({error}); commit with Spark") from None
 
 
 def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainMetadata | None]:
@@ -204,46 +206,46 @@ def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainM
     for add in adds:
         ids.append(last + 1)
         last += msgspec.json.decode(str(add.stats), type=_Count).num_records
-    said = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
-    return ids, DomainMetadata(DOMAIN, said) if last > highest else None
+    configuration = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
+    return ids, DomainMetadata(DOMAIN, configuration) if last > highest else None
 
 
 def check_row_ids(
-    change: Change, *, features: Collection[str], before: Mapping[str, str], after: Mapping[str, str], place: str
+    change: Change, *, features: Collection[str], before: Mapping[str, str], after: Mapping[str, str], location: str
 ) -> None:
     """Raise what row tracking has against a change; `before` and `after` are the table's properties."""
     if is_true(after, _ROW_IDS_ENABLED) and not is_true(before, _ROW_IDS_ENABLED):
         raise UnsupportedTable(
-            f"{place}: {ROW_TRACKING} is not enabled here; enable it with Spark, which does all of it"
+            f"{location}: {ROW_TRACKING} is not enabled here; enable it with Spark, which does all of it"
         )
     if ROW_TRACKING not in features or not change.adds:
         return
     if is_true(after, _SUSPENDED):
-        raise UnsupportedTable(f"{place}: {ROW_TRACKING} is suspended, which is not understood; commit with Spark")
+        raise UnsupportedTable(f"{location}: {ROW_TRACKING} is suspended, which is not understood; commit with Spark")
     removed = set(change.removes)
     carried = bool(removed) and not change.replaces and is_true(after, _ROW_IDS_ENABLED)
     if carried or not change.data_change or any(canonical_path(add.path) in removed for add in change.adds):
         raise UnsupportedTable(
-            f"{place}: {ROW_TRACKING}: rows would have to keep their ids in the added files, which is not done here; "
-            "commit with Spark"
+            f"{location}: {ROW_TRACKING}: rows would have to keep their ids in the added files, which is not done "
+            "here; commit with Spark"
         )
     for add in change.adds:
         if add.stats is None:
             raise RefusedCommit(
-                f"{place}: add {add.path!r}: {ROW_TRACKING} gives every row an id; give statistics with numRecords"
+                f"{location}: add {add.path!r}: {ROW_TRACKING} gives every row an id; give statistics with numRecords"
             )
 
 
-def next_time(before: Mapping[str, Any], *, now: int, place: str) -> int:
+def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
     """Return the time of a commit after one with the `commitInfo` `before`, in milliseconds.
 
-    >>> next_time({"inCommitTimestamp": 1000}, now=900, place="t")
+    >>> next_time({"inCommitTimestamp": 1000}, now=900, location="t")
     1001
     """
     last = before.get(IN_COMMIT)
     if not isinstance(last, int):
         raise RefusedCommit(
-            f"{place}: the last commit has no {IN_COMMIT} though the table has them; its writer must be mended, or "
+            f"{location}: the last commit has no {IN_COMMIT} though the table has them; its writer must be mended, or "
             f"{ENABLED} be unset"
         )
     return max(now, last + 1)

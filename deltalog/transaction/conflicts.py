@@ -127,15 +127,16 @@ def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
     return [found for line in lines if (found := pick(line)) is not None]
 
 
-def isolation_of(properties: Mapping[str, str], *, place: str) -> str:
+def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
     """Return the isolation level of a table, Serializable by default; RefusedCommit for one that is not known."""
-    said = properties.get(ISOLATION, SERIALIZABLE)
-    found = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(said.lower())
-    if found is None:
+    declared = properties.get(ISOLATION, SERIALIZABLE)
+    known = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
+    if known is None:
         raise RefusedCommit(
-            f"{place}: {ISOLATION} is {said!r}, which is not known; set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
+            f"{location}: {ISOLATION} is {declared!r}, which is not known; "
+            f"set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
         )
-    return found
+    return known
 
 
 def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Snapshot, isolation: str) -> None:
@@ -199,14 +200,14 @@ def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArra
     """Tell which files of a block a change has read, or would have if they had been there."""
     if reads.everything:
         return np.ones(len(block), np.bool_)
-    found = np.zeros(len(block), np.bool_)
+    possible = np.zeros(len(block), np.bool_)
     if reads.where is not None:
-        found |= select_files(reads.where, schema, block).possible
+        possible |= select_files(reads.where, schema, block).possible
     if reads.partitions:
-        found |= place_files(schema, reads.partitions, block).possible
+        possible |= place_files(schema, reads.partitions, block).possible
     if reads.files:
-        found |= flags_from(pc.is_in(block.path, value_set=path_array(sorted(reads.files))))
-    return found
+        possible |= flags_from(pc.is_in(block.path, value_set=path_array(sorted(reads.files))))
+    return possible
 
 
 def select_files(predicate: Predicate, schema: TableSchema, block: FileBlock) -> Placed:

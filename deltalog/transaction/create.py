@@ -57,8 +57,8 @@ def create_table(
 
     Raises TableExists when there is a table, else as `commit`.
     """
-    place = _place(table)
-    metadata, protocol = _described(place, schema, partition_by, properties)
+    location = _place(table)
+    metadata, protocol = _described(location, schema, partition_by, properties)
     metadata = msgspec.structs.replace(metadata, name=name, description=description)
     change = Change(
         operation="CREATE TABLE" if not adds else "CREATE TABLE AS SELECT",
@@ -68,7 +68,7 @@ def create_table(
         protocol=protocol,
         txn=txn,
     )
-    return commit_first(place, change)
+    return commit_first(location, change)
 
 
 def check_create(
@@ -88,10 +88,10 @@ def check_create(
 
     The arguments are those of `create_table`. Whether there is a table already is not looked at.
     """
-    place = _place(table)
-    metadata, protocol = _described(place, schema, partition_by, properties)
-    check_first(place, Change(operation="CREATE TABLE", metadata=metadata, protocol=protocol))
-    return schema_of(metadata, place=place)
+    location = _place(table)
+    metadata, protocol = _described(location, schema, partition_by, properties)
+    check_first(location, Change(operation="CREATE TABLE", metadata=metadata, protocol=protocol))
+    return schema_of(metadata, location=location)
 
 
 def _place(table: str | os.PathLike[str]) -> str:
@@ -99,17 +99,17 @@ def _place(table: str | os.PathLike[str]) -> str:
 
 
 def _described(
-    place: str,
+    location: str,
     schema: str | pa.Schema,
     partition_by: Sequence[str],
     properties: Mapping[str, str] | None,
 ) -> tuple[Metadata, Protocol]:
-    text = schema if isinstance(schema, str) else schema_text(schema)
+    schema_json = schema if isinstance(schema, str) else schema_text(schema)
     features, configuration = requested({} if properties is None else properties)
-    features |= needed_features(text, configuration, place=place)
+    features |= needed_features(schema_json, configuration, location=location)
     metadata = Metadata(
         id=str(uuid4()),
-        schema_string=text,
+        schema_string=schema_json,
         partition_columns=list(partition_by),
         configuration=dict(configuration),
         created_time=time.time_ns() // 1_000_000,

@@ -44,7 +44,7 @@ _NO_CONTAINER_NULLS = ("containsNull", "valueContainsNull")
 
 
 def create_with_files(
-    place: str,
+    location: str,
     schema: TableSchema,
     files: Sequence[NewFile],
     *,
@@ -61,18 +61,18 @@ def create_with_files(
     replace rows of it, both with nothing committed; else as `commit`.
     """
     try:
-        adds = adds_of(place, schema, files, properties=properties)
+        adds = adds_of(location, schema, files, properties=properties)
         return create_table(
-            place, schema.text, partition_by=schema.partition_columns, properties=properties, adds=adds, txn=txn
+            location, schema.text, partition_by=schema.partition_columns, properties=properties, adds=adds, txn=txn
         )
     except TableExists:
         if mode == "error":
             raise
-    snapshot = open_snapshot(place)
+    snapshot = open_snapshot(location)
     _check_fit(schema, snapshot)
     check_kept_properties(snapshot, properties)
     check_appendable(snapshot)
-    adds = adds_of(place, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
+    adds = adds_of(location, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
     known = None if txn is None else snapshot.transactions.get(txn.app_id)
     if txn is None or known is None or known.version < txn.version:
         _check_replaces_nothing(snapshot, adds, mode)
@@ -91,9 +91,11 @@ def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: Write
         return
     reads = WHOLE_TABLE if mode == "overwrite" else reads_of_partitions(snapshot, adds)
     for block in snapshot.blocks:
-        found = np.flatnonzero(may_have_read(reads, snapshot.schema, block))
-        if len(found):
-            what = "rows" if reads.everything else f"the partition {_partition(snapshot.schema, block, found[0])} too"
+        replaced = np.flatnonzero(may_have_read(reads, snapshot.schema, block))
+        if len(replaced):
+            what = (
+                "rows" if reads.everything else f"the partition {_partition(snapshot.schema, block, replaced[0])} too"
+            )
             raise ConcurrentAppend(
                 f"{snapshot.table}: another writer created the table meanwhile and wrote {what}, which mode={mode!r} "
                 "would replace; write again if they are to go"
@@ -111,9 +113,9 @@ def _partition(schema: TableSchema, block: FileBlock, file: int) -> str:
 
 def _check_fit(schema: TableSchema, snapshot: Snapshot) -> None:
     """Raise MetadataChanged, which says why, where files of one schema are none of a table."""
-    if (said := _misfit(schema, snapshot.schema)) is not None:
+    if (misfit := _misfit(schema, snapshot.schema)) is not None:
         raise MetadataChanged(
-            f"{snapshot.table}: another writer created the table meanwhile, and {said}; nothing was committed, write "
+            f"{snapshot.table}: another writer created the table meanwhile, and {misfit}; nothing was committed, write "
             "again as that table is, or to another place"
         )
 

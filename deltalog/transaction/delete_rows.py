@@ -76,7 +76,7 @@ def delete_rows(
     when no row would be deleted; else as `commit`. Of what fails no file is left.
     """
     check_vectors_allowed(snapshot.protocol, snapshot.properties, snapshot.table)
-    deletions = [found for found in _deletions(snapshot, rows) if found is not None]
+    deletions = [one for one in _deletions(snapshot, rows) if one is not None]
     if not deletions:
         raise RefusedCommit(f"{snapshot.table}: these rows are deleted already; nothing is left to commit")
     left = [deletion for deletion in deletions if len(deletion.rows) < deletion.records]
@@ -141,12 +141,12 @@ def _numbers(positions: Sequence[int], path: str) -> list[int]:
         raise RefusedCommit(f"{path}: positions of rows must be whole numbers") from None
 
 
-def _records(add: FullAdd, place: str) -> int:
+def _records(add: FullAdd, location: str) -> int:
     try:
         return msgspec.json.decode(add.stats if isinstance(add.stats, str) else "", type=_Count).num_records
     except msgspec.DecodeError:
         raise RefusedCommit(
-            f"{place}: {add.path}: its statistics do not say how many rows it has, as a file with a deletion vector "
+            f"{location}: {add.path}: its statistics do not say how many rows it has, as a file with a deletion vector "
             "must; write its rows anew"
         ) from None
 
@@ -168,23 +168,23 @@ def _vectors(deletions: Sequence[_Deletion], name: str) -> tuple[bytes, list[Ful
 
 def _wide(stats: str) -> str:
     """Say that bounds are those of all rows, deleted ones too; numbers keep their digits."""
-    said = msgspec.json.decode(stats, type=dict[str, msgspec.Raw])
-    return msgspec.json.encode(said | {"tightBounds": msgspec.Raw(b"false")}).decode()
+    statistics = msgspec.json.decode(stats, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode(statistics | {"tightBounds": msgspec.Raw(b"false")}).decode()
 
 
 def _full_adds(snapshot: Snapshot, paths: Mapping[str, object]) -> dict[str, FullAdd]:
     """Return live files with every field of their actions, by canonical path."""
     state = open_state(snapshot.table, snapshot.version)
-    found = {path: add for add in state.adds if (path := canonical_path(add.path)) in paths}
-    if len(found) == len(paths):
-        return found
+    by_path = {path: add for add in state.adds if (path := canonical_path(add.path)) in paths}
+    if len(by_path) == len(paths):
+        return by_path
     data = [column for column in state.schema.columns if column.partition is None]
     form, wanted = AddForm(json=True, statistics=None, data=data, partitions=()), path_array(list(paths))
     for actions in state.stored_actions(adds=STORED_ADD, removes=()):
         if actions.adds is not None:
             for row in _chosen(actions.adds, wanted, form):
-                found.setdefault(canonical_path(row.path), row)
-    return found
+                by_path.setdefault(canonical_path(row.path), row)
+    return by_path
 
 
 def _chosen(stored: pa.StructArray, wanted: pa.Array, form: AddForm) -> Iterator[FullAdd]:

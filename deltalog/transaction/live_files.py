@@ -47,16 +47,16 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
     wanted = path_array(sorted(set(paths)))
     spelled = _spellings(snapshot, wanted)
     chosen = _among(snapshot.blocks, wanted)
-    found = [
+    files = [
         file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _of_block(block, here, spelled)
     ]
-    missing = set(paths) - {file.path for file in found}
+    missing = set(paths) - {file.path for file in files}
     if missing:
         raise RefusedCommit(
             f"{snapshot.table}: {min(missing)} is not a live file of version {snapshot.version} ({len(missing)} such); "
             "open the table again and give paths as its snapshot does"
         )
-    return found
+    return files
 
 
 def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.bool_]]:
@@ -83,29 +83,29 @@ def _of_block(block: FileBlock, here: NDArray[np.bool_], spelled: Mapping[str, s
 
 def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, str | None]]:
     """Return the partition values of some files as the log has them: null, or not at all."""
-    found: list[dict[str, str | None]] = [{} for _ in at]
+    values: list[dict[str, str | None]] = [{} for _ in at]
     for name, texts in block.partition.items():
         # Codes count from the end where they are negative: NULL is the last entry.
         known = [*texts.values.to_pylist(), None]
-        for of_file, code in zip(found, texts.codes[at].tolist(), strict=True):
+        for of_file, code in zip(values, texts.codes[at].tolist(), strict=True):
             if code != ABSENT:
                 of_file[name] = known[code]
-    return found
+    return values
 
 
 def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
     """Return the path of each file as its last `add` wrote it."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for written in (_of_commits(snapshot), _of_checkpoint(snapshot)):
         for paths in written:
             canonical = canonical_paths(paths)
             chosen = pc.is_in(canonical, value_set=wanted)
             known, spelled = canonical.filter(chosen).to_pylist(), paths.filter(chosen).to_pylist()
             for path, spelling in zip(known, spelled, strict=True):
-                found.setdefault(path, spelling)
-        if len(found) == len(wanted):
+                spellings.setdefault(path, spelling)
+        if len(spellings) == len(wanted):
             break
-    return found
+    return spellings
 
 
 def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:
@@ -120,12 +120,12 @@ def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:
     """Yield the paths of `add` actions of the checkpoint as written."""
     if snapshot.segment.checkpoint is None:
         return
-    found = load_checkpoint(
+    checkpoint = load_checkpoint(
         snapshot.segment.checkpoint,
-        place=snapshot.listing.place,
+        location=snapshot.listing.location,
         traffic=snapshot.traffic,
         allow=snapshot.allow,
     )
-    parts = [file.written_paths(group) for file in found.files for group in file.row_groups()]
-    inline = [line.add.path for line in found.lines if line.add is not None]
+    parts = [file.written_paths(group) for file in checkpoint.files for group in file.row_groups()]
+    inline = [line.add.path for line in checkpoint.lines if line.add is not None]
     yield pa.concat_arrays([*parts, path_array(inline)])

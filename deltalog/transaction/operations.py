@@ -174,7 +174,7 @@ def replace_partitions(
 
 
 def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
-    """Return what replacing the partitions of added files depends on: the whole of a table without partitions."""
+    """Return the reads of a commit that replaces the partitions of added files; without partitions, the whole table."""
     if not partition_columns(snapshot.schema):
         return WHOLE_TABLE
     return Reads(
@@ -313,8 +313,8 @@ def altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str]
         configuration=dict(configuration),
         schema_string=snapshot.metadata.schema_string if schema is None else schema,
     )
-    text = schema_of(metadata, place=snapshot.table).text
-    features |= needed_features(text, properties_of(metadata), place=snapshot.table)
+    text = schema_of(metadata, location=snapshot.table).text
+    features |= needed_features(text, properties_of(metadata), location=snapshot.table)
     protocol = protocol_with(features, snapshot.protocol)
     return replace(change, metadata=metadata, protocol=None if protocol is snapshot.protocol else protocol)
 
@@ -341,8 +341,8 @@ def _partition_text(snapshot: Snapshot, add: Add) -> str:
     """Name the partition of a file by its values, or the file where there are none."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
-    said = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
-    return f"partition {', '.join(said)}" if said else f"add {add.path!r}"
+    parts = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
+    return f"partition {', '.join(parts)}" if parts else f"add {add.path!r}"
 
 
 def _decided(snapshot: Snapshot, ask: Callable[[FileBlock], tuple[Flags, Flags]]) -> list[str]:

@@ -35,7 +35,7 @@ class _Part(NamedTuple):
 
 
 def write_files(
-    place: str,
+    location: str,
     schema: TableSchema,
     data: pa.Table | pa.RecordBatchReader,
     *,
@@ -49,16 +49,16 @@ def write_files(
 
     Raises RefusedCommit for data that are not those of the table, before anything of them is written.
     """
-    logical, stored = (arrow_schema(schema, stored=stored, place=place) for stored in (False, True))
+    logical, stored = (arrow_schema(schema, stored=stored, location=location) for stored in (False, True))
     if any(pa.types.is_binary(logical.field(name).type) for name in schema.partition_columns):
-        raise UnsupportedTable(f"{place}: a partition column is binary, which is not written here; write with Spark")
-    _check_columns(logical, data.schema, place)
+        raise UnsupportedTable(f"{location}: a partition column is binary, which is not written here; write with Spark")
+    _check_columns(logical, data.schema, location)
     chosen = [i for i, name in enumerate(logical.names) if name not in schema.partition_columns]
     of_files = pa.schema([stored.field(i) for i in chosen])
     for some in _pieces(data, rows_a_file):
-        for part in _parts(_conformed(some, logical, place), schema):
+        for part in _parts(_conformed(some, logical, location), schema):
             name = f"{data_directory(schema, part.values, properties)}part-{uuid4()}.parquet"
-            path = f"{place.rstrip('/')}/{name}"
+            path = f"{location.rstrip('/')}/{name}"
             written.append(path)
             _write(part.rows, of_files, path)
             yield NewFile(name, part.values)
@@ -77,26 +77,26 @@ def _pieces(data: pa.Table | pa.RecordBatchReader, most: int) -> Iterator[pa.Tab
         yield pa.Table.from_batches(waiting)
 
 
-def _check_columns(logical: pa.Schema, given: pa.Schema, place: str) -> None:
+def _check_columns(logical: pa.Schema, given: pa.Schema, location: str) -> None:
     """Refuse columns that the table lacks or has of another type, and required ones that are not given."""
     for field in given:
         if field.name not in logical.names or given.names.count(field.name) > 1:
-            raise RefusedCommit(f"{place}: the table has no one column {field.name}; leave it out, or add it first")
+            raise RefusedCommit(f"{location}: the table has no one column {field.name}; leave it out, or add it first")
         wanted = logical.field(field.name)
         if _shape(wanted) != _shape(field):
-            raise RefusedCommit(f"{place}: column {field.name} is {wanted.type} and not {field.type}; cast it")
+            raise RefusedCommit(f"{location}: column {field.name} is {wanted.type} and not {field.type}; cast it")
     for field in logical:
         if field.name not in given.names and not field.nullable:
-            raise RefusedCommit(f"{place}: column {field.name} must not be null; give its values")
+            raise RefusedCommit(f"{location}: column {field.name} must not be null; give its values")
 
 
 def _shape(field: pa.Field) -> str:
-    """Return what a type is to Delta, whatever may be null."""
-    text = schema_text(pa.schema([field]))
-    return re.sub(r'("nullable"|"containsNull"|"valueContainsNull"):false', r"\1:true", text)
+    """Return the Delta type of a field, with everything nullable."""
+    schema_json = schema_text(pa.schema([field]))
+    return re.sub(r'("nullable"|"containsNull"|"valueContainsNull"):false', r"\1:true", schema_json)
 
 
-def _conformed(data: pa.Table, logical: pa.Schema, place: str) -> pa.Table:
+def _conformed(data: pa.Table, logical: pa.Schema, location: str) -> pa.Table:
     """Return the columns of the table in its order; null where they are not given."""
     columns = []
     for field in logical:
@@ -108,11 +108,11 @@ def _conformed(data: pa.Table, logical: pa.Schema, place: str) -> pa.Table:
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise RefusedCommit(
-                f"{place}: column {field.name} holds what {field.type} does not ({error}); cast it"
+                f"{location}: column {field.name} holds what {field.type} does not ({error}); cast it"
             ) from None
         if column.null_count and not field.nullable:
             raise RefusedCommit(
-                f"{place}: column {field.name} must not be null, and {column.null_count:,} of its values are; leave "
+                f"{location}: column {field.name} must not be null, and {column.null_count:,} of its values are; leave "
                 "those rows out"
             )
         columns.append(column)

@@ -67,25 +67,25 @@ def write_table(
     identity columns, and as `commit`. Of what fails no file is left.
     """
     given = os.fspath(table)
-    place = given if is_remote(given) else local_path(given)
-    if not holds_log(place):
-        schema = check_create(place, data.schema, partition_by=partition_by, properties=properties)
+    location = given if is_remote(given) else local_path(given)
+    if not holds_log(location):
+        schema = check_create(location, data.schema, partition_by=partition_by, properties=properties)
 
         def create(files: list[NewFile]) -> Committed:
-            return create_with_files(place, schema, files, mode=mode, properties=properties, txn=txn)
+            return create_with_files(location, schema, files, mode=mode, properties=properties, txn=txn)
 
-        return _written(partial(write_files, place, schema, data, properties=properties or {}), rows_a_file, create)
+        return _written(partial(write_files, location, schema, data, properties=properties or {}), rows_a_file, create)
     if mode == "error":
-        raise TableExists(f"{place}: there is a table already; give mode='append' or 'overwrite', or another place")
-    snapshot = open_snapshot(place)
+        raise TableExists(f"{location}: there is a table already; give mode='append' or 'overwrite', or another place")
+    snapshot = open_snapshot(location)
     _check_kept(snapshot, partition_by, properties)
     check_appendable(snapshot)
 
     def commit(files: list[NewFile]) -> Committed:
-        adds = adds_of(place, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
+        adds = adds_of(location, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
         return OPERATIONS[mode](snapshot, adds, txn=txn)
 
-    write = partial(write_files, place, snapshot.schema, data, properties=snapshot.properties)
+    write = partial(write_files, location, snapshot.schema, data, properties=snapshot.properties)
     return _written(write, rows_a_file, commit)
 
 

@@ -54,11 +54,11 @@ def probe_hashes(column: LeafColumn, values: pa.Array) -> Probes:
 
 def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
     """Tell which filters may hold which values; False is proof of absence. Shape (filters, values)."""
-    found = may_contain(filters, probes.hashes)
+    maybe = may_contain(filters, probes.hashes)
     values = len(probes.provable)
-    found[:, probes.again] |= found[:, values:]
-    found[:, :values] |= ~probes.provable
-    return found[:, :values]
+    maybe[:, probes.again] |= maybe[:, values:]
+    maybe[:, :values] |= ~probes.provable
+    return maybe[:, :values]
 
 
 def each_may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
@@ -72,12 +72,12 @@ def each_may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bo
 
 def may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
     """Probe every filter for every hash; False is proof of absence. Shape (filters, hashes)."""
-    found = np.empty((len(filters), len(hashes)), np.bool_)
+    maybe = np.empty((len(filters), len(hashes)), np.bool_)
     step = _WORK_BYTES // BLOCK_BYTES
     for start in range(0, len(hashes), step):
         part = hashes[start : start + step]
-        _probe(filters, part, found[:, start : start + step])
-    return found
+        _probe(filters, part, maybe[:, start : start + step])
+    return maybe
 
 
 def _probe(filters: Sequence[Blocks], hashes: Hashes, found: NDArray[np.bool_]) -> None:

@@ -22,18 +22,18 @@ Value = TypeVar("Value")
 
 def to_batch(values: Mapping[str, Any]) -> pa.RecordBatch:
     """Return arrays, and dataclasses of arrays, by name as a record batch."""
-    found: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     for name, value in values.items():
-        _flatten(value, name, found)
-    return pa.RecordBatch.from_arrays([_as_list(array) for array in found.values()], list(found))
+        _flatten(value, name, arrays)
+    return pa.RecordBatch.from_arrays([_as_list(array) for array in arrays.values()], list(arrays))
 
 
-def _flatten(value: Any, name: str, found: dict[str, pa.Array]) -> None:
+def _flatten(value: Any, name: str, arrays: dict[str, pa.Array]) -> None:
     if is_dataclass(value):
         for part in fields(value):
-            _flatten(getattr(value, part.name), f"{name}.{part.name}", found)
+            _flatten(getattr(value, part.name), f"{name}.{part.name}", arrays)
     else:
-        found[name] = value if isinstance(value, pa.Array) else _from_numpy(value)
+        arrays[name] = value if isinstance(value, pa.Array) else _from_numpy(value)
 
 
 def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:

@@ -70,12 +70,12 @@ class BloomFilters:
         reasons = self._refusals(column, positions)
         ranges[reasons != ""] = -1
         guessed = self._guess_lengths(positions, ranges)
-        (found,) = read_structures(self.groups, [Wanted(column, positions, ranges, reasons)], purpose="bloom")
+        (fetched,) = read_structures(self.groups, [Wanted(column, positions, ranges, reasons)], purpose="bloom")
         for i, position in enumerate(positions.tolist()):
-            if found.stop[i] < 0:
-                self._at_hand.put(column, position, found.absent[i])
+            if fetched.stop[i] < 0:
+                self._at_hand.put(column, position, fetched.absent[i])
             else:
-                data, place = found.buffer[found.start[i] : found.stop[i]], found.place(i)
+                data, place = fetched.buffer[fetched.start[i] : fetched.stop[i]], fetched.place(i)
                 parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
                 parsed = parse_filter(data, place=place) if parsed is None else parsed
                 self._at_hand.put(column, position, parsed)

@@ -50,15 +50,15 @@ class ColumnTotals:
         groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
         old, new = groups >= 0, groups < 0
         none = np.zeros(len(at), np.int64)
-        found = Totals(none, none.copy(), np.zeros(len(at), np.bool_))
+        totals = Totals(none, none.copy(), np.zeros(len(at), np.bool_))
         if kept is not None:
-            for part, whole in zip(Totals._fields, found, strict=True):
+            for part, whole in zip(Totals._fields, totals, strict=True):
                 whole[old] = numbers_at(kept.batch, part)[groups[old]]
         if new.any():
-            for whole, parts in zip(found, self._added_up(paths, at[new]), strict=True):
+            for whole, parts in zip(totals, self._added_up(paths, at[new]), strict=True):
                 whole[new] = np.concatenate(parts)
             self._unsaved.append(name)
-        return found
+        return totals
 
     def _added_up(self, paths: Sequence[Sequence[Path]], positions: Positions) -> list[tuple[NDArray[np.int64], ...]]:
         files = distinct(self.groups.opened_files(positions))

@@ -30,13 +30,13 @@ class DecodedCache:
     _lock: Lock = field(default_factory=Lock)
 
     def get(self, key: Hashable) -> Any | None:
-        """Return what was put under a key, None where nothing is."""
+        """Return the value of a key, None if there is none."""
         with self._lock:
-            found = self._values.pop(key, None)
-            if found is None:
+            entry = self._values.pop(key, None)
+            if entry is None:
                 return None
-            self._values[key] = found
-            return found[0]
+            self._values[key] = entry
+            return entry[0]
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
         """Keep a value of `size` bytes instead of what was under its key; not one that takes half of the room."""

@@ -72,13 +72,13 @@ class Dictionaries:
         known = self._at_hand.of(column)
         self._at_hand.recall(column, positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""])
         missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
-        found = dict(zip(missing.tolist(), self._read(column, missing), strict=True)) if len(missing) else {}
-        for position, values in found.items():
+        new = dict(zip(missing.tolist(), self._read(column, missing), strict=True)) if len(missing) else {}
+        for position, values in new.items():
             size = 0 if isinstance(values, str) else values.nbytes
             if self._kept_bytes + size <= MAX_KEPT_BYTES:
                 self._at_hand.put(column, position, values)
                 self._kept_bytes += size
-        return [found[p] if p in found else known[p] for p in positions.tolist()]
+        return [new[p] if p in new else known[p] for p in positions.tolist()]
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
         """Return those dictionaries that were read before, as `read` does; None for the others."""
@@ -134,20 +134,20 @@ class Dictionaries:
         ]
         starts = self._first_pages(column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
         pages = [chunk if isinstance(chunk, str) else self._page(chunk, starts) for chunk in chunks]
-        found = [page for page in pages if not isinstance(page, str)]
+        readable = [page for page in pages if not isinstance(page, str)]
         pieces = gather(
             self.groups.files,
             Ranges(
-                np.array([self.groups.file[page.position] for page in found], np.int64),
-                np.array([page.start for page in found], np.int64),
-                np.array([page.length for page in found], np.int64),
+                np.array([self.groups.file[page.position] for page in readable], np.int64),
+                np.array([page.start for page in readable], np.int64),
+                np.array([page.length for page in readable], np.int64),
             ),
-            counts=[1] * len(found),
+            counts=[1] * len(readable),
             purpose="dictionary",
             traffic=self.groups.traffic,
         )
-        written = iter([self._written(column, page, data) for page, data in zip(found, pieces, strict=True)])
-        values = iter(_values(column, [page.leaf for page in found], list(written)))
+        written = iter([self._written(column, page, data) for page, data in zip(readable, pieces, strict=True)])
+        values = iter(_values(column, [page.leaf for page in readable], list(written)))
         return [page if isinstance(page, str) else next(values) for page in pages]
 
     def _chunk(self, column: LeafColumn, position: int) -> _Chunk | str:
@@ -165,14 +165,14 @@ class Dictionaries:
         known = offsets.reason == ""
         return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
 
-    def _page(self, found: _Chunk, firsts: dict[int, int]) -> _Page | str:
-        place = dictionary_range(found.chunk, firsts.get(found.position))
-        if isinstance(place, str):
-            return place
-        size = self.groups.files[int(self.groups.file[found.position])].size
-        if place[0] + place[1] > size:
+    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _Page | str:
+        span = dictionary_range(chunk.chunk, firsts.get(chunk.position))
+        if isinstance(span, str):
+            return span
+        size = self.groups.files[int(self.groups.file[chunk.position])].size
+        if span[0] + span[1] > size:
             return "the footer puts the dictionary page outside of the file"
-        return _Page(*found, *place)
+        return _Page(*chunk, *span)
 
     def _written(self, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
         """Return the values of one dictionary in their physical form, or why they must not be believed."""

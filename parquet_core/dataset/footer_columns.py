@@ -61,16 +61,16 @@ class FooterSource:
         begun = len(self._of) if np.array_equal(indices[: len(self._of)], self._of) else 0
         if 0 < begun == len(indices):
             return self._kept
-        found = list(self._kept) if begun else []
-        kept_bytes = sum(len(footers.encoded) for footers in found)
+        kept = list(self._kept) if begun else []
+        kept_bytes = sum(len(footers.encoded) for footers in kept)
         # What is too much to keep is handed on batch by batch, so that it never stands in memory as a whole.
         batches = read_footers([self.files[i] for i in indices[begun:].tolist()], traffic=self.traffic)
         for footers in batches:
-            found.append(footers)
+            kept.append(footers)
             kept_bytes += len(footers.encoded)
             if kept_bytes > MOST_KEPT_BYTES:
-                return _chain(found, batches)
-        self._of, self._kept = indices, tuple(found)
+                return _chain(kept, batches)
+        self._of, self._kept = indices, tuple(kept)
         return self._kept
 
 
@@ -116,25 +116,25 @@ class FooterColumns:
     _columns: dict[Path, _Column] = field(default_factory=dict)
 
     def chunks(self, column: LeafColumn) -> ColumnChunks:
-        """Return what the footers say of a column in every row group."""
-        found = self._column(column)
+        """Return the footers' entries for a column, one for every row group."""
+        decoded = self._column(column)
         if self.groups.opened is None:
-            return found.chunks
-        if found.all_chunks is None:
-            found.all_chunks = found.chunks.scattered(self.groups.read_from(), len(self.groups))
-        return found.all_chunks
+            return decoded.chunks
+        if decoded.all_chunks is None:
+            decoded.all_chunks = decoded.chunks.scattered(self.groups.read_from(), len(self.groups))
+        return decoded.all_chunks
 
     def bounds(self, column: LeafColumn) -> Bounds:
-        """Return what the statistics of every row group say of a column."""
-        found = self._column(column)
+        """Return the bounds of a column in every row group, from the statistics."""
+        decoded = self._column(column)
         if self.groups.opened is None:
-            return found.bounds
-        if found.all_bounds is None:
-            found.all_bounds = spread_bounds(found.bounds, self.groups.read_from(), self.groups.row_count)
-        return found.all_bounds
+            return decoded.bounds
+        if decoded.all_bounds is None:
+            decoded.all_bounds = spread_bounds(decoded.bounds, self.groups.read_from(), self.groups.row_count)
+        return decoded.all_bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
-        """Return what every row group says of a column that is not believed."""
+        """Return the statistics of a column that are ignored, by row group."""
         return self._column(column).doubts
 
     def why_doubted(self, column: LeafColumn, position: int) -> str:
@@ -149,22 +149,22 @@ class FooterColumns:
         """Note a contradiction: neither the statistics of a column nor what contradicts them is believed any more."""
         if len(positions) == 0:
             return
-        found = self._column(column)
-        found.doubts = found.doubts.copy()
-        found.doubts[positions] |= np.uint8(doubt)
-        found.forget(self._is_doubted(found.doubts))
-        found.unsaved = True
+        decoded = self._column(column)
+        decoded.doubts = decoded.doubts.copy()
+        decoded.doubts[positions] |= np.uint8(doubt)
+        decoded.forget(self._is_doubted(decoded.doubts))
+        decoded.unsaved = True
         self.contradictions += 1
 
     def save(self) -> None:
         """Keep on disk what was decoded since the last time."""
         at = self.groups.read_from()
-        for found in self._columns.values():
-            if found.unsaved:
-                values = {"chunks": found.chunks, "bounds": found.bounds, "doubts": found.doubts[at]}
-                self.kept.write(found.name, values)
-                found.unsaved = False
-                self.kept.remember(found.name, found.copied())
+        for column in self._columns.values():
+            if column.unsaved:
+                values = {"chunks": column.chunks, "bounds": column.bounds, "doubts": column.doubts[at]}
+                self.kept.write(column.name, values)
+                column.unsaved = False
+                self.kept.remember(column.name, column.copied())
 
     def _column(self, column: LeafColumn) -> _Column:
         found = self._columns.get(column.path)
@@ -179,13 +179,13 @@ class FooterColumns:
             return held.copied()
         kept = self.kept.read(name)
         if kept is None:
-            found = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
+            loaded = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
         else:
-            found = self._with_new(column, name, kept, at)
-        found.forget(self._is_doubted(found.doubts))
-        if not found.unsaved:
-            self.kept.remember(name, found.copied())
-        return found
+            loaded = self._with_new(column, name, kept, at)
+        loaded.forget(self._is_doubted(loaded.doubts))
+        if not loaded.unsaved:
+            self.kept.remember(name, loaded.copied())
+        return loaded
 
     def _is_doubted(self, doubts: Doubts) -> NDArray[np.bool_]:
         """Tell in which of the row groups that something is read of statistics are not believed."""
@@ -193,7 +193,7 @@ class FooterColumns:
         return doubted
 
     def _with_new(self, column: LeafColumn, name: str, kept: Kept, at: Positions) -> _Column:
-        """Return what is kept of the row groups `at`, and what the footers say of those that it lacks."""
+        """Return the cached column of the row groups `at`; row groups that are not cached are read from the footers."""
         groups = kept.groups[at]
         chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
         new = np.flatnonzero(groups < 0)

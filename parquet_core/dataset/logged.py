@@ -45,24 +45,24 @@ class FoundElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswers:
-    """What a predicate may be in each file.
+    """The possible outcomes of a predicate in each file.
 
     `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
-    `by_values`: the partition columns that have values. `told`: of how many files that were asked the statistics of a
-    column are used; None where the files are listed without any. `asked`: how many files were. `elsewhere`: None where
-    no other process was asked.
+    `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
+    `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
+    process was involved.
     """
 
     partitions: OutcomeArray
     outcomes: OutcomeArray
     by_leaf: tuple[OutcomeArray, ...]
     by_values: frozenset[Path] = frozenset()
-    told: Mapping[Path, int] | None = field(default_factory=dict)
-    asked: int = 0
+    files_with_statistics: Mapping[Path, int] | None = field(default_factory=dict)
+    examined_files: int = 0
     elsewhere: FoundElsewhere | None = None
 
     def take(self, files: NDArray[np.int64]) -> FileAnswers:
-        """Return what is known of some files."""
+        """Return the answers for some files."""
         by_leaf = tuple(outcomes[files] for outcomes in self.by_leaf)
         return replace(self, partitions=self.partitions[files], outcomes=self.outcomes[files], by_leaf=by_leaf)
 
@@ -120,20 +120,20 @@ class FileList(Sequence[DataFile]):
         return len(self.sizes)
 
     @overload
-    def __getitem__(self, number: int) -> DataFile: ...
+    def __getitem__(self, index: int) -> DataFile: ...
 
     @overload
-    def __getitem__(self, number: slice) -> list[DataFile]: ...
+    def __getitem__(self, index: slice) -> list[DataFile]: ...
 
-    def __getitem__(self, number: int | slice) -> DataFile | list[DataFile]:
-        if isinstance(number, slice):
-            return [self[i] for i in range(*number.indices(len(self)))]
-        number = int(number)
-        if not -len(self) <= number < len(self):
-            raise IndexError(number)
-        number %= len(self)
-        file = self.found.get(number)
-        return DataFile(self.path(number), int(self.sizes[number]), 0) if file is None else file
+    def __getitem__(self, index: int | slice) -> DataFile | list[DataFile]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        index = int(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        file = self.found.get(index)
+        return DataFile(self.path(index), int(self.sizes[index]), 0) if file is None else file
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +155,14 @@ class LoggedFiles:
 
 
 def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
-    """Return what a footer says with the names of the table; what is no column of it has a name that none has."""
+    """Return a footer's provenance under the table's column names; other leaves get a name that no column has."""
     known = {column.physical: column for column in logged.columns}
     if any_case:
         wanted = [path for path, column in known.items() if column.leaf.type is not None]
-        found = spelled_otherwise(wanted, kind).items()
-        hidden = {leaf for leaf, path in found if path not in known}
+        spelled = spelled_otherwise(wanted, kind).items()
+        hidden = {leaf for leaf, path in spelled if path not in known}
         known = {path: column for path, column in known.items() if path not in hidden}
-        known |= {leaf: known[path] for leaf, path in found if path in known}
+        known |= {leaf: known[path] for leaf, path in spelled if path in known}
     return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
 
 

@@ -49,8 +49,8 @@ def is_settled(file: DataFile, now_ns: int) -> bool:
 
     Of a file just written, a second write can bear the same time. A web server may tell neither time nor ETag.
     """
-    told = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
-    return told and file.modified_ns < now_ns - _FRESH_NS
+    is_dated = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
+    return is_dated and file.modified_ns < now_ns - _FRESH_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class MetadataCache:
         Where they do not fit, an eighth is left free, so that the next writes need no look.
         """
         with scan(self.directory) as left:
-            found = sorted(self._entries())
-            total = sum(size for _, size, _ in found)
+            entries = sorted(self._entries())
+            total = sum(size for _, size, _ in entries)
             most = self.most_bytes if total <= self.most_bytes else self.most_bytes * 7 // 8
-            for used, size, path in found:
+            for used, size, path in entries:
                 abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
                 if total > most or abandoned:
                     with contextlib.suppress(OSError):
@@ -183,13 +183,13 @@ class TableCache:
 def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
     """Return the generation and the arrays of a stream, None where it holds what is kept under another name."""
     with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
-        said = stream.schema.metadata
-        if said[b"name"] != name.encode():
+        metadata = stream.schema.metadata
+        if metadata[b"name"] != name.encode():
             return None
         batch = stream.read_next_batch()
         # A checksum tells what is damaged, not what is wrong: offsets beyond their values end the process.
         batch.validate(full=True)
-        return said[b"generation"].decode(), batch
+        return metadata[b"generation"].decode(), batch
 
 
 def _seal(part: Path) -> None:

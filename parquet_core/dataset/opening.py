@@ -119,12 +119,12 @@ class ListedDataset:
         """Return some of the files for another process to read: behind the first one, which decides on the schema."""
         return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
 
-    def of_files(self, numbers: Numbers) -> ListedDataset:
+    def of_files(self, files: Numbers) -> ListedDataset:
         """Return some of the files as a table of which nothing is known yet."""
-        values = {path: of_files.take(numbers) for path, of_files in self.partitions.values.items()}
+        values = {path: of_files.take(files) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,
-            files=tuple(self.files[i] for i in numbers.tolist()),
+            files=tuple(self.files[i] for i in files.tolist()),
             partitions=Partitions(self.partitions.columns, values),
             summary=self.summary,
             traffic=Traffic(),

@@ -79,7 +79,7 @@ class Fetched(Generic[Part]):
             self.slot[used] = np.arange(len(used))
 
     def take(self, positions: Positions) -> Part:
-        """Return what was fetched of row groups."""
+        """Return the fetched part of row groups."""
         assert self.kept is not None
         return self.kept.take(self.slot[positions])
 
@@ -95,7 +95,7 @@ class PageIndexes:
     _pages: dict[Path, Fetched[PageBatch]] = field(default_factory=dict)
 
     def read(self, column: LeafColumn, positions: Positions) -> PageBatch:
-        """Return what the page indexes of the chosen row groups say of a column."""
+        """Return the page indexes of a column in the chosen row groups."""
         self.fetch([column], positions)
         return self._pages[column.path].take(positions)
 
@@ -114,12 +114,12 @@ class PageIndexes:
             *(self._wanted(column, at, self.footers.chunks(column).column_index) for column, at in paged),
             *(self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located),
         ]
-        found = read_structures(self.groups, wanted, purpose="index")
+        fetched = read_structures(self.groups, wanted, purpose="index")
         # Taken out one by one: what is decoded is let go of.
         for column, at in reversed(located):
-            self._add_offsets(column, at, found.pop())
+            self._add_offsets(column, at, fetched.pop())
         for column, at in reversed(paged):
-            self._add_pages(column, at, found.pop())
+            self._add_pages(column, at, fetched.pop())
 
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
         """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
@@ -181,7 +181,7 @@ class PageIndexes:
         return self._offsets[column.path]
 
     def _held(self, name: str, decode: Callable[[pa.RecordBatch], Part]) -> Fetched[Part]:
-        """Return what memory or the disk has under a name."""
+        """Return the entry of a name from memory or from disk."""
         held: Fetched[Part] | None = self.kept.recall(name)
         if held is None:
             kept = self.kept.read(name)
@@ -191,12 +191,12 @@ class PageIndexes:
         return replace(held)
 
     def _slots(self, kept: Kept | None) -> Positions:
-        found = np.full(len(self.groups), -1, np.int64)
+        slots = np.full(len(self.groups), -1, np.int64)
         if kept is not None:
             there = kept.groups >= 0
             # What is kept may be of no row group at all: a plan that opens no file keeps that.
-            found[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
-        return found
+            slots[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
+        return slots
 
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._offsets_of(column)

@@ -73,11 +73,11 @@ class RowGroupTable:
         return ".".join(self.names.of(column.path)[0])
 
     def provenance(self, position: int) -> Provenance:
-        """Return what the file of a row group says of its schema and writer."""
+        """Return the schema and writer of a row group's file."""
         return self.kinds[int(self.kind[self.file[position]])]
 
     def kinds_of_files(self) -> list[Provenance]:
-        """Return what files say of their schema and writer, each once; of no file at all nothing."""
+        """Return the distinct schemas and writers of the files; none if there are no files."""
         return [self.kinds[i] for i in np.unique(self.kind).tolist()]
 
     def sizes_of_files(self) -> Positions:
@@ -115,10 +115,10 @@ class RowGroupTable:
 
         Row groups of files that store it otherwise, or lack it, are with those of the column itself.
         """
-        found = [leaf_as_read(column, kind) for kind in self.kinds]
-        leaves = {stored_form(leaf): leaf for leaf in found if leaf is not None} | {stored_form(column): column}
+        stored = [leaf_as_read(column, kind) for kind in self.kinds]
+        leaves = {stored_form(leaf): leaf for leaf in stored if leaf is not None} | {stored_form(column): column}
         number = {form: i for i, form in enumerate(leaves)}
-        forms = [number[stored_form(column if leaf is None else leaf)] for leaf in found]
+        forms = [number[stored_form(column if leaf is None else leaf)] for leaf in stored]
         of = np.array(forms, np.int64)[self.kind[self.file[positions]]]
         parts = [(leaf, positions[of == i]) for i, leaf in enumerate(leaves.values())]
         return [(leaf, at) for leaf, at in parts if len(at)]

@@ -88,7 +88,7 @@ class StoredIndex:
             self.generation = generation_of(self.files)
 
     def narrowed(self, chosen: Numbers) -> StoredIndex:
-        """Return what is kept seen from some of these files, by their indices."""
+        """Return the index of some of these files, chosen by their indices."""
         files = tuple(self.files[i] for i in chosen.tolist())
         within = {self.generation: chosen} | {name: index[chosen] for name, index in self._file_indices.items()}
         return StoredIndex(
@@ -181,11 +181,11 @@ class StoredIndex:
             self.cache.drop(f"dataset {generation}")
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
-        """Return what is kept under a name; `file` and `ordinal` are those of the row groups of today."""
-        found = self.cache.read(name)
-        if found is None:
+        """Return the entry of a name; `file` and `ordinal` are those of the current row groups."""
+        stored = self.cache.read(name)
+        if stored is None:
             return None
-        generation, batch = found
+        generation, batch = stored
         dataset = self._dataset(generation)
         if dataset is None:
             return None
@@ -196,7 +196,7 @@ class StoredIndex:
         return Kept(batch, np.where(like >= 0, first[like] + ordinal, -1))
 
     def recall(self, name: str, among: bytes = b"") -> Any | None:
-        """Return what memory has under a name of the files as they are; `among`: which of a table's files they are."""
+        """Return the entry of a name in memory for the unchanged files; `among`: which of a table's files they are."""
         decoded = self.cache.cache.decoded
         return None if decoded is None else decoded.get(self._key(name, self.generation, among))
 
@@ -222,7 +222,7 @@ class StoredIndex:
 
 
 def _encoded(path: str) -> bytes:
-    """Return what stands for a path in the cache: an address may hold a key or a signature, so its hash does."""
+    """Return the cache key of a path: the hash of an address, as addresses may contain keys or signatures."""
     # A path of this machine need not be text.
     encoded = path.encode(errors="surrogateescape")
     return blake2b(encoded, digest_size=16).digest() if "://" in path else encoded
@@ -240,7 +240,7 @@ class KeptColumns:
     stored: StoredIndex | None
 
     def recall(self, name: str, *, on_disk: bool = True) -> Any | None:
-        """Return what memory has under a name; of what is `on_disk` too, nothing that is gone from there."""
+        """Return the entry of a name in memory; of an entry that is also `on_disk`, None if it was deleted there."""
         if self.stored is None or (found := self.stored.recall(name, self._among())) is None:
             return None
         # Marked as used there, it stays for the next process.
@@ -265,7 +265,7 @@ class KeptColumns:
         return "\x00".join([_name(what, column), *(part for path in paths for part in ("", *path))])
 
     def read(self, name: str) -> Kept | None:
-        """Return what is kept under a name, and where in it each row group stands: -1 where it does not."""
+        """Return the entry of a name, with the position of each row group in it: -1 for one that is absent."""
         if self.stored is None:
             return None
         at = self.groups.read_from()

@@ -36,14 +36,14 @@ class StructuresAtHand(Generic[Structure]):
 
     def recall(self, column: LeafColumn, positions: NDArray[np.int64]) -> None:
         """Take from memory what it has of row groups; what is doubted must not be among them."""
-        earlier, asked = self._in_memory(column), self.of(column)
+        earlier, at_hand = self._in_memory(column), self.of(column)
         if earlier:
-            asked.update((p, earlier[p]) for p in positions.tolist() if p in earlier and p not in asked)
+            at_hand.update((p, earlier[p]) for p in positions.tolist() if p in earlier and p not in at_hand)
 
     def save(self) -> None:
         """Keep in memory what was read since the last time; reasons are found again without reading."""
         for path, column in self._grown.items():
-            new = {p: found for p, found in self._asked[path].items() if not isinstance(found, str)}
+            new = {p: structure for p, structure in self._asked[path].items() if not isinstance(structure, str)}
             self.kept.remember(self.kept.name(self.what, column), self._in_memory(column) | new)
         self._grown.clear()
 

@@ -70,15 +70,15 @@ def outcomes_of_each_from_filters(
 ) -> OutcomeArray:
     """Return the same for each of several leaves, a row each; single values are probed at once."""
     answers: OutcomeArray = np.full((len(leaves), len(filters)), Outcomes.UNKNOWN, np.uint8)
-    found = {i: values for i, leaf in enumerate(leaves) if (values := _single(leaf, column)) is not None}
+    by_leaf = {i: values for i, leaf in enumerate(leaves) if (values := _single(leaf, column)) is not None}
     present = np.flatnonzero([blocks is not None for blocks in filters])
     step = max(1, MAX_CELLS // max(1, len(present)))
-    for part in (list(found)[i : i + step] for i in range(0, len(found), step)):
-        hashes = probe_hashes(column, pa.concat_arrays([found[i] for i in part]))
+    for part in (list(by_leaf)[i : i + step] for i in range(0, len(by_leaf), step)):
+        hashes = probe_hashes(column, pa.concat_arrays([by_leaf[i] for i in part]))
         held = may_hold([blocks for blocks in filters if blocks is not None], hashes)
         for i, absent in zip(part, ~held.T, strict=True):
             answers[i, present[absent]] &= _without(leaves[i])
-    for i in sorted(set(range(len(leaves))).difference(found)):
+    for i in sorted(set(range(len(leaves))).difference(by_leaf)):
         answers[i] = outcomes_from_filters(leaves[i], column, filters)
     return answers
 
@@ -92,7 +92,7 @@ def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
 
 
 def _without(leaf: Leaf) -> np.uint8:
-    """Return what is left where no value of an equality stands."""
+    """Return the possible outcomes if no value of the equality is present."""
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
     return np.uint8(Outcomes.UNKNOWN & ~never)
 

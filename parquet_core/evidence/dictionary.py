@@ -52,9 +52,9 @@ def outcomes_of_each_from_dictionaries(
     lengths = np.array([len(values) for _, values in present], np.int64)
     first = np.cumsum(lengths) - lengths
     old = np.logical_or.reduceat(_depends_on_calendar(entries), first)
-    asked = [(i, leaf) for i, leaf in enumerate(leaves) if isinstance(leaf, ColumnLeaf) and can_decide(leaf)]
+    decidable = [(i, leaf) for i, leaf in enumerate(leaves) if isinstance(leaf, ColumnLeaf) and can_decide(leaf)]
     step = max(1, MAX_CELLS // len(entries))
-    for part in (asked[i : i + step] for i in range(0, len(asked), step)):
+    for part in (decidable[i : i + step] for i in range(0, len(decidable), step)):
         each = outcomes_of_each_value([leaf for _, leaf in part], entries)
         of_values = np.bitwise_or.reduceat(each, first, axis=1)
         for i, (_, leaf) in enumerate(part):
@@ -67,7 +67,7 @@ def outcomes_of_each_from_dictionaries(
 
 
 def _of_null(leaf: ColumnLeaf, kind: pa.DataType) -> np.uint8:
-    """Return what a leaf is for null, of which there may be some."""
+    """Return the outcome of a leaf for null values."""
     if isinstance(leaf, OnValues):
         return outcome_of_null(leaf, kind)
     return np.uint8(Outcomes.FALSE if isinstance(leaf, IsNaN) else Outcomes.NULL)

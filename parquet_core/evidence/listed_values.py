@@ -62,12 +62,12 @@ def _placed(ordered: NDArray[Any], bounds: NDArray[Any] | None) -> Numbers:
 
 
 def _placed_texts(ordered: list[bytes], bounds: list[bytes | None]) -> Numbers:
-    found = np.zeros(len(bounds), np.int64)
+    positions = np.zeros(len(bounds), np.int64)
     for i, bound in enumerate(bounds):
         if bound is not None:
             first = bisect_left(ordered, bound)
-            found[i] = 2 * first + (first < len(ordered) and ordered[first] == bound)
-    return found
+            positions[i] = 2 * first + (first < len(ordered) and ordered[first] == bound)
+    return positions
 
 
 # By the identity of an array that is alive.
@@ -77,12 +77,12 @@ _KNOWN: dict[tuple[int, pa.DataType], ListedValues] = {}
 def listed_values(values: pa.Array, kind: pa.DataType) -> ListedValues:
     """Return at least one value, in a type that may be that of bounds, in order; kept as long as the array lives."""
     key = id(values), kind
-    found = _KNOWN.get(key)
-    if found is None:
-        found = _listed(values.cast(kind))
-        _KNOWN[key] = found
+    listed = _KNOWN.get(key)
+    if listed is None:
+        listed = _listed(values.cast(kind))
+        _KNOWN[key] = listed
         weakref.finalize(values, _KNOWN.pop, key, None).atexit = False
-    return found
+    return listed
 
 
 def _listed(values: pa.Array) -> ListedValues:

@@ -52,7 +52,7 @@ class _Placed(NamedTuple):
 
 
 def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArray:
-    """Return what `outcomes_from_bounds` does for each of several leaves of one column, a row each."""
+    """Return the result of `outcomes_from_bounds` for several leaves of one column, one row for each leaf."""
     answers = np.empty((len(leaves), len(bounds)), np.uint8)
     presence = presence_of(bounds)
     alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _says_itself(leaf)]
@@ -72,15 +72,15 @@ def _compare_all(
     comparisons: Sequence[ColumnLeaf], rows: Sequence[int], bounds: Bounds, presence: Presence, answers: OutcomeArray
 ) -> None:
     """Fill in the rows of comparisons."""
-    found = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
-    placed = _place(array_of_scalars([leaf.value for leaf in found]), bounds)
+    compares = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
+    placed = _place(array_of_scalars([leaf.value for leaf in compares]), bounds)
     numbers = np.array(rows, np.int64)
     step = max(1, MAX_CELLS // max(1, len(bounds)))
     for op in Op:
-        leaf = next((leaf for leaf in found if leaf.op is op), None)
+        leaf = next((leaf for leaf in compares if leaf.op is op), None)
         if leaf is None:
             continue
-        chosen = np.flatnonzero([leaf.op is op for leaf in found])
+        chosen = np.flatnonzero([leaf.op is op for leaf in compares])
         nan_is_true = holds_for_nan(leaf)
         for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
             true_ruled_out, false_ruled_out = _ruled_out(op, placed, placed.literals[part][:, None])
@@ -140,7 +140,7 @@ def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
 
 
 def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
-    """Return what the leaf is for each value, null included: a single outcome where it can be decided.
+    """Return the outcome of the leaf for each value, null included: a single outcome if it can be decided.
 
     `values` have the type of the column's bounds. Each counts as a container of one row.
     """

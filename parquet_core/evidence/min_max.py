@@ -158,8 +158,8 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
         case In(_, values) if pa.types.is_boolean(values.type) and len(values) == 2:
             return True  # there is no other value
         case In(column, values) if pa.types.is_floating(values.type):
-            numbers = values.filter(pc.invert(pc.is_nan(values)))
-            return In(column, numbers) if len(numbers) else False
+            without_nan = values.filter(pc.invert(pc.is_nan(values)))
+            return In(column, without_nan) if len(without_nan) else False
     return leaf
 
 
@@ -223,7 +223,7 @@ def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, 
 
 
 def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:
-    """Return what the part is for the only value of each container, and for null and NaN where they may be there."""
+    """Return the outcomes of the part for the only value of each container, and for null and NaN if possible there."""
     one, other = _only_values(bounds)
     known = presence.number & one
     if not np.any((known | ~presence.number) & (bounds.row_count > 0)):
@@ -242,12 +242,12 @@ def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence)
 
 
 def outcome_of_null(leaf: OnValues, kind: pa.DataType) -> np.uint8:
-    """Return what the part is for null."""
+    """Return the outcome of the part for null."""
     return outcome_of_value(leaf, pa.nulls(1, kind))
 
 
 def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:
-    """Return what the part is for a single value."""
+    """Return the outcome of the part for a single value."""
     return np.uint8(leaf.test(value)[0])
 
 

@@ -92,7 +92,7 @@ def successor(prefix: bytes) -> bytes | None:
 
 
 def _prefix(leaf: Pattern) -> bytes:
-    """Return what every value that matches begins with."""
+    """Return the prefix of all matching values."""
     match leaf:
         case StartsWith(_, prefix):
             return _bytes(prefix)
@@ -121,9 +121,9 @@ def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array
     if not (isinstance(leaf, Contains) or (isinstance(leaf, Like) and leaf.parts[-1] is Wildcard.ANY)):
         return
     known = flags_from(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
-    (asked,) = np.nonzero(known & ~always & _holds(leaf, lower) & _holds(leaf, upper))
-    if len(asked):
-        always[asked], _ = _of_values(leaf, common_prefix(lower.take(asked), upper.take(asked)))
+    (at,) = np.nonzero(known & ~always & _holds(leaf, lower) & _holds(leaf, upper))
+    if len(at):
+        always[at], _ = _of_values(leaf, common_prefix(lower.take(at), upper.take(at)))
 
 
 def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:
@@ -138,14 +138,14 @@ def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:
 def _holds(leaf: Pattern, values: pa.Array) -> Flags:
     match leaf:
         case StartsWith(_, prefix):
-            found = pc.starts_with(values, _bytes(prefix))
+            matches = pc.starts_with(values, _bytes(prefix))
         case EndsWith(_, suffix):
-            found = pc.ends_with(values, _bytes(suffix))
+            matches = pc.ends_with(values, _bytes(suffix))
         case Contains(_, part):
-            found = pc.match_substring(values, _bytes(part))
+            matches = pc.match_substring(values, _bytes(part))
         case Like(_, parts):
-            found = pc.match_substring_regex(values, rf"\A{''.join(map(_expression, parts))}\z")
-    return flags_from(found)
+            matches = pc.match_substring_regex(values, rf"\A{''.join(map(_expression, parts))}\z")
+    return flags_from(matches)
 
 
 def _expression(part: str | Wildcard) -> str:

@@ -67,8 +67,8 @@ def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None)
 
 
 def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
-    asked = [leaf for part in parts for leaf in leaves(part)]
-    values = _values_to_try(asked)
+    every_leaf = [leaf for part in parts for leaf in leaves(part)]
+    values = _values_to_try(every_leaf)
     return values is None or bool(may_fulfil(parts, values).any())
 
 
@@ -114,26 +114,26 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
     return bool(is_small and value.as_py() == (1 << kind.bit_width) - 1)
 
 
-def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
+def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
     """Return values of which one makes the leaves what any value makes them; None when it cannot be told."""
-    if any(map(reaches_beyond_type, asked)):
+    if any(map(reaches_beyond_type, every_leaf)):
         return None
-    found: list[pa.Array] = []
-    for leaf in asked:
+    candidates: list[pa.Array] = []
+    for leaf in every_leaf:
         match leaf:
             case Compare(_, _, value):
-                found.append(_array(value))
+                candidates.append(_array(value))
             case Interval(_, low, high):
-                found += [_array(low), _array(high)]
+                candidates += [_array(low), _array(high)]
             case In(_, values):
-                found.append(values)
-    kinds = {array.type for array in found}
+                candidates.append(values)
+    kinds = {array.type for array in candidates}
     if not kinds:
-        is_float = any(isinstance(leaf, IsNaN) for leaf in asked)
-        found = [array_of([0.0, math.nan], pa.float64()) if is_float else array_of([0], pa.int64())]
-    elif len(kinds) > 1 or sum(map(len, found)) > MAX_LITERALS:
+        is_float = any(isinstance(leaf, IsNaN) for leaf in every_leaf)
+        candidates = [array_of([0.0, math.nan], pa.float64()) if is_float else array_of([0], pa.int64())]
+    elif len(kinds) > 1 or sum(map(len, candidates)) > MAX_LITERALS:
         return None
-    literals = pa.concat_arrays(found)
+    literals = pa.concat_arrays(candidates)
     literals = literals.cast(_as_wide(literals.type))
     around = _next_and_least(literals)
     return None if around is None else pa.concat_arrays([literals, *around, pa.nulls(1, literals.type)])

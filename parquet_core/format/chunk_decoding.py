@@ -181,9 +181,9 @@ def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[n
             f"is not the column {ranges.path!r} that the schema has there; write the file again",
         ),
     ):
-        found = np.flatnonzero(wrong & described)
-        if len(found):
-            raise MalformedFile(f"{ranges.place(int(found[0]))}: {message}")
+        impossible = np.flatnonzero(wrong & described)
+        if len(impossible):
+            raise MalformedFile(f"{ranges.place(int(impossible[0]))}: {message}")
 
 
 def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
@@ -257,13 +257,13 @@ def _lists(table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
 
 def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
     counts, values = decode_columns(ranges.buffer, *_lists(table, 3, 2), INTEGER, place=ranges.place)
-    found = np.zeros(len(table), np.int64)
+    flags = np.zeros(len(table), np.int64)
     owner = np.repeat(np.arange(len(table)), np.maximum(np.frombuffer(counts, np.int64), 0))
     encoding = np.frombuffer(values, np.int64)
     # An encoding beyond those of today counts as bit 62: something that is not understood.
     bit = np.left_shift(1, np.where((encoding >= 0) & (encoding < 62), encoding, 62))
-    np.bitwise_or.at(found, owner, bit)
-    return found
+    np.bitwise_or.at(flags, owner, bit)
+    return flags
 
 
 def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) -> tuple[Numbers, NDArray[np.int8]]:

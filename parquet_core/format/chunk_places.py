@@ -62,9 +62,9 @@ def conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
     here &= (table[:, at(3, 5)] >= 0) & (table[:, at(3, 7)] >= 0) & (table[:, at(3, 9)] >= 0)
     if here.all():
         return _conflicts(table, around)
-    found = np.zeros(len(table), np.uint8)
-    found[here] = _conflicts(table[here], around._replace(file=around.file[here], row_count=around.row_count[here]))
-    return found
+    reasons = np.zeros(len(table), np.uint8)
+    reasons[here] = _conflicts(table[here], around._replace(file=around.file[here], row_count=around.row_count[here]))
+    return reasons
 
 
 def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
@@ -84,7 +84,7 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
     data, filters, *indexes = _sharing(ranges, around)
     # Asked so that no sum wraps around: lengths are those of a file at most.
     outside = (length > size) | (offset > size - length) | (data_page - offset > length)
-    found = np.zeros(len(table), np.uint8)
+    reasons = np.zeros(len(table), np.uint8)
     for conflict, flags in (
         (Conflict.FEWER_VALUES, num_values < around.row_count),
         (Conflict.MORE_VALUES, num_values > around.row_count),
@@ -92,8 +92,8 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
         (Conflict.SHARED_FILTER, filters),
         (Conflict.SHARED_INDEX, indexes[0] | indexes[1]),
     ):
-        found[flags] |= np.uint8(conflict)
-    return found
+        reasons[flags] |= np.uint8(conflict)
+    return reasons
 
 
 def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) -> list[Flags]:
@@ -104,11 +104,11 @@ def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) 
     # Behind each other, the files are one: what lies in two of them shares nothing.
     base, size = (np.cumsum(around.sizes) - around.sizes)[around.file], around.sizes[around.file]
     starts, stops, there = [], [], []
-    for number, (offset, length) in enumerate(ranges):
-        is_range = (length > 0) & (offset < size) & (offset > (0 if number else -1))
+    for owner, (offset, length) in enumerate(ranges):
+        is_range = (length > 0) & (offset < size) & (offset > (0 if owner else -1))
         at = np.flatnonzero(is_range)
         start = offset[at]
-        there.append(at + number * len(size))
+        there.append(at + owner * len(size))
         starts.append(base[at] + start)
         stops.append(starts[-1] + np.minimum(length[at], size[at] - start))
     shared = np.zeros(len(ranges) * len(size), np.bool_)
@@ -120,7 +120,7 @@ def _overlapping(start: Numbers, stop: Numbers) -> Numbers:
     """Return which of some ranges overlap another one."""
     order = np.argsort(start, kind="stable")
     start, stop = start[order], stop[order]
-    found = np.zeros(len(order), np.bool_)
-    found[1:] = start[1:] < np.maximum.accumulate(stop)[:-1]
-    found[:-1] |= stop[:-1] > start[1:]
-    return order[found]
+    overlaps = np.zeros(len(order), np.bool_)
+    overlaps[1:] = start[1:] < np.maximum.accumulate(stop)[:-1]
+    overlaps[:-1] |= stop[:-1] > start[1:]
+    return order[overlaps]

@@ -133,8 +133,10 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
     plain = _decompress(stored, chunk.codec, page.plain_bytes)
     if plain is None:
         return f"the dictionary page does not decompress to the {page.plain_bytes} bytes that it claims"
-    found = _decode(np.frombuffer(plain, np.uint8), page.num_values, leaf)
-    return f"the dictionary page does not hold the {page.num_values} values that it claims" if found is None else found
+    values = _decode(np.frombuffer(plain, np.uint8), page.num_values, leaf)
+    return (
+        f"the dictionary page does not hold the {page.num_values} values that it claims" if values is None else values
+    )
 
 
 def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _Page | str:
@@ -155,7 +157,7 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
 
 
 def _doubt(page: _Page, chunk: ColumnChunk) -> str:
-    """Return what speaks against a header, empty when nothing does."""
+    """Return the reason why a header is implausible, empty if there is none."""
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:

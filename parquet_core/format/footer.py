@@ -144,7 +144,7 @@ class Footers:
         MalformedFile for a chunk that cannot be decoded.
         """
         none = np.zeros(len(self), np.int64)
-        found = Totals(none, none.copy(), np.ones(len(self), np.bool_))
+        result = Totals(none, none.copy(), np.ones(len(self), np.bool_))
         for number, kind in enumerate(self.kinds):
             of_kind = np.flatnonzero(self.kind_of_group == number)
             there = [next((path for path in paths if path in kind.by_path), None) for paths in columns]
@@ -152,9 +152,9 @@ class Footers:
             step = max(1, _MOST_CHUNKS // max(1, len(leaves)))
             for first in range(0, len(of_kind) if len(leaves) else 0, step):
                 groups = of_kind[first : first + step]
-                for whole, part in zip(found, self._totals(groups, kind, leaves), strict=True):
+                for whole, part in zip(result, self._totals(groups, kind, leaves), strict=True):
                     whole[groups] = part
-        return found
+        return result
 
     def _totals(self, groups: Numbers, kind: Provenance, leaves: Numbers) -> Totals:
         chunk = (self.first_chunk[groups][:, None] + leaves).reshape(-1)
@@ -299,13 +299,13 @@ def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, .
     for _ in range(_COMMON_KINDS):
         if len(rest) == 0:
             break
-        found = _slices(encoded, starts[rest[0]].tolist(), lengths[rest[0]].tolist())
+        slices = _slices(encoded, starts[rest[0]].tolist(), lengths[rest[0]].tolist())
         alike = np.all(lengths[rest] == lengths[rest[0]], axis=1)
-        for part, begins in zip(found, starts[rest].T.tolist(), strict=True):
+        for part, begins in zip(slices, starts[rest].T.tolist(), strict=True):
             if part is None:
                 continue
             alike &= np.fromiter(map(encoded.startswith, repeat(part), begins), np.bool_, len(rest))
-        kind[rest[alike]] = kinds.setdefault(found, len(kinds))
+        kind[rest[alike]] = kinds.setdefault(slices, len(kinds))
         rest = rest[~alike]
     for i, start, length in zip(rest.tolist(), starts[rest].tolist(), lengths[rest].tolist(), strict=True):
         kind[i] = kinds.setdefault(_slices(encoded, start, length), len(kinds))

@@ -116,17 +116,17 @@ def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None
     return _WITHOUT_ANNOTATION[physical]
 
 
-def sort_order(found: pa.DataType | None, physical: Physical) -> SortOrder:
+def sort_order(type_: pa.DataType | None, physical: Physical) -> SortOrder:
     """Return how bounds of values of this type compare."""
-    if found is None or physical is Physical.INT96:
+    if type_ is None or physical is Physical.INT96:
         return SortOrder.UNDEFINED
-    if pa.types.is_decimal128(found):
+    if pa.types.is_decimal128(type_):
         # One number has many encodings as BYTE_ARRAY, and some writers cut its bounds like strings.
         return SortOrder.UNDEFINED if physical is Physical.BYTE_ARRAY else SortOrder.SIGNED
-    if pa.types.is_floating(found):
+    if pa.types.is_floating(type_):
         return SortOrder.FLOATING
-    of_bytes = pa.types.is_string(found) or pa.types.is_binary(found) or pa.types.is_fixed_size_binary(found)
-    return SortOrder.UNSIGNED if of_bytes or pa.types.is_unsigned_integer(found) else SortOrder.SIGNED
+    of_bytes = pa.types.is_string(type_) or pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_)
+    return SortOrder.UNSIGNED if of_bytes or pa.types.is_unsigned_integer(type_) else SortOrder.SIGNED
 
 
 def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  # noqa: PLR0911 - one for each kind
@@ -134,12 +134,12 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
     scale_and_precision = _decimal_parameters(element)
     if scale_and_precision is not None:
         return _decimal(*scale_and_precision, physical, element)[1]
-    found = arrow_type(element, physical)
-    if found is not None and pa.types.is_timestamp(found):
-        return _against_timestamps(found, physical)
-    if found is not None and any(known(found) for known in _PRUNED_ON):
+    type_ = arrow_type(element, physical)
+    if type_ is not None and pa.types.is_timestamp(type_):
+        return _against_timestamps(type_, physical)
+    if type_ is not None and any(known(type_) for known in _PRUNED_ON):
         return ""
-    if found == pa.binary() and element.logical is None and element.converted is None:
+    if type_ == pa.binary() and element.logical is None and element.converted is None:
         return ""  # of annotated bytes Spark makes a string or nothing at all
     if element.logical is not None:
         member = element.logical[0]

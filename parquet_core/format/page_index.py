@@ -194,11 +194,11 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     there, reason = structs.there, encoded.absent.copy()
     counts = {field: structs.counts(field) for field in (1, 2, 3, 5, 8)}
     needed = [counts[field] for field in (1, 2, 3)]
-    alike = np.all([found == counts[1] for found in needed], axis=0)
+    alike = np.all([count == counts[1] for count in needed], axis=0)
     for field in (5, 8):
         alike &= (counts[field] == counts[1]) | (counts[field] == MISSING)
     reason[there[~alike]] = "the lists of the column index differ in length"
-    reason[there[np.any([found < 0 for found in needed], axis=0)]] = (
+    reason[there[np.any([count < 0 for count in needed], axis=0)]] = (
         "the column index lacks null_pages, min_values or max_values"
     )
     good = structs.only(reason[there] == "")

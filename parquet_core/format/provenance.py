@@ -78,10 +78,10 @@ class Provenance:
     @cached_property
     def by_any_case(self) -> dict[str, list[LeafColumn]]:
         """The leaves by the first of their names, in any case."""
-        found: dict[str, list[LeafColumn]] = {}
+        by_path: dict[str, list[LeafColumn]] = {}
         for leaf in self.columns:
-            found.setdefault(in_any_case(leaf.path[0]), []).append(leaf)
-        return found
+            by_path.setdefault(in_any_case(leaf.path[0]), []).append(leaf)
+        return by_path
 
 
 def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:

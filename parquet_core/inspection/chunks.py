@@ -100,19 +100,19 @@ class Chunks:
 
     def chunk(self, i: int) -> ChunkFacts:
         """Return the facts of the i-th of the chosen row groups."""
-        found = self.footers.chunk(int(self.positions[i]))
-        assert found is not None, "a file has a chunk for each of its columns"
+        footer_chunk = self.footers.chunk(int(self.positions[i]))
+        assert footer_chunk is not None, "a file has a chunk for each of its columns"
         return ChunkFacts(
             column=self.column.name,
-            encrypted=found.encrypted,
-            values=found.num_values,
-            compressed_bytes=found.compressed_bytes,
+            encrypted=footer_chunk.encrypted,
+            values=footer_chunk.num_values,
+            compressed_bytes=footer_chunk.compressed_bytes,
             uncompressed_bytes=None if self.uncompressed[i] < 0 else int(self.uncompressed[i]),
-            value_bytes=found.value_bytes,
-            codec=codec_name(found.codec),
+            value_bytes=footer_chunk.value_bytes,
+            codec=codec_name(footer_chunk.codec),
             encodings=encoding_names(int(self.footers.encodings[self.positions[i]])),
-            data_pages=found.data_pages,
-            dictionary=_dictionary(found),
+            data_pages=footer_chunk.data_pages,
+            dictionary=_dictionary(footer_chunk),
             lower=self.lower[i],
             upper=self.upper[i],
             min_exact=self.bounds.min_exact[i].as_py(),
@@ -133,12 +133,12 @@ def read_chunks(
     """
     index.page_indexes.fetch(columns, positions)
     locations = index.page_indexes.locations(columns, positions)
-    found: list[Chunks] = []
+    read: list[Chunks] = []
     for column, located in zip(columns, locations, strict=True):
         page_indexes = PageIndexes.of(column, index, positions, located, pages=pages)
         uncompressed = uncompressed_bytes(footers, column)[positions]
-        found.append(_chunks(index, column, positions, uncompressed, page_indexes))
-    return found
+        read.append(_chunks(index, column, positions, uncompressed, page_indexes))
+    return read
 
 
 def _chunks(
@@ -158,18 +158,18 @@ def _chunks(
     )
 
 
-def _filter_facts(found: Blocks | str) -> BloomFacts:
-    if isinstance(found, str):
-        return BloomFacts(found)
-    share = fill(found)
+def _filter_facts(filter_: Blocks | str) -> BloomFacts:
+    if isinstance(filter_, str):
+        return BloomFacts(filter_)
+    share = fill(filter_)
     return BloomFacts(
         reason="",
-        bytes=len(found) * BLOCK_BYTES,
-        blocks=len(found),
+        bytes=len(filter_) * BLOCK_BYTES,
+        blocks=len(filter_),
         fill=share,
-        estimated_fpp=estimated_fpp(found),
+        estimated_fpp=estimated_fpp(filter_),
         # Of a filter that is full nothing can be told.
-        estimated_distinct=None if share == 1 else round(estimated_ndv(found)),
+        estimated_distinct=None if share == 1 else round(estimated_ndv(filter_)),
     )
 
 

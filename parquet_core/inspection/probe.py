@@ -45,34 +45,36 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
     raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")
 
 
-def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomProbe:
+def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> BloomProbe:
     """Ask the column's filter in every row group for a value, written as text.
 
     Raises WrongUse for a text that is no value of the column's type, and for a column whose filters nobody can ask.
     """
     # That predicates do not prune on a column says nothing about the bytes in its filters.
-    asked = replace(column, unsupported="")
-    if not can_hash(asked):
+    hashable = replace(column, unsupported="")
+    if not can_hash(hashable):
         kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
         raise WrongUse(
             f"--bloom: values of {column.name} ({kind}) cannot be looked up in a bloom filter; choose another column"
         )
-    probes = probe_hashes(asked, parse_value(asked, text))
+    probes = probe_hashes(hashable, parse_value(hashable, literal))
     filters = _filters(index, column)
-    asked_at = [i for i, found in enumerate(filters) if not isinstance(found, str)]
-    answers = may_hold([found for found in filters if not isinstance(found, str)], probes)[:, 0].tolist()
-    maybe = dict(zip(asked_at, answers, strict=True))
-    return BloomProbe(column.name, text, tuple(_fact(index, i, maybe.get(i), found) for i, found in enumerate(filters)))
+    probed = [i for i, filter_ in enumerate(filters) if not isinstance(filter_, str)]
+    answers = may_hold([filter_ for filter_ in filters if not isinstance(filter_, str)], probes)[:, 0].tolist()
+    maybe = dict(zip(probed, answers, strict=True))
+    return BloomProbe(
+        column.name, literal, tuple(_fact(index, i, maybe.get(i), filter_) for i, filter_ in enumerate(filters))
+    )
 
 
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
     alike = np.array([_has_alone(column, kind) for kind in index.kinds], np.bool_)
     of_column = alike[index.kind[index.file]]
-    found: list[Blocks | str] = [_OTHER_TYPE] * len(index)
+    filters: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
     for position, blocks in zip(positions.tolist(), index.bloom_filters.read(column, positions), strict=True):
-        found[position] = blocks
-    return found
+        filters[position] = blocks
+    return filters
 
 
 def _has_alone(column: LeafColumn, kind: Provenance) -> bool:

@@ -29,6 +29,6 @@ def size_classes(size: NDArray[np.int64]) -> tuple[SizeClass, ...]:
     >>> [(found.below, found.files, found.bytes) for found in size_classes(np.array([3, 5, 2 << 30])) if found.files]
     [(1048576, 2, 8), (None, 1, 2147483648)]
     """
-    number = np.searchsorted(SIZES, size, side="right")
-    files = np.bincount(number, minlength=len(SIZES) + 1).tolist()
-    return tuple(SizeClass(below, files[i], int(size[number == i].sum())) for i, below in enumerate([*SIZES, None]))
+    class_of = np.searchsorted(SIZES, size, side="right")
+    files = np.bincount(class_of, minlength=len(SIZES) + 1).tolist()
+    return tuple(SizeClass(below, files[i], int(size[class_of == i].sum())) for i, below in enumerate([*SIZES, None]))

@@ -78,13 +78,15 @@ def _differences(index: MetadataIndex) -> tuple[str, ...]:
     """Say how the schemas of files differ from the table's, and in how many files."""
     files = Counter(index.kind.tolist())
     forms = [_form(column) for column in index.columns]
-    found: Counter[str] = Counter()
+    files_by_difference: Counter[str] = Counter()
     for number, count in files.items():
         columns = index.kinds[number].columns
         if [_form(column) for column in columns] != forms:
             for difference in _differences_of(columns, index.columns):
-                found[difference] += count
-    return tuple(f"{count:,} of {len(index.files):,} files: {difference}" for difference, count in found.items())
+                files_by_difference[difference] += count
+    return tuple(
+        f"{count:,} of {len(index.files):,} files: {difference}" for difference, count in files_by_difference.items()
+    )
 
 
 def _differences_of(columns: Sequence[LeafColumn], table: Sequence[LeafColumn]) -> Iterator[str]:

@@ -91,14 +91,14 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
     [-7]
     """
     try:
-        found = _parse(column, text)
+        value = _parse(column, text)
     except (ValueError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, WrongUse):
             raise
-        found = None
-    if found is None:
+        value = None
+    if value is None:
         raise WrongUse(f"{text!r} is not a value of column {column.name}: write {_form(column)}")
-    return found
+    return value
 
 
 def _parse(column: LeafColumn, text: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type
@@ -122,11 +122,11 @@ def _parse(column: LeafColumn, text: str) -> pa.Array | None:  # noqa: PLR0911 -
 
 
 def _of_time(text: str, kind: pa.DataType) -> pa.Array | None:
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return None
-    nanoseconds = int(found[1]) * 3600 * 10**9 + int(found[2]) * 60 * 10**9 + int(found[3]) * 10**9
-    nanoseconds += int((found[4] or "").ljust(9, "0"))
+    nanoseconds = int(match[1]) * 3600 * 10**9 + int(match[2]) * 60 * 10**9 + int(match[3]) * 10**9
+    nanoseconds += int((match[4] or "").ljust(9, "0"))
     # Cast from the finest unit, which refuses to lose digits.
     return pa.array([nanoseconds], pa.int64()).cast(pa.time64("ns")).cast(kind)
 

@@ -45,15 +45,15 @@ def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
 def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) -> dict[tuple[str, str], list[int]]:
     """Return the row groups without a usable filter by why that is, and by what helps."""
     chunks = index.footers.chunks(column)
-    found: dict[tuple[str, str], list[int]] = {}
+    by_cause: dict[tuple[str, str], list[int]] = {}
     causes: dict[tuple[object, ...], tuple[str, str]] = {}
-    for position, said in absent.items():
+    for position, reason in absent.items():
         # What a cause is made of: of 100,000 row groups nearly all are alike.
-        signs = int(index.kind[index.file[position]]), chunks.dictionary_only[position], said
+        signs = int(index.kind[index.file[position]]), chunks.dictionary_only[position], reason
         if signs not in causes:
-            causes[signs] = _cause(index, column, position, said)
-        found.setdefault(causes[signs], []).append(position)
-    return found
+            causes[signs] = _cause(index, column, position, reason)
+        by_cause.setdefault(causes[signs], []).append(position)
+    return by_cause
 
 
 def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) -> Finding:
@@ -70,10 +70,10 @@ def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) ->
     )
 
 
-def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object) -> tuple[str, str]:
+def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: object) -> tuple[str, str]:
     chunk = index.footers.chunks(column).chunk(position)
     if chunk is not None and chunk.bloom_filter is not None:
-        return f"it is there but cannot be used: {said}", "write the file again"
+        return f"it is there but cannot be used: {reason}", "write the file again"
     if column.physical is Physical.BOOLEAN:
         return "a boolean column has no use for one (confirmed by the schema)", "take it out of the layout"
     created_by = index.provenance(position).created_by

@@ -85,22 +85,24 @@ def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
     return column
 
 
-def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
+def find_column(name: str, index: MetadataIndex, layout_key: str) -> LeafColumn:
     """Find a column by its dotted path, in any case where that is unambiguous.
 
     Raises LayoutError, which says which may be meant.
     """
     exact = [column for column in index.columns if column.name == name]
-    found = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
-    if len(found) == 1:
-        return found[0]
+    matching = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
+    if len(matching) == 1:
+        return matching[0]
     if any(column.name.casefold() == name.casefold() for column in index.partitions):
-        raise LayoutError(f"{place}: {name} is a partition column: its values are in directory names, not in files")
+        raise LayoutError(
+            f"{layout_key}: {name} is a partition column: its values are in directory names, not in files"
+        )
     if any(column.path[0].casefold() == name.casefold() for column in index.columns):
-        raise LayoutError(f"{place}: {name} is a struct, list or map; name a column of values")
+        raise LayoutError(f"{layout_key}: {name} is a struct, list or map; name a column of values")
     names = [column.name for column in index.columns]
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     meant = direction_hint(name, names) or (f"did you mean {near[0]}?" if near else "")
     raise LayoutError(
-        f"{place}: the table has no column {name}" + (f": {meant}" if meant else f"; it has {listed(names)}")
+        f"{layout_key}: the table has no column {name}" + (f": {meant}" if meant else f"; it has {listed(names)}")
     )

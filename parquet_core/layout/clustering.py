@@ -47,11 +47,11 @@ def kept_by_equality(
 ) -> tuple[float, float | None]:
     """Return how many row groups hold the middle of an average one, and the overlap depth within partitions."""
     bounds = index.page_indexes.filled_bounds(column)
-    found = intervals_of(bounds)
-    unknown = float(found.unknown.sum())
-    if not len(found.at):
+    intervals = intervals_of(bounds)
+    unknown = float(intervals.unknown.sum())
+    if not len(intervals.at):
         return unknown, None
-    middle = (found.low + found.high) / 2
-    begun = np.searchsorted(np.sort(found.low), middle, side="right")
-    ended = np.searchsorted(np.sort(found.high), middle, side="left")
+    middle = (intervals.low + intervals.high) / 2
+    begun = np.searchsorted(np.sort(intervals.low), middle, side="right")
+    ended = np.searchsorted(np.sort(intervals.high), middle, side="left")
     return float((begun - ended).mean()) + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))

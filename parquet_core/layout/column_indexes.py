@@ -130,9 +130,9 @@ def _absence(
     index: MetadataIndex, column: LeafColumn, positions: list[int], cause: _Cause, layout_names: Collection[str]
 ) -> Finding:
     severity = Severity.ERROR if column.name.casefold() in layout_names else cause.severity
-    place, share = row_groups_place(index, positions, column), share_of_files(index, positions)
+    location, share = row_groups_place(index, positions, column), share_of_files(index, positions)
     message = f"no page index in {share}; " if cause.of_pages else f"no column index in {share}: "
-    return Finding("column_index.absent", severity, place, message + cause.message, cause.remedy, (column.name,))
+    return Finding("column_index.absent", severity, location, message + cause.message, cause.remedy, (column.name,))
 
 
 def _cause(

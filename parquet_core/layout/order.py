@@ -70,10 +70,10 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     steps = _falls(bounds, descending=ordered.key.descending)
     broken = np.flatnonzero(same_file & steps)
     if len(broken):
-        place = row_group_place(index, int(broken[0]) + 1, column)
+        location = row_group_place(index, int(broken[0]) + 1, column)
         count = counted(len(broken), "row group")
         message = f"{count} begin {_SIDE[ordered.order]} the end of the row group before them in their file"
-        return Finding("order.row_groups", Severity.ERROR, place, message, _REMEDY)
+        return Finding("order.row_groups", Severity.ERROR, location, message, _REMEDY)
     groups = np.bincount(index.file, minlength=len(index.files))
     several, single = int((groups > 1).sum()), int((groups == 1).sum())
     message = f"row groups are {ordered.order.name.lower()} by their bounds in {counted(several, 'file')}"
@@ -94,10 +94,10 @@ def _falls(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
 def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     column, descending = ordered.column, ordered.key.descending
     positions = np.flatnonzero(index.row_count > 0)
-    place = f"column {column.name}"
+    location = f"column {column.name}"
     if column.physical is Physical.BYTE_ARRAY:
         message = "not applicable: a column index may hold shortened strings; `order.rows` reads the rows"
-        return Finding("order.pages", Severity.INFO, place, message)
+        return Finding("order.pages", Severity.INFO, location, message)
     batch = index.page_indexes.read(column, positions)
     without = np.flatnonzero(batch.reason != "")
     if len(without):
@@ -130,7 +130,7 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     elif single:
         message += f"; {counted(single, 'row group')} with a single page are left out"
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
-    return Finding("order.pages", Severity.INFO, place, message)
+    return Finding("order.pages", Severity.INFO, location, message)
 
 
 def _out_of_order(bounds: Bounds, group: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
@@ -153,7 +153,7 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
             message = f"the order of rows cannot be proven: {error}"
             return Finding("order.rows", Severity.WARN, key, message, "sort by a column whose values can be compared")
         if broken is not None:
-            place = f"{file_name(index, number)}, row {broken:,}, {key}"
+            location = f"{file_name(index, number)}, row {broken:,}, {key}"
             names = ", ".join(each.column.name for each in sort_key)
             message = f"rows are not sorted by {names}: first break at row {broken:,}"
             remedy = _REMEDY_OF_ROWS
@@ -162,7 +162,7 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
                 message += "; the file is sorted with its nulls at the other end"
                 spelled = [f'"{key._replace(nulls_last=not key.nulls_last)}"' for _, key in sort_key]
                 remedy = f"write sort_by: [{', '.join(spelled)}], or {_REMEDY_OF_ROWS}"
-            return Finding("order.rows", Severity.ERROR, place, message, remedy)
+            return Finding("order.rows", Severity.ERROR, location, message, remedy)
         total += rows
     ways = {"descend" if each.key.descending else "ascend" for each in sort_key}
     way = ways.pop() if len(ways) == 1 else "are sorted"

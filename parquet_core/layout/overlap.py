@@ -68,23 +68,23 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
     yield _finding("row group", column, groups, [row_group_place(index, int(i)) for i in groups.at])
 
 
-def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str]) -> Finding:
-    units, place, many = f"{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
-    within = " within their partitions" if found.partition.any() else ""
-    depth = overlap_depth(found)
-    said = "" if depth is None else f"; overlap depth {depth:.2f}"
-    order = np.lexsort((found.high, found.low))
+def _finding(unit: str, column: LeafColumn, intervals: Intervals, labels: list[str]) -> Finding:
+    units, location, many = f"{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
+    within = " within their partitions" if intervals.partition.any() else ""
+    depth = overlap_depth(intervals)
+    depth_text = "" if depth is None else f"; overlap depth {depth:.2f}"
+    order = np.lexsort((intervals.high, intervals.low))
     # Of those that begin where one that comes earlier ends, none is late.
-    late = found.low[order][1:] < np.maximum.accumulate(found.high[order])[:-1]
+    late = intervals.low[order][1:] < np.maximum.accumulate(intervals.high[order])[:-1]
     if not late.any():
         apart = f"do{'es' * (len(labels) == 1)} not overlap"
         how = apart if depth in {None, 1.0} else "do not overlap, but share values where one ends and the next begins"
-        return Finding(f"overlap.{units}", Severity.INFO, place, f"{many} {how}{within}{said}")
+        return Finding(f"overlap.{units}", Severity.INFO, location, f"{many} {how}{within}{depth_text}")
     at = int(np.argmax(late))
-    inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(found.high[order[: at + 1]]))]]
+    inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(intervals.high[order[: at + 1]]))]]
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
-    message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{said} (1 is no overlap)"
-    return Finding(f"overlap.{units}", Severity.ERROR, f"{place}: {inner}", message, _REMEDY)
+    message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{depth_text} (1 is no overlap)"
+    return Finding(f"overlap.{units}", Severity.ERROR, f"{location}: {inner}", message, _REMEDY)
 
 
 FILES_DO_NOT_OVERLAP = Check(

@@ -94,11 +94,11 @@ def _most_covered(low: Positions, high: Positions) -> Positions:
 def _greatest(values: Positions, first: Positions, stop: Positions) -> Positions:
     """Return the greatest of the values from each first to before its stop: of two spans of 2 ** n that cover it."""
     length = stop - first
-    found = np.ones_like(values, shape=len(first))
+    greatest = np.ones_like(values, shape=len(first))
     width, spans = 1, values
     while len(spans):
         here = np.flatnonzero((length >= width) & (length < 2 * width))
-        found[here] = np.maximum(spans[first[here]], spans[stop[here] - width])
+        greatest[here] = np.maximum(spans[first[here]], spans[stop[here] - width])
         spans = np.maximum(spans[:-width], spans[width:])
         width *= 2
-    return found
+    return greatest

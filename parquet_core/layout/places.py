@@ -30,14 +30,14 @@ def file_name(index: MetadataIndex, number: int) -> str:
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
     """Name one row group, and a column of it."""
-    place = f"{file_name(index, int(index.file[position]))}, row group {index.ordinal[position]}"
-    return place if column is None else f"{place}, column {column.name}"
+    location = f"{file_name(index, int(index.file[position]))}, row group {index.ordinal[position]}"
+    return location if column is None else f"{location}, column {column.name}"
 
 
 def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: LeafColumn) -> str:
     """Name the first of several row groups and say how many more there are."""
-    place = row_group_place(index, positions[0], column)
-    return place if len(positions) == 1 else f"{place} (and {len(positions) - 1} more row groups)"
+    location = row_group_place(index, positions[0], column)
+    return location if len(positions) == 1 else f"{location} (and {len(positions) - 1} more row groups)"
 
 
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
@@ -53,9 +53,9 @@ def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
     names = {column.path[0].casefold() for column in index.partitions}
     if not names:
         return np.zeros(len(index.files), np.int64)
-    numbers: dict[tuple[str, ...], int] = {}
+    number_of: dict[tuple[str, ...], int] = {}
     found = (_values(file.path, names) for file in index.files)
-    return np.array([numbers.setdefault(values, len(numbers)) for values in found], np.int64)
+    return np.array([number_of.setdefault(values, len(number_of)) for values in found], np.int64)
 
 
 def _values(path: str, names: set[str]) -> tuple[str, ...]:

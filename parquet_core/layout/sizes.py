@@ -29,7 +29,7 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
     rows, limit = index.row_count, layout.row_group_rows
     largest = int(rows.max(initial=0))
     if limit is not None and largest > limit:
-        place = row_group_place(index, int(np.argmax(rows)))
+        location = row_group_place(index, int(np.argmax(rows)))
         message = (
             f"{int((rows > limit).sum()):,} of {counted(len(rows), 'row group')} have more than {limit:,} rows, "
             f"at most {largest:,}"
@@ -37,7 +37,7 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
         remedy = (
             f"rewrite the files: {WRITE_ANEW}, or write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
         )
-        return Finding("size.row_groups", Severity.WARN, place, message, remedy)
+        return Finding("size.row_groups", Severity.WARN, location, message, remedy)
     message = (
         f"{counted(len(rows), 'row group')} in {counted(len(index.files), 'file')}, at most {counted(largest, 'row')}"
     )

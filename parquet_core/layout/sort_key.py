@@ -40,7 +40,7 @@ def direction_hint(name: str, columns: Sequence[str]) -> str:
     return f"write '{column} DESC' for descending order" if word and column in columns else ""
 
 
-def parse_sort_key(text: str) -> SortKey:
+def parse_sort_key(key: str) -> SortKey:
     """Parse a column with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it, or neither.
 
     >>> parse_sort_key("amount desc")
@@ -50,14 +50,14 @@ def parse_sort_key(text: str) -> SortKey:
 
     Raises LayoutError where these words stand in another order.
     """
-    found = _KEY.fullmatch(text.strip())
-    name = found["name"] if found else text
+    match = _KEY.fullmatch(key.strip())
+    name = match["name"] if match else key
     quoted = len(name) > 2 and name[0] == name[-1] == "`"
-    if found is None or (not quoted and _WORDS & set(name.upper().split()[1:])):
+    if match is None or (not quoted and _WORDS & set(name.upper().split()[1:])):
         raise LayoutError(
-            f"sort_by = {shown(text)}: write COLUMN [ASC|DESC] [NULLS FIRST|LAST], and a name with such words in "
+            f"sort_by = {shown(key)}: write COLUMN [ASC|DESC] [NULLS FIRST|LAST], and a name with such words in "
             "backquotes"
         )
-    descending = (found["direction"] or "").upper() == "DESC"
-    nulls_last = descending if found["nulls"] is None else found["nulls"].upper() == "LAST"
+    descending = (match["direction"] or "").upper() == "DESC"
+    nulls_last = descending if match["nulls"] is None else match["nulls"].upper() == "LAST"
     return SortKey(name[1:-1].replace("``", "`") if quoted else name, descending, nulls_last)

@@ -45,42 +45,42 @@ def names_in_files(
 
     `expected`: the path that the table goes by in files, where that is not the column's own.
     """
-    found = {column: {path: None} for column, path in expected.items()}
+    paths_of = {column: {path: None} for column, path in expected.items()}
     for stored, called in zip(kinds, named, strict=True):
         for leaf, to in zip(stored.columns, called.columns, strict=True):
             if leaf.path != to.path:
-                found.setdefault(to.path, {to.path: None})[leaf.path] = None
-    return NamesInFiles(kinds, {column: tuple(paths) for column, paths in found.items() if [*paths] != [column]})
+                paths_of.setdefault(to.path, {to.path: None})[leaf.path] = None
+    return NamesInFiles(kinds, {column: tuple(paths) for column, paths in paths_of.items() if [*paths] != [column]})
 
 
 def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
-    """Return what a footer says with the names of the table where letters of another case alone tell them apart."""
-    found = spelled_otherwise([column.path for column in columns], kind)
-    if not found:
+    """Return a footer's provenance with the table's spelling of names that differ in case alone."""
+    spelled = spelled_otherwise([column.path for column in columns], kind)
+    if not spelled:
         return kind
-    return replace(kind, columns=tuple(replace(leaf, path=found.get(leaf.path, leaf.path)) for leaf in kind.columns))
+    return replace(kind, columns=tuple(replace(leaf, path=spelled.get(leaf.path, leaf.path)) for leaf in kind.columns))
 
 
 def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
-    """Return what leaves of a file are called in the table, where that is not their own path.
+    """Return the table's paths of leaves of a file, by their own paths, where the two differ.
 
-    A leaf beside another one that differs in case alone is none of the table's, even if it is spelled as there.
+    Of leaves whose paths differ in case alone, none is a column of the table, even if one is spelled as there.
     """
     wanted = set(wanted)
     if wanted <= {leaf.path for leaf in kind.columns} and not _may_clash(kind):
         return {}
     spellings = _spellings(kind)
-    found: dict[Path, list[Path]] = {}
+    by_leaf: dict[Path, list[Path]] = {}
     for path in wanted:
         there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
         # A leaf at each depth, and not several names for it.
         if [len(each) for each in there] == [1] * len(path):
             (only,) = there[-1]
             if only == path or _is_plain(only, path):
-                found.setdefault(only, []).append(path)
+                by_leaf.setdefault(only, []).append(path)
         for leaf in there[-1] if min(map(len, there)) else ():
-            found.setdefault(leaf, [])
-    named = {leaf: paths[0] if len(paths) == 1 else (NOT_OF_THE_TABLE, *leaf) for leaf, paths in found.items()}
+            by_leaf.setdefault(leaf, [])
+    named = {leaf: paths[0] if len(paths) == 1 else (NOT_OF_THE_TABLE, *leaf) for leaf, paths in by_leaf.items()}
     return {leaf: path for leaf, path in named.items() if leaf != path}
 
 
@@ -92,11 +92,11 @@ def _may_clash(kind: Provenance) -> bool:
 
 def _spellings(kind: Provenance) -> dict[Path, set[Path]]:
     """Return the beginnings of all paths by what is the same in any case."""
-    found: dict[Path, set[Path]] = {}
+    spellings: dict[Path, set[Path]] = {}
     for leaf in kind.columns:
         for depth in range(1, len(leaf.path) + 1):
-            found.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
-    return found
+            spellings.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
+    return spellings
 
 
 def _is_plain(*paths: Path) -> bool:

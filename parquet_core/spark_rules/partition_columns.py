@@ -58,12 +58,12 @@ def read_partitions(listing: Listing, *, infer_types: bool = True) -> Partitions
     values: dict[Path, pa.Array] = {}
     of_file = from_numpy(np.array([numbers[file.path.rpartition("/")[0]] for file in listing.files], np.int64))
     for name, of_column in zip(names, zip(*texts, strict=True), strict=True):
-        found = infer(of_column, types=infer_types)
-        if isinstance(found, str):
-            columns.append(_unsupported(name, found))
+        inferred = infer(of_column, types=infer_types)
+        if isinstance(inferred, str):
+            columns.append(_unsupported(name, inferred))
         else:
-            columns.append(_column(name, found.type))
-            values[(name,)] = found.values.take(of_file)
+            columns.append(_column(name, inferred.type))
+            values[(name,)] = inferred.values.take(of_file)
     return Partitions(tuple(columns), values)
 
 

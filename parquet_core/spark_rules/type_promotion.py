@@ -68,7 +68,7 @@ def _as_decimal(leaf: LeafColumn, stored: pa.DataType, wanted: pa.DataType) -> b
 
 
 def stored_form(leaf: LeafColumn) -> object:
-    """Return what tells one way to store a value from another."""
+    """Return the key of the way in which a leaf stores its values."""
     return leaf.physical, leaf.type, leaf.type_length
 
 

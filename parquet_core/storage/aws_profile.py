@@ -29,7 +29,7 @@ def reads_profiles() -> bool:
 
 
 def profile_options(root: str) -> dict[str, Any]:
-    """Return what obstore has to be told to take the profile; nothing where none is asked, or none can be read."""
+    """Return obstore's options for the requested profile; empty if none is requested, or none can be read."""
     name = profile_asked()
     if name is None or not reads_profiles():
         return {}
@@ -52,5 +52,7 @@ def profile_keys(root: str) -> dict[str, str]:
     They are those of now: of a role they end after a while.
     """
     provider = profile_options(root).get("credential_provider")
-    found = {} if provider is None else provider()
-    return {name: found[name] for name in ("access_key_id", "secret_access_key", "token") if found.get(name)}
+    credentials = {} if provider is None else provider()
+    return {
+        name: credentials[name] for name in ("access_key_id", "secret_access_key", "token") if credentials.get(name)
+    }

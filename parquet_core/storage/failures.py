@@ -39,40 +39,40 @@ def _explained(error: Exception, uri: str) -> PruneError:
     if isinstance(error, PruneError):
         return error
     # obstore appends the structure of its error, and answers of servers have lines of their own.
-    said = " ".join(str(error).partition("Debug source")[0].split())
+    message = " ".join(str(error).partition("Debug source")[0].split())
     for judge in (_absent, _denied, _unsupported):
-        found = judge(error, said, uri)
-        if found is not None:
-            return found
-    return StorageFailure(f"{uri}: {_answer(said, type(error).__name__)}; {_next_step(said, uri)}")
+        explained = judge(error, message, uri)
+        if explained is not None:
+            return explained
+    return StorageFailure(f"{uri}: {_answer(message, type(error).__name__)}; {_next_step(message, uri)}")
 
 
-def _absent(error: Exception, said: str, uri: str) -> PruneError | None:
-    if _NO_BUCKET.search(said):
+def _absent(error: Exception, message: str, uri: str) -> PruneError | None:
+    if _NO_BUCKET.search(message):
         return TableNotFound(f"{uri}: there is no bucket {_bucket(uri)!r}; check its name and the endpoint")
     if isinstance(error, FileNotFoundError):
         return TableNotFound(f"{uri}: no such object or directory; check the path")
     return None
 
 
-def _denied(error: Exception, said: str, uri: str) -> PruneError | None:
-    if _ASKED_THE_MACHINE.search(said):
+def _denied(error: Exception, message: str, uri: str) -> PruneError | None:
+    if _ASKED_THE_MACHINE.search(message):
         return StorageFailure(f"{uri}: no credentials in the environment; {_credentials(uri)}")
     # Of a listing obstore raises a general error.
-    if isinstance(error, PermissionError) or _DENIED.search(said):
-        answer = _answer(said, "permission denied")
+    if isinstance(error, PermissionError) or _DENIED.search(message):
+        answer = _answer(message, "permission denied")
         return StorageFailure(f"{uri}: access denied ({answer}); check the permissions, or {_credentials(uri)}")
     return None
 
 
-def _unsupported(error: Exception, said: str, uri: str) -> PruneError | None:
+def _unsupported(error: Exception, message: str, uri: str) -> PruneError | None:
     kind = type(error).__name__
     if isinstance(error, ImportError):
-        return UnsupportedFeature(f"{uri}: {said or kind}; install what it names to read {scheme_of(uri)}://")
-    if isinstance(error, ValueError) and "Protocol not known" in said:
+        return UnsupportedFeature(f"{uri}: {message or kind}; install what it names to read {scheme_of(uri)}://")
+    if isinstance(error, ValueError) and "Protocol not known" in message:
         return UnsupportedFeature(f"{uri}: no storage with the scheme {scheme_of(uri)!r} is known; check it")
-    if kind == "InvalidPathError" or "Could not parse path" in said:
-        return UnsupportedFeature(f"{uri}: keys with an empty, '.' or '..' part are not read ({said}); rename them")
+    if kind == "InvalidPathError" or "Could not parse path" in message:
+        return UnsupportedFeature(f"{uri}: keys with an empty, '.' or '..' part are not read ({message}); rename them")
     if kind == "NotSupportedError":
         return UnsupportedFeature(f"{uri}: the server sends no ranges of a file; copy it to where that is possible")
     return None
@@ -88,27 +88,27 @@ def gone(file: DataFile) -> StaleListing:
     return StaleListing(f"{file.path}: the object was deleted after it was listed; list the table again")
 
 
-def _next_step(said: str, uri: str) -> str:
-    if "Account must be specified" in said:
+def _next_step(message: str, uri: str) -> str:
+    if "Account must be specified" in message:
         return _credentials(uri)
-    if "redirect" in said:
+    if "redirect" in message:
         return "set AWS_REGION to the region of the bucket"
-    if "builder error" in said:
+    if "builder error" in message:
         return "check the endpoint; for one with http:// set AWS_ALLOW_HTTP=true"
-    if "error sending request" in said or "timed out" in said:
+    if "error sending request" in message or "timed out" in message:
         return "check the network and the endpoint"
     return f"check what {_bucket(uri)} is and answers"
 
 
-def _answer(said: str, otherwise: str) -> str:
+def _answer(message: str, otherwise: str) -> str:
     """Return the part of a message that tells most: what the server said, or how it began."""
-    if body := _BODY.search(said):
+    if body := _BODY.search(message):
         return ": ".join(part for part in body.groups() if part)
-    if status := _STATUS.search(said):
+    if status := _STATUS.search(message):
         return f"answer {status[1].strip()}"
-    if "error sending request" in said:
+    if "error sending request" in message:
         return "the server cannot be reached"
-    return said[:300] or otherwise
+    return message[:300] or otherwise
 
 
 def _credentials(uri: str) -> str:

@@ -46,7 +46,7 @@ def pattern_of(part: str) -> re.Pattern[str]:
 
 
 def _alternatives(part: str) -> list[list[str]]:
-    """Return what the braces of a part leave to choose from, each as what matches one character, or _STAR, in a row."""
+    """Return the alternatives that the braces of a part list, each as a row of patterns for one character, or _STAR."""
     current: list[list[str]] = [[]]
     opened: list[tuple[list[list[str]], list[list[str]]]] = []  # what stands before a brace, and its choices so far
     for escaped, stars, mark, negated, members, brace, literal in _TOKEN.findall(part):

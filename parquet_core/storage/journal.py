@@ -103,16 +103,16 @@ def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str
     journal = _still_there(path)
     _drop(directories, [f"{table}/{name}" for name in journal.removed])
     staged = {}
-    for place, names in _by_place(journal.added).items():
-        found = directories.setdefault(table + place, [])
-        listed = {file.path for file in found}
-        stage = f"{table}/{journal.staging}{place}"
-        found += [
-            _added(path, f"{stage}/{name}", f"{table}{place}/{name}")
+    for subdirectory, names in _by_place(journal.added).items():
+        files = directories.setdefault(table + subdirectory, [])
+        listed = {file.path for file in files}
+        stage = f"{table}/{journal.staging}{subdirectory}"
+        files += [
+            _added(path, f"{stage}/{name}", f"{table}{subdirectory}/{name}")
             for name in names
-            if f"{table}{place}/{name}" not in listed
+            if f"{table}{subdirectory}/{name}" not in listed
         ]
-        staged[stage] = table + place
+        staged[stage] = table + subdirectory
     return staged
 
 
@@ -124,8 +124,8 @@ def _by_place(added: Sequence[str]) -> dict[str, list[str]]:
     """
     places: dict[str, list[str]] = {}
     for name in added:
-        place, slash, last = name.rpartition("/")
-        places.setdefault(slash + place, []).append(last)
+        subdirectory, slash, last = name.rpartition("/")
+        places.setdefault(slash + subdirectory, []).append(last)
     return places
 
 
@@ -138,15 +138,15 @@ def _still_there(path: str) -> Journal:
 
 def _drop(directories: dict[str, list[DataFile]], paths: Sequence[str]) -> None:
     gone = set(paths)
-    for place in {path.rpartition("/")[0] for path in paths} & directories.keys():
-        directories[place] = [file for file in directories[place] if file.path not in gone]
+    for subdirectory in {path.rpartition("/")[0] for path in paths} & directories.keys():
+        directories[subdirectory] = [file for file in directories[subdirectory] if file.path not in gone]
 
 
 def _added(path: str, staged: str, moved: str) -> DataFile:
     # In this order: it may be moved between the two looks.
-    found = find_file(staged) or find_file(moved)
-    if found is not None:
-        return found
+    added = find_file(staged) or find_file(moved)
+    if added is not None:
+        return added
     _still_there(path)
     raise StorageFailure(
         f"{path}: names {moved}, which is neither there nor staged; put it back, or remove the journal and the files "
@@ -167,22 +167,22 @@ def apply_journals_above(
     """
     whole = {root: os.path.abspath(root or "/") for root in roots if not is_remote(root)}
     parents = [parent for parent in {path.rpartition("/")[0] for path in files} if not is_remote(parent)]
-    found = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
-    for directory in found:
+    journaled = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
+    for directory in journaled:
         journal = _still_there(f"{directory}/{JOURNAL}")
         removed = [f"{directory}/{name}" for name in journal.removed]
         _refuse_parts(directory, set(removed), files, by_pattern=by_pattern)
         for root, absolute in whole.items():
             inside = [root + path[len(absolute) :] for path in removed if path.startswith(f"{absolute}/")]
             _drop(directories, inside)
-    return dict(zip(found, found, strict=True))
+    return dict(zip(journaled, journaled, strict=True))
 
 
 def _with_journal(places: Sequence[str]) -> Iterator[str]:
     """Find those of some directories, and of all above them, that hold a journal: a call for each directory."""
     seen: set[str] = set()
-    for place in places:
-        here = place
+    for subdirectory in places:
+        here = subdirectory
         while here not in seen:
             seen.add(here)
             if os.path.lexists(f"{here}/{JOURNAL}"):

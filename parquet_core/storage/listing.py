@@ -52,16 +52,16 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
     if not all(paths):
         raise TableNotFound("the path of the table is empty; name a directory or a file")
     paths = [address(path) if is_remote(path) else path for path in paths]
-    found = _as_committed(lambda: _alone(paths[0]) if alone else _each(paths), paths)
-    listing = choose(found.files, found.roots, found.directories)
-    if found.staged:
-        listing = _with_staged(listing, found.staged)
+    listed = _as_committed(lambda: _alone(paths[0]) if alone else _each(paths), paths)
+    listing = choose(listed.files, listed.roots, listed.directories)
+    if listed.staged:
+        listing = _with_staged(listing, listed.staged)
     if listing.files:
         return listing
     # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
-    named = [file for file in found.files if not is_hidden(listed_name(file))]
+    named = [file for file in listed.files if not is_hidden(listed_name(file))]
     if not named:
-        raise _nothing(paths[0] if paths else "an empty list of files", found.files, listing)
+        raise _nothing(paths[0] if paths else "an empty list of files", listed.files, listing)
     return Listing(_by_path(named))
 
 
@@ -148,20 +148,20 @@ def _alone(path: str) -> _Found:
 
 
 def _each(paths: Sequence[str]) -> _Found:
-    found = list((in_flight if any(map(is_remote, paths)) else map)(_matches, paths))
-    if all(file is not None for of_one in found for _, file in of_one) and all(found):
-        return _below(chain.from_iterable(found), by_pattern=any(map(has_magic, paths)))
+    listings = list((in_flight if any(map(is_remote, paths)) else map)(_matches, paths))
+    if all(file is not None for of_one in listings for _, file in of_one) and all(listings):
+        return _below(chain.from_iterable(listings), by_pattern=any(map(has_magic, paths)))
     # Directories may lie in each other: each has one name.
-    named = [[_absolute(match) for match in of_one] for of_one in found]
+    named = [[_absolute(match) for match in of_one] for of_one in listings]
     listed = _below(chain.from_iterable(named), by_pattern=any(map(has_magic, paths)))
     for path, of_one in zip(paths, named, strict=True):
         _check_there(path, of_one, listed)
     return listed
 
 
-def _check_there(path: str, found: Sequence[Match], listed: _Found) -> None:
-    roots = [match for match, file in found if file is None]
-    if not found:
+def _check_there(path: str, matching: Sequence[Match], listed: _Found) -> None:
+    roots = [match for match, file in matching if file is None]
+    if not matching:
         raise TableNotFound(f"{path}: nothing has such a name; check the pattern")
     if is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots):
         raise TableNotFound(f"{path}: no such object; check the path")
@@ -189,16 +189,16 @@ def _local_matches(named: str) -> list[Match]:
         return itself
     there = os.path.exists(path)
     try:
-        found = [match for match in matches(local, path) if match[1] is not None or os.path.isdir(match[0])]
+        matching = [match for match in matches(local, path) if match[1] is not None or os.path.isdir(match[0])]
     except UnsupportedFeature:
         if there:
             return itself
         raise
-    if there and any(match != path for match, _ in found):
+    if there and any(match != path for match, _ in matching):
         raise WrongUse(
             f"{path}: is there, but Spark takes it for a pattern of others; put a backslash before [, {{, * or ?"
         )
-    return itself if there else found
+    return itself if there else matching
 
 
 def _remote_matches(uri: str) -> list[Match]:
@@ -219,10 +219,10 @@ def _remote_matches(uri: str) -> list[Match]:
 def _one(path: str) -> DataFile:
     if not is_remote(path):
         return local.stat(local_path(path))
-    found = remote_of(path).find(path)
-    if found is None:
+    file = remote_of(path).find(path)
+    if file is None:
         raise TableNotFound(f"{path}: no such object; check the path")
-    return found
+    return file
 
 
 def _below(found: Iterable[Match], *, by_pattern: bool) -> _Found:
@@ -274,33 +274,33 @@ def _changed_ns(directory: str) -> int | None:
 
 def _by_directory(files: Iterable[DataFile], root: str) -> Walked:
     """Sort what a store lists into its directories, without what `local.walk` leaves out and marks of directories."""
-    found: dict[str, list[DataFile]] = {}
+    by_folder: dict[str, list[DataFile]] = {}
     journals: list[str] = []
     skipped: dict[str, bool] = {}
     empty: list[tuple[str, DataFile]] = []
     for file in files:
         if len(file.path) <= len(root):
             continue  # the mark of the root itself
-        place, _, name = file.path.rpartition("/")
-        if place not in skipped:
-            skipped[place] = any(map(is_unlisted, place[len(root) + 1 :].split("/")))
+        folder, _, name = file.path.rpartition("/")
+        if folder not in skipped:
+            skipped[folder] = any(map(is_unlisted, folder[len(root) + 1 :].split("/")))
             # The root is there, and where there is a sink is told below.
-            found.setdefault(root, [])
-            if not skipped[place] or place == f"{root}/{_SINK}":
-                found.setdefault(place, [])
-        if skipped[place] or is_unlisted(name):
-            if name == JOURNAL and not skipped[place]:
+            by_folder.setdefault(root, [])
+            if not skipped[folder] or folder == f"{root}/{_SINK}":
+                by_folder.setdefault(folder, [])
+        if skipped[folder] or is_unlisted(name):
+            if name == JOURNAL and not skipped[folder]:
                 journals.append(file.path)
             continue
         if file.size:
-            found[place].append(file)
+            by_folder[folder].append(file)
         else:
-            empty.append((place, file))
-    above = {ancestor for place in found for ancestor in _up_to(place, root)} if empty else set()
-    for place, file in empty:
+            empty.append((folder, file))
+    above = {ancestor for folder in by_folder for ancestor in _up_to(folder, root)} if empty else set()
+    for folder, file in empty:
         if file.path not in above and not file.path.endswith("/") and "=" not in listed_name(file):
-            found[place].append(file)
-    return Walked(found, journals)
+            by_folder[folder].append(file)
+    return Walked(by_folder, journals)
 
 
 def _up_to(place: str, root: str) -> Iterator[str]:

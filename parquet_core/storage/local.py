@@ -52,13 +52,13 @@ def walk(root: str) -> Walked:
 
     `root`: without a slash at its end. Hidden names are left out, but not those that begin as summaries do.
     """
-    found = Walked({}, [])
+    walked = Walked({}, [])
     directories = [root]
     while directories:
         directory = directories.pop()
-        found.files[directory] = []
-        _list(directory, found, directories)
-    return found
+        walked.files[directory] = []
+        _list(directory, walked, directories)
+    return walked
 
 
 def find(path: str) -> DataFile | None:
@@ -118,21 +118,21 @@ def _said(error: OSError | ValueError) -> str:
     return str(error.strerror if isinstance(error, OSError) else error)
 
 
-def _list(directory: str, found: Walked, directories: list[str]) -> None:
+def _list(directory: str, walked: Walked, directories: list[str]) -> None:
     """Add what lies in a directory and is not hidden, or is a journal, to `found` or `directories`."""
     path = directory
-    files = found.files[directory]
+    files = walked.files[directory]
     opened = -1
     try:
         # Through its descriptor the directory is not looked up again for every file in it.
         opened = os.open(directory or "/", os.O_RDONLY | os.O_DIRECTORY)
         prefix = f"{directory}/"
-        if system_calls is not None and _list_at_once(system_calls, opened, directory, found, directories):
+        if system_calls is not None and _list_at_once(system_calls, opened, directory, walked, directories):
             return
         for entry in list(os.scandir(opened)):
             name = entry.name
             if name == JOURNAL:
-                found.journals.append(prefix + name)
+                walked.journals.append(prefix + name)
             if is_unlisted(name):
                 continue
             path = prefix + name
@@ -148,9 +148,9 @@ def _list(directory: str, found: Walked, directories: list[str]) -> None:
             os.close(opened)
 
 
-def _list_at_once(calls: ModuleType, opened: int, directory: str, found: Walked, directories: list[str]) -> bool:
+def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked, directories: list[str]) -> bool:
     """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
-    prefix, files = f"{directory}/", found.files[directory]
+    prefix, files = f"{directory}/", walked.files[directory]
     names, known = calls.entries(opened)
     # Nearly all names begin and end with other letters than those that hide one.
     visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
@@ -169,7 +169,7 @@ def _list_at_once(calls: ModuleType, opened: int, directory: str, found: Walked,
         files += listed
     directories += below
     if len(visible) < len(names) and JOURNAL in names:
-        found.journals.append(prefix + JOURNAL)
+        walked.journals.append(prefix + JOURNAL)
     return True
 
 

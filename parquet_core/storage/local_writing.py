@@ -105,11 +105,11 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
     """Return the system's rename with flags, None where there is none."""
     if not sys.platform.startswith("linux"):
         return None
-    found = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if found is None:
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is None:
         return None
-    found.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    rename: Callable[[int, bytes, int, bytes, int], int] = found
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    rename: Callable[[int, bytes, int, bytes, int], int] = function
     return rename
 
 

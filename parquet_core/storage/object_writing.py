@@ -64,9 +64,9 @@ def writer_of(uri: str) -> ObjectWriter:
 
 def _judged(error: Exception, uri: str) -> PruneError:
     """Tell a failure after which nothing was written from one after which that is not known."""
-    said = str(error)
-    refused = isinstance(error, _REFUSALS) or _REFUSED.search(said) is not None
-    certain = refused and _TRIED_AGAIN.search(said) is None
+    message = str(error)
+    refused = isinstance(error, _REFUSALS) or _REFUSED.search(message) is not None
+    certain = refused and _TRIED_AGAIN.search(message) is None
     try:
         with explaining(uri):
             raise error

@@ -72,9 +72,9 @@ class Bucket:
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
         """List what lies directly in a directory and has a name that matches."""
         with explaining(prefix):
-            found = obstore.list_with_delimiter(self.store, self.key(prefix) or None)
-        directories = [self.root + key for key in found["common_prefixes"] if _matches(key, wanted)]
-        return directories, [self._file(meta) for meta in found["objects"] if _matches(meta["path"], wanted)]
+            listed = obstore.list_with_delimiter(self.store, self.key(prefix) or None)
+        directories = [self.root + key for key in listed["common_prefixes"] if _matches(key, wanted)]
+        return directories, [self._file(meta) for meta in listed["objects"] if _matches(meta["path"], wanted)]
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
         """Read a range in one request; StorageFailure when the object is not the one that was listed.
@@ -117,19 +117,19 @@ def reach_as_session(uri: str, options: dict[str, str]) -> None:
 
 
 def session_options() -> dict[str, dict[str, str]]:
-    """Return what `reach_as_session` was told, by URI."""
+    """Return the options passed to `reach_as_session`, by URI."""
     return dict(_OF_SESSIONS)
 
 
 @lru_cache(maxsize=64)
 def _open(root: str, environment: tuple[tuple[str, str], ...], of_session: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
     with explaining(root):
-        place, options = address(root), dict[str, Any](of_session)
-        if place.startswith("s3://"):
+        uri, options = address(root), dict[str, Any](of_session)
+        if uri.startswith("s3://"):
             options |= profile_options(root)
         if options.get("endpoint", "").startswith("http://") and "AWS_ALLOW_HTTP" not in os.environ:
             options["client_options"] = {"allow_http": True}
-        return Bucket(root, from_url(place, retry_config=RETRIES, **options))
+        return Bucket(root, from_url(uri, retry_config=RETRIES, **options))
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:

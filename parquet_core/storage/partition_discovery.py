@@ -80,8 +80,8 @@ def choose(named: Sequence[DataFile], roots: Sequence[str], directories: Mapping
     inside = {**beside, **directories}
     bases = {*roots, *beside}
     data = {path: found for path, files in inside.items() if (found := _data(path, files))}
-    places = {path: place for path in data if (place := _place(path, bases)) is not None}
-    if any(place.parts for place in places.values()):
+    places = {path: partition for path in data if (partition := _place(path, bases)) is not None}
+    if any(partition.parts for partition in places.values()):
         return _partitioned(places, data, inside)
     # What was named twice is read twice.
     read = [file for file in named if not is_hidden(listed_name(file))]
@@ -95,18 +95,18 @@ def _partitioned(
     places: Mapping[str, _Place], data: Mapping[str, list[DataFile]], inside: Mapping[str, list[DataFile]]
 ) -> Listing:
     _check_bases(places)
-    chosen = sorted(path for path, place in places.items() if place.parts)
+    chosen = sorted(path for path, partition in places.items() if partition.parts)
     columns = [tuple(part.partition("=")[0] for part in places[path].parts) for path in chosen]
     names = {column: tuple(map(unescape, column)) for column in dict.fromkeys(columns)}
     _check_names(chosen, [names[column] for column in columns])
-    numbers = {path: i for i, path in enumerate(chosen)}
-    others = (_others(files, data.get(path) if path in numbers else None) for path, files in inside.items())
+    index_of = {path: i for i, path in enumerate(chosen)}
+    others = (_others(files, data.get(path) if path in index_of else None) for path, files in inside.items())
     texts = tuple(tuple(part.partition("=")[2] for part in places[path].parts) for path in chosen)
     return _listing(
         list(chain.from_iterable(data[path] for path in chosen)),
-        Partitioning(tuple(dict.fromkeys(names.values())), texts, numbers),
+        Partitioning(tuple(dict.fromkeys(names.values())), texts, index_of),
         chain.from_iterable(others),
-        min(data.keys() - numbers.keys(), default=None),
+        min(data.keys() - index_of.keys(), default=None),
     )
 
 
@@ -154,7 +154,7 @@ def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
 
 
 def _place(directory: str, bases: Collection[str]) -> _Place | None:
-    """Return what the names of a directory and of those above it say; None where Spark takes it for temporary."""
+    """Return the partition parts of a directory and of those above it; None if Spark treats it as temporary."""
     parts: list[str] = []
     here = directory
     while True:
@@ -182,7 +182,7 @@ def _check_part(path: str, name: str) -> None:
 
 def _check_bases(places: Mapping[str, _Place]) -> None:
     # Spark compares them without regard to case.
-    bases = {place.base.lower(): place.base for place in places.values()}
+    bases = {partition.base.lower(): partition.base for partition in places.values()}
     if len(bases) > 1:
         one, other = sorted(bases.values())[:2]
         raise WrongUse(
@@ -193,10 +193,10 @@ def _check_bases(places: Mapping[str, _Place]) -> None:
 
 def _check_names(directories: Sequence[str], names: Sequence[tuple[str, ...]]) -> None:
     # Whether P=1 and p=2 are one column, settings of Spark decide.
-    found: dict[tuple[str, ...], int] = {}
+    counts: dict[tuple[str, ...], int] = {}
     for i, of_one in enumerate(names):
-        found.setdefault(of_one, i)
-    unlike = {tuple(name.lower() for name in of_one): i for of_one, i in reversed(found.items())}
+        counts.setdefault(of_one, i)
+    unlike = {tuple(name.lower() for name in of_one): i for of_one, i in reversed(counts.items())}
     if len(unlike) > 1:
         one, other = sorted(unlike.values())[:2]
         raise WrongUse(

@@ -206,9 +206,9 @@ def gather(
         at = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
         wanted = local.Wanted(np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order])
         sizes = np.diff(begins).tolist()
-        found = local.read_at_once(paths, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
-        if found is not None:
-            return found
+        at_once = local.read_at_once(paths, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
+        if at_once is not None:
+            return at_once
     pieces = _pieces(files, ordered, order, purpose, traffic)
     parts = [pieces[low:high] for low, high in pairwise(edges.tolist())]
     return [b"".join([before, *part] if i == 0 and before else part) for i, part in enumerate(parts)]

@@ -65,7 +65,7 @@ def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataF
         directories, files = remote_of(path).children(path.rstrip("/") + "/", wanted)
     else:
         directories, files = local.children(local_path(path).rstrip("/") + "/", wanted)
-    return [place.rstrip("/") for place in directories], files
+    return [directory.rstrip("/") for directory in directories], files
 
 
 def find_file(path: str) -> DataFile | None:

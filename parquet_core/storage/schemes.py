@@ -37,11 +37,11 @@ def address(table: str) -> str:
     scheme = scheme_of(table)
     if scheme is None:
         return local_path(table)
-    place, slash, below = table.partition("://")[2].partition("/")
+    bucket, slash, below = table.partition("://")[2].partition("/")
     if scheme in {"wasb", "wasbs"}:
-        place = place.replace(_BLOBS, ".dfs.core.")
+        bucket = bucket.replace(_BLOBS, ".dfs.core.")
     store = OF_SCHEME.get(scheme)
-    return f"{scheme if store is None else store.scheme}://{place}{slash}{below}"
+    return f"{scheme if store is None else store.scheme}://{bucket}{slash}{below}"
 
 
 def is_remote(table: str) -> bool:

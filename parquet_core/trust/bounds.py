@@ -104,8 +104,8 @@ def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
     arrays = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Bounds)}
     return Bounds(
         **{
-            name: np.concatenate(found) if name == "row_count" else pa.concat_arrays(found)
-            for name, found in arrays.items()
+            name: np.concatenate(parts_of) if name == "row_count" else pa.concat_arrays(parts_of)
+            for name, parts_of in arrays.items()
         }
     )
 

@@ -51,17 +51,19 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
     """Tell which chunks have pages in another order than they claim, by number of BoundaryOrder."""
     wrong = np.zeros(len(order), np.bool_)
-    claimed = [(number, pc.greater if number == BoundaryOrder.ASCENDING else pc.less) for number in (1, 2)]
+    claimed = [
+        (claimed_order, pc.greater if claimed_order == BoundaryOrder.ASCENDING else pc.less) for claimed_order in (1, 2)
+    ]
     known = valid_flags(pages.lower) & valid_flags(pages.upper)
     at = np.flatnonzero(known)
     chunk = np.searchsorted(first, at, side="right") - 1
-    for number, compare in claimed:
-        if not np.any(order == number):
+    for claimed_order, compare in claimed:
+        if not np.any(order == claimed_order):
             continue
         for side in (pages.lower, pages.upper):
             values = _comparable(side if len(at) == len(side) else side.take(from_numpy(at)))
             turned = flags_from(compare(values[:-1], values[1:])) & (chunk[1:] == chunk[:-1])
-            wrong[chunk[1:][turned]] |= order[chunk[1:][turned]] == number
+            wrong[chunk[1:][turned]] |= order[chunk[1:][turned]] == claimed_order
     return wrong
 
 
@@ -99,12 +101,12 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
             flags_from(pc.less_equal(part.lower, low)),
             flags_from(pc.greater_equal(part.upper, high)),
         )
-    found: Flags = rows_with(apart, first)
+    contradicted: Flags = rows_with(apart, first)
     for met, exact, of_pages in ((low_met, chunks.min_exact, pages.lower), (high_met, chunks.max_exact, pages.upper)):
         claimed = valid_flags(exact) & flags_from(exact)
         if claimed.any():
-            found |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
-    return found
+            contradicted |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
+    return contradicted
 
 
 def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
@@ -164,12 +166,10 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(found, str) for found in filters], np.bool_)
     for values, exact in ((chunks.lower, chunks.min_exact), (chunks.upper, chunks.max_exact)):
-        asked = np.flatnonzero(
-            present & valid_flags(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule))
-        )
-        if len(asked):
-            hashes = hash_values(column, values.take(from_numpy(asked)))
-            wrong[asked] |= ~each_may_contain([cast("Blocks", filters[i]) for i in asked.tolist()], hashes)
+        at = np.flatnonzero(present & valid_flags(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule)))
+        if len(at):
+            hashes = hash_values(column, values.take(from_numpy(at)))
+            wrong[at] |= ~each_may_contain([cast("Blocks", filters[i]) for i in at.tolist()], hashes)
     return wrong
 
 

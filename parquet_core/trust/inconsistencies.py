@@ -68,11 +68,11 @@ def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
 def doubts_about(footers: Footers) -> Doubts:
     """Return the doubts about each row group that its footer gives rise to, whatever will be asked of it."""
     added = np.bincount(footers.file, footers.row_count, minlength=len(footers.files))
-    found = np.zeros(len(footers), np.uint8)
-    found[(added != footers.num_rows)[footers.file]] |= np.uint8(Doubt.ROWS)
+    doubts = np.zeros(len(footers), np.uint8)
+    doubts[(added != footers.num_rows)[footers.file]] |= np.uint8(Doubt.ROWS)
     chunk = np.flatnonzero(footers.conflicts)
     if len(chunk) == 0:
-        return found
+        return doubts
     conflicts, group = footers.conflicts[chunk], np.searchsorted(footers.first_chunk, chunk, side="right") - 1
     few, many = (conflicts & np.uint8(Conflict.FEWER_VALUES)) != 0, (conflicts & np.uint8(Conflict.MORE_VALUES)) != 0
     for doubt, flags in (
@@ -81,5 +81,5 @@ def doubts_about(footers: Footers) -> Doubts:
         (Doubt.SHARED_FILTER, conflicts & np.uint8(Conflict.SHARED_FILTER)),
         (Doubt.SHARED_INDEX, conflicts & np.uint8(Conflict.SHARED_INDEX)),
     ):
-        found[any_in(flags != 0, group, len(footers))] |= np.uint8(doubt)
-    return found
+        doubts[any_in(flags != 0, group, len(footers))] |= np.uint8(doubt)
+    return doubts

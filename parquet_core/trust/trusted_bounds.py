@@ -185,14 +185,14 @@ def _with_deprecated(
     column: LeafColumn, written: WrittenStatistics, pair: _Pair, step: Step, *, always: Flags, when_equal: Flags
 ) -> _Pair:
     """Put the deprecated pair in where it is believed."""
-    asked = always | when_equal
-    if written.deprecated_min is None or written.deprecated_max is None or not asked.any():
+    usable = always | when_equal
+    if written.deprecated_min is None or written.deprecated_max is None or not usable.any():
         return pair
-    old = _pair(column, written.deprecated_min.only(asked), written.deprecated_max.only(asked), step)
+    old = _pair(column, written.deprecated_min.only(usable), written.deprecated_max.only(usable), step)
     # Values that were cut to the same beginning are not one value.
     constant = flags_from(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
-    bad = np.where(asked, old.bad | (when_equal & ~constant), pair.bad)
-    flags = from_numpy(asked)
+    bad = np.where(usable, old.bad | (when_equal & ~constant), pair.bad)
+    flags = from_numpy(usable)
     return _Pair(pc.if_else(flags, old.low, pair.low), pc.if_else(flags, old.high, pair.high), bad)
 
 
@@ -226,11 +226,11 @@ def bounds_as_read(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
     """Decode what may be trusted as `trusted_bounds` does, each entry by the type that its file stores."""
-    found = _decoded(column, written, trusts, kind)
+    decoded = _decoded(column, written, trusts, kind)
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():
-        return found
-    return with_nulls(found, otherwise[kind] & holds_nulls_alone(column, written))
+        return decoded
+    return with_nulls(decoded, otherwise[kind] & holds_nulls_alone(column, written))
 
 
 def _decoded(
@@ -245,7 +245,7 @@ def _decoded(
     for number, key in enumerate(forms.values()):
         at = np.flatnonzero(form == key)
         leaf = next(leaf for leaf in leaves if forms[stored_form(leaf)] == number)
-        found = trusted_bounds(leaf, written[at], trusts, kind[at])
+        trusted = trusted_bounds(leaf, written[at], trusts, kind[at])
         places.append(at)
-        parts.append(replace(found, lower=as_read(found.lower, column), upper=as_read(found.upper, column)))
+        parts.append(replace(trusted, lower=as_read(trusted.lower, column), upper=as_read(trusted.upper, column)))
     return concat_bounds(parts).take(np.argsort(np.concatenate(places)))

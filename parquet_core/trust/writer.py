@@ -27,14 +27,14 @@ def parse_writer(created_by: str) -> Writer | None:
     >>> parse_writer("somebody")
     """
     application, rest = application_of(created_by), created_by.partition(" version ")[2]
-    found = _VERSION.match(rest.lstrip())
-    if found is None or not application:
+    match = _VERSION.match(rest.lstrip())
+    if match is None or not application:
         return None
-    return Writer(application, (int(found[1]), int(found[2]), int(found[3])), found[4])
+    return Writer(application, (int(match[1]), int(match[2]), int(match[3])), match[4])
 
 
 def application_of(created_by: str) -> str:
-    """Return what a writer calls itself, without its version.
+    """Return the name of a writer, without its version.
 
     >>> application_of("DuckDB version v1.2.0 (build 5f5512b827)")
     'DuckDB'

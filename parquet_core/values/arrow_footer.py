@@ -36,15 +36,15 @@ def reading(file: DataFile, what: str = "") -> Iterator[None]:
 
     `what`: the column or row group. The message ends in the next step, behind its last semicolon.
     """
-    place = f"{file.path}: {what}: " if what else f"{file.path}: "
+    prefix = f"{file.path}: {what}: " if what else f"{file.path}: "
     try:
         yield
     except PruneError:
         raise
     except NotImplementedError as error:
-        raise UnsupportedFeature(f"{place}{_said(error)}; leave it out, or write it as another type") from None
+        raise UnsupportedFeature(f"{prefix}{_said(error)}; leave it out, or write it as another type") from None
     except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
-        raise MalformedFile(f"{place}{_said(error)}; the file is damaged, write it again") from None
+        raise MalformedFile(f"{prefix}{_said(error)}; the file is damaged, write it again") from None
 
 
 def _said(error: Exception) -> str:

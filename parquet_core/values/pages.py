@@ -149,8 +149,8 @@ def _check(page: _Page, stored_bytes: int, position: int, chunk: Claims) -> None
     if page.kind == _DICTIONARY and not 0 <= page.num_values <= page.plain_bytes:
         raise _malformed(chunk, f"{where} claims {page.num_values} entries in {page.plain_bytes} bytes")
     if page.plain_bytes > max(FREE_PAGE_BYTES, MOST_RATIO * stored_bytes):
-        said = f"{where} claims {page.plain_bytes:,} bytes uncompressed in {stored_bytes:,} stored"
-        raise UnsupportedFeature(f"{chunk.place}: {said}, more than is read; write it again with pages of 1 MiB")
+        message = f"{where} claims {page.plain_bytes:,} bytes uncompressed in {stored_bytes:,} stored"
+        raise UnsupportedFeature(f"{chunk.place}: {message}, more than is read; write it again with pages of 1 MiB")
 
 
 def _longest(page: _Page, chunk: Claims) -> int:
@@ -180,14 +180,14 @@ def _check_delta(page: _Page, chunk: Claims) -> None:
             values = values[4 + int.from_bytes(values[:4], "little") :]
         claimed = most_claimed(values, page.encoding or 0) if len(values) else 0
     except (pa.ArrowException, OSError, ValueError, IndexError) as error:
-        said = " ".join(str(error).split())
-        raise _malformed(chunk, f"a page of a delta encoding cannot be read ({said})") from None
+        reason = " ".join(str(error).split())
+        raise _malformed(chunk, f"a page of a delta encoding cannot be read ({reason})") from None
     if claimed > page.num_values:
         raise _malformed(chunk, f"a page of {page.num_values} values claims {claimed} in its delta encoding")
 
 
-def _malformed(chunk: Claims, said: str) -> MalformedFile:
-    return MalformedFile(f"{chunk.place}: {said}; the file is damaged, write it again")
+def _malformed(chunk: Claims, message: str) -> MalformedFile:
+    return MalformedFile(f"{chunk.place}: {message}; the file is damaged, write it again")
 
 
 class _Stream(NamedTuple):
@@ -208,11 +208,11 @@ def most_claimed(values: memoryview, encoding: int) -> int:
 
 
 def _stream(data: memoryview, position: int) -> _Stream:
-    numbers = []
+    header = []
     for _ in range(4):
         number, position = _varint(data, position)
-        numbers.append(number)
-    block, pieces, count, _ = numbers
+        header.append(number)
+    block, pieces, count, _ = header
     if not 0 < block <= _MOST_IN_BLOCK or not 0 < pieces <= block // 8:
         raise ValueError(f"blocks of {block} values in {pieces} parts")
     return _Stream(block, pieces, count, position)

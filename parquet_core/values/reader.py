@@ -131,8 +131,8 @@ class ValueReader:
         name = f"{self.file.path}: row group {group}, column {kind.path}"
         chunk = self.footer.row_groups[group].chunks[leaf]
         if chunk is None or chunk.codec is None or chunk.codec not in CODECS:
-            said = "it is encrypted" if chunk is None else f"compression codec {chunk.codec} is not read"
-            raise UnsupportedFeature(f"{name}: {said}; leave the column out")
+            reason = "it is encrypted" if chunk is None else f"compression codec {chunk.codec} is not read"
+            raise UnsupportedFeature(f"{name}: {reason}; leave the column out")
         codec, (count, length, start, dictionary) = chunk.codec, chunk[1:]
         if start is not None and dictionary is not None and 0 < dictionary < start:
             start = dictionary
@@ -158,8 +158,8 @@ class ValueReader:
         widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
         in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
-            said = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
-            raise UnsupportedFeature(f"{chunk.claims.place}: {said}; leave the column out")
+            reason = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
+            raise UnsupportedFeature(f"{chunk.claims.place}: {reason}; leave the column out")
         return widest
 
 

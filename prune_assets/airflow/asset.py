@@ -29,9 +29,9 @@ def table_asset(table: str | Path, *, name: str | None = None, poke_interval: fl
     from prune_assets.tables.uri import table_uri
 
     uri = table_uri(table)
-    place = str(table) if "://" in str(table) else str(_absolute(table))
+    uri_or_path = str(table) if "://" in str(table) else str(_absolute(table))
     watcher = AssetWatcher(
-        name=f"{name or uri} changed", trigger=TableChangeTrigger(place, poke_interval=poke_interval)
+        name=f"{name or uri} changed", trigger=TableChangeTrigger(uri_or_path, poke_interval=poke_interval)
     )
     return Asset(name=name or uri, uri=uri, watchers=[watcher], **options)
 

@@ -71,10 +71,10 @@ class LayoutCheckOperator(TableOperator):
         errors, warnings = of[Severity.ERROR], of[Severity.WARN]
         self._log([*errors, *warnings])
         what = "health" if self.layout is None else "layout"
-        told = f"{redacted(str(self.table))}: {len(errors):,} errors, {len(warnings):,} warnings of its {what}"
+        summary = f"{redacted(str(self.table))}: {len(errors):,} errors, {len(warnings):,} warnings of its {what}"
         if errors and self.severity == "error":
-            raise TableTaskError(f"{told}; the first: {line(errors[0])}")
-        self.log.info(told)
+            raise TableTaskError(f"{summary}; the first: {line(errors[0])}")
+        self.log.info(summary)
         return {"table": redacted(str(self.table)), "errors": len(errors), "warnings": len(warnings)}
 
     def _log(self, findings: Sequence[Finding]) -> None:

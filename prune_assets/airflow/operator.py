@@ -34,19 +34,19 @@ class TableOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Run, and tell the assets among the outlets what came of it."""
         with failing_in_one_line():
-            numbers = self.run_on_table(context)
-        self._tell_outlets(context, numbers)
-        return numbers
+            figures = self.run_on_table(context)
+        self._tell_outlets(context, figures)
+        return figures
 
     @abstractmethod
     def run_on_table(self, context: Context) -> dict[str, Any]:
         """Do the work and return its numbers."""
 
-    def _tell_outlets(self, context: Context, numbers: Mapping[str, Any]) -> None:
+    def _tell_outlets(self, context: Context, figures: Mapping[str, Any]) -> None:
         partition = getattr(context.get("dag_run"), "partition_key", None)
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
-                told = context["outlet_events"][outlet]
-                told.extra.update(numbers)
+                outlet_event = context["outlet_events"][outlet]
+                outlet_event.extra.update(figures)
                 if partition is not None:
-                    told.extra["partition"] = partition
+                    outlet_event.extra["partition"] = partition

@@ -70,7 +70,7 @@ class OptimizeTableOperator(TableOperator):
         done = again(None, dry_run=True)
         if done.picked and not self.only_look:
             done = again(session_for(self.conn_id))
-        for said in str(done).splitlines():
-            self.log.info(said)
-        told = done.as_json()
-        return {key: value for key, value in told.items() if key != "picked"} | {"picked_files": len(done.picked)}
+        for line in str(done).splitlines():
+            self.log.info(line)
+        result = done.as_json()
+        return {key: value for key, value in result.items() if key != "picked"} | {"picked_files": len(done.picked)}

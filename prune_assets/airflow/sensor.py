@@ -70,7 +70,7 @@ class TableChangeSensor(BaseSensorOperator):
         return PokeReturnValue(is_done=event is not None, xcom_value=event)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - see above
-        """Return what the trigger told, or fail with it."""
+        """Return the event of the trigger, or raise its error."""
         with failing_in_one_line():
             if "error" in event:
                 self.log.error(event["error"])
@@ -142,12 +142,12 @@ class DeltaVersionSensor(TableChangeSensor):
 
 
 def _given(since: str | int | None) -> tuple[str, int] | None:
-    """Return what an earlier look saw, which a template makes text of.
+    """Return the fingerprint of an earlier look, which a template renders as text.
 
     >>> _given("12"), _given("version 12"), _given("0a1b2c"), _given(None)
     (('version 12', 0), ('version 12', 0), ('0a1b2c', 0), None)
     """
     if since is None:
         return None
-    text = str(since)
-    return (f"version {text}" if text.isdecimal() else text, 0)
+    version = str(since)
+    return (f"version {version}" if version.isdecimal() else version, 0)

@@ -97,7 +97,7 @@ class SkipReportOperator(TableOperator):
         self._save(context, reports)
         for name, report in reports.items():
             self.log.info("%s: %s", name, headline(report))
-        numbers = {
+        figures = {
             "table": redacted(str(self.table)),
             "predicates": {name: _numbers(report) for name, report in reports.items()},
         }
@@ -110,9 +110,9 @@ class SkipReportOperator(TableOperator):
             self.log.error(problem)
         if problems:
             # A task that fails returns nothing; whoever looks why wants the figures.
-            context["ti"].xcom_push(key="return_value", value=numbers)
-            raise TableTaskError(f"{numbers['table']}: {problems[0]}{_more(len(problems) - 1)}")
-        return numbers
+            context["ti"].xcom_push(key="return_value", value=figures)
+            raise TableTaskError(f"{figures['table']}: {problems[0]}{_more(len(problems) - 1)}")
+        return figures
 
     def _report(self, name: str, where: str) -> SkipReport:
         from parquet_core.errors import UnknownColumn

@@ -38,12 +38,12 @@ def options_of(connection: Connection) -> dict[str, str]:
             f"connection {connection.conn_id}: has no host; give the address of a Spark Connect server, sc://host, or "
             "a master, local[4]"
         )
-    place = host if connection.port is None else f"{host}:{connection.port}"
+    host_and_port = host if connection.port is None else f"{host}:{connection.port}"
     options = {name: str(value) for name, value in connection.extra_dejson.items()}
-    if not place.startswith("sc://"):
-        return {"spark.master": place, **options}
+    if not host_and_port.startswith("sc://"):
+        return {"spark.master": host_and_port, **options}
     token = f"/;token={connection.password}" if connection.password else ""
-    return {"spark.remote": f"{place}{token}", **options}
+    return {"spark.remote": f"{host_and_port}{token}", **options}
 
 
 def _connection(conn_id: str) -> Connection:

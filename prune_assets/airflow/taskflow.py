@@ -37,8 +37,8 @@ class PrunedTableDecoratedOperator(DecoratedOperator, SortedWriteOperator):
 
     def execute(self, context: Context) -> Any:
         """Write what the function returns, which is called with the session and what else it asks for."""
-        asked = determine_kwargs(self.python_callable, self.op_args, {**context, **self.op_kwargs})
-        self.make_rows = lambda spark: self.python_callable(*self.op_args, **{**asked, "spark": spark})
+        arguments = determine_kwargs(self.python_callable, self.op_args, {**context, **self.op_kwargs})
+        self.make_rows = lambda spark: self.python_callable(*self.op_args, **{**arguments, "spark": spark})
         return super().execute(context)
 
 

@@ -94,7 +94,7 @@ def _written_anew(remedy: str) -> str:
 
 
 def prefix_of_names(prefix: str) -> str:
-    """Return what begins the names of checks: an underscore ends it, given or not.
+    """Return the prefix of check names, with an underscore at its end.
 
     >>> prefix_of_names("by_day"), prefix_of_names("by_day_"), prefix_of_names("")
     ('by_day_', 'by_day_', '')
@@ -112,7 +112,7 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
     lowered = lower_predicate(where, table, session=None)
     answers = table.answers(lowered.predicate)
     partitions = [column.path for column in table.partitions]
-    if answers.told is None and not set(partitions) & set(columns_of(lowered.predicate)):
+    if answers.files_with_statistics is None and not set(partitions) & set(columns_of(lowered.predicate)):
         paths = ", ".join(path[0] for path in partitions)
         choice = (
             f"; name one of them: {paths}"

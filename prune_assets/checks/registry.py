@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parquet_core.layout.check import CHECKS
 from parquet_core.layout.entry import Check, Code
-from prune_assets.checks.audit.entry import METADATA_ARE_TRUE
+from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
 from prune_assets.checks.health.health import OF_FILES, OF_LOG
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ AUDIT = Group(
     "Audit",
     "`prune audit`, `prune_assets.audit` and `build_statistics_truth_check` report these: a claim of the metadata that "
     "values disprove. Severity `error`: rows are lost or counted wrongly.",
-    (METADATA_ARE_TRUE,),
+    (METADATA_CONSISTENCY,),
 )
 
 ADVICE = Group(

@@ -26,7 +26,7 @@ _INSTEAD = {
 }
 
 
-def remedy_in(place: Literal["dagster", "airflow"], finding: Finding) -> str:
+def remedy_in(tool: Literal["dagster", "airflow"], finding: Finding) -> str:
     """Return the remedy of a finding in the words of an orchestrator.
 
     >>> from prune_assets import Finding, Severity
@@ -35,7 +35,7 @@ def remedy_in(place: Literal["dagster", "airflow"], finding: Finding) -> str:
     'merge them: a task of OptimizeTableOperator'
     """
     remedy = finding.remedy
-    for command, instead in _INSTEAD[place].items():
+    for command, instead in _INSTEAD[tool].items():
         remedy = remedy.replace(command, instead)
     return remedy
 

@@ -27,7 +27,7 @@ def checkpoint(*, table: str, version: int | None) -> None:
     import deltalog
 
     done = deltalog.write_checkpoint(table, version)
-    said = "written" if done.written else "exists already"
-    click.echo(f"checkpoint of version {done.version} {said}: {', '.join(printable(path) for path in done.files)}")
+    outcome = "written" if done.written else "exists already"
+    click.echo(f"checkpoint of version {done.version} {outcome}: {', '.join(printable(path) for path in done.files)}")
     for note in done.notes:
         click.echo(printable(note), err=True)

@@ -59,10 +59,12 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
         return
     from prune_assets.doctor import examine
 
-    found = examine(start_spark=start_spark)
-    text = json_text(found, enc_hook=lambda path: redacted(str(path))) if as_json else examination_text(found)
+    examination = examine(start_spark=start_spark)
+    text = (
+        json_text(examination, enc_hook=lambda path: redacted(str(path))) if as_json else examination_text(examination)
+    )
     click.echo(text)
-    if found.problems:
+    if examination.problems:
         sys.exit(1)
 
 
@@ -82,20 +84,20 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
 
 def recovered_text(table: str, done: Recovered) -> str:
     """Render how a table was repaired, as one line."""
-    said = []
+    actions = []
     if done.added or done.removed:
         added = f"{len(done.added):,} {'file' if len(done.added) == 1 else 'files'} added"
-        said.append(f"finished an interrupted write: {added}, {len(done.removed):,} removed")
+        actions.append(f"finished an interrupted write: {added}, {len(done.removed):,} removed")
     if done.leftovers:
-        said.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
-    return f"{printable(table)}: {'; '.join(said) or 'no interrupted write'}"
+        actions.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
+    return f"{printable(table)}: {'; '.join(actions) or 'no interrupted write'}"
 
 
 def _name(path: str) -> str:
     return printable(Path(path).name)
 
 
-def examination_text(found: Examination) -> str:
+def examination_text(examination: Examination) -> str:
     """Render an examination as aligned lines, problems and their remedies last; in colour for a terminal."""
     from rich.table import Table
     from rich.text import Text
@@ -103,42 +105,46 @@ def examination_text(found: Examination) -> str:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in _lines(found):
+    for name, value in _lines(examination):
         grid.add_row(Text(name), Text(printable(redacted(value))))
 
     def show(console: Console) -> None:
         console.print(grid)
-        for problem in found.problems:
+        for problem in examination.problems:
             console.print(Text(f"missing: {printable(problem.what)}", style="red"), soft_wrap=True)
             console.print(Text(f"  remedy: {printable(problem.remedy)}"), soft_wrap=True)
-        if not found.problems:
+        if not examination.problems:
             console.print(Text("nothing is missing", style="green"))
 
     return rendered(show)
 
 
-def _lines(found: Examination) -> Iterator[tuple[str, str]]:
-    yield "prune-assets", f"{found.version} on Python {found.python}, {found.platform}"
-    yield "Java", _java(found)
-    for candidate in found.candidates:
+def _lines(examination: Examination) -> Iterator[tuple[str, str]]:
+    yield "prune-assets", f"{examination.version} on Python {examination.python}, {examination.platform}"
+    yield "Java", _java(examination)
+    for candidate in examination.candidates:
         home = "" if candidate.home is None else f"{candidate.home}: "
         verdict = "usable" if candidate.usable else "no"
         yield f"  {candidate.source}", f"{verdict}; {home if candidate.usable else ''}{candidate.why}"
-    for name, version in found.libraries.items():
+    for name, version in examination.libraries.items():
         yield name, "not installed" if version is None else version
-    yield "metadata core", "compiled" if found.compiled else _NOT_COMPILED
-    yield "local files", "compiled" if found.compiled_storage else _NOT_COMPILED
-    if found.aws_profile is not None:
-        how = "read through boto3" if found.aws_profile.read else "not read: install boto3, or set AWS_ACCESS_KEY_ID"
-        yield "AWS_PROFILE", f"{found.aws_profile.name}, {how}"
-    if found.spark is not None:
-        yield "Spark session", found.spark.error or f"started, version {found.spark.version}"
-    yield "cache", f"{found.cache.path}{'' if found.cache.writable else ' (cannot be written)'}"
+    yield "metadata core", "compiled" if examination.compiled else _NOT_COMPILED
+    yield "local files", "compiled" if examination.compiled_storage else _NOT_COMPILED
+    if examination.aws_profile is not None:
+        how = (
+            "read through boto3"
+            if examination.aws_profile.read
+            else "not read: install boto3, or set AWS_ACCESS_KEY_ID"
+        )
+        yield "AWS_PROFILE", f"{examination.aws_profile.name}, {how}"
+    if examination.spark is not None:
+        yield "Spark session", examination.spark.error or f"started, version {examination.spark.version}"
+    yield "cache", f"{examination.cache.path}{'' if examination.cache.writable else ' (cannot be written)'}"
 
 
-def _java(found: Examination) -> str:
-    if found.java is None:
-        return "none, and none needed: SPARK_REMOTE names a server" if found.remote else "none"
-    java = found.java
+def _java(examination: Examination) -> str:
+    if examination.java is None:
+        return "none, and none needed: SPARK_REMOTE names a server" if examination.remote else "none"
+    java = examination.java
     through = "" if java.home == java.runtime else f", through {java.home} (it lacks a module that Spark needs)"
     return f"{java.version} from {java.source}: {java.runtime}{through}"

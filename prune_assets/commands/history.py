@@ -34,13 +34,13 @@ def history(*, table: str, limit: int, as_json: bool) -> None:
 
     import deltalog
 
-    found = deltalog.history(deltalog.open_snapshot(table), limit=limit)
+    commits = deltalog.history(deltalog.open_snapshot(table), limit=limit)
     if as_json:
-        versions = [{"version": one.version, "timestamp": one.timestamp, "info": one.info} for one in found]
-        said = {"schema": SCHEMA, "table": redacted(table), "versions": versions}
-        click.echo(msgspec.json.format(msgspec.json.encode(said)).decode())
+        versions = [{"version": one.version, "timestamp": one.timestamp, "info": one.info} for one in commits]
+        document = {"schema": SCHEMA, "table": redacted(table), "versions": versions}
+        click.echo(msgspec.json.format(msgspec.json.encode(document)).decode())
     else:
-        click.echo(_text(found))
+        click.echo(_text(commits))
 
 
 def _text(commits: Sequence[CommitInfo]) -> str:
@@ -68,5 +68,5 @@ def _when(milliseconds: int | None) -> str:
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(sep=" ", timespec="seconds")
 
 
-def _pairs(said: object) -> str:
-    return ", ".join(f"{key}={value}" for key, value in said.items()) if isinstance(said, dict) else ""
+def _pairs(values: object) -> str:
+    return ", ".join(f"{key}={value}" for key, value in values.items()) if isinstance(values, dict) else ""

@@ -82,8 +82,8 @@ def inspect(
     if opened.is_file:
         _show_file(opened, names, pages=pages, bloom=bloom, as_json=as_json)
         return
-    found = opened.inspect(names, bloom=bloom, orphans=orphans)
-    click.echo(json_text(found.facts) if as_json else rendered(found.print_to))
+    inspection = opened.inspect(names, bloom=bloom, orphans=orphans)
+    click.echo(json_text(inspection.facts) if as_json else rendered(inspection.print_to))
 
 
 def _first(index: MetadataIndex) -> str:

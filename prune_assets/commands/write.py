@@ -86,9 +86,9 @@ def _refuse_existing(table: str, table_format: str | None) -> None:
     """Refuse a table that has rows before Spark starts, which takes far longer than a look at it."""
     from prune_assets.tables.opening import format_at
 
-    found = format_at(table)
-    if table_format in {None, found.name} and found.writing is not None:
-        found.writing().refuse_existing(table)
+    format_ = format_at(table)
+    if table_format in {None, format_.name} and format_.writing is not None:
+        format_.writing().refuse_existing(table)
 
 
 def _nanosecond_columns(source: str) -> dict[str, bool]:

@@ -63,18 +63,18 @@ class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
     def write_state_to_path(self, state_path: Path) -> None:
         """List the tables."""
         found = tables_below(self.root, depth=self.depth)
-        state_path.write_text(json.dumps([[table.name, table.place, table.format] for table in found]))
+        state_path.write_text(json.dumps([[table.name, table.location, table.format] for table in found]))
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:  # noqa: ARG002 - of the base class
         """Return an asset and the checks of each table on the list."""
         if state_path is None:
             return dg.Definitions()
         assets, checks, places = [], [], {}
-        for name, place, kind in json.loads(state_path.read_text()):
-            key = dg.AssetKey([*self.key_prefix, *(name or [Path(place).name])])
-            assets.append(external_table(key, place, format=kind, group_name=self.group_name))
+        for name, path, kind in json.loads(state_path.read_text()):
+            key = dg.AssetKey([*self.key_prefix, *(name or [Path(path).name])])
+            assets.append(external_table(key, path, format=kind, group_name=self.group_name))
             rule = next((rule for rule in self.rules if fnmatchcase("/".join(name), rule.match)), None)
             layout, options = (_ANY, CheckOptions()) if rule is None else (rule.layout, rule)
-            checks += checks_of(key, place, layout, options)
-            places[key] = place
+            checks += checks_of(key, path, layout, options)
+            places[key] = path
         return dg.Definitions(assets=assets, asset_checks=checks, **automation(self.when, places, checks))

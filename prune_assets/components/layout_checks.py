@@ -76,13 +76,13 @@ def automation(when: WhenChecked, places: Mapping[Any, str], checks: list[dg.Ass
     if not checks:
         return {}
     job = build_layout_validation_job(f"{when.name}_validation", checks=checks)
-    found: dict[str, Any] = {"jobs": [job]}
+    options: dict[str, Any] = {"jobs": [job]}
     if when.schedule is not None:
-        found["schedules"] = [
+        options["schedules"] = [
             build_layout_validation_schedule(job, cron_schedule=when.schedule, execution_timezone=when.timezone)
         ]
     if when.sensor is not None:
-        found["sensors"] = [
+        options["sensors"] = [
             build_new_files_sensor(f"{when.name}_changed", tables=places, checks=checks, mode=when.sensor, observe=True)
         ]
-    return found
+    return options

@@ -41,27 +41,29 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """Return what it makes."""
+        """Return the description of this component."""
         return dg.ComponentTypeSpec(description=cls.__doc__, tags=["parquet", "delta", "spark"])
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the asset and its checks."""
-        place = place_of(self.table, context)
+        location = place_of(self.table, context)
         asset = build_table_asset(
             self.asset.key,
-            table=place,
+            table=location,
             layout=self.layout,
             source=self.source,
             format=self.format,
             mode=self.mode,
             **_options(self.asset),
         )
-        return dg.Definitions(assets=[asset], asset_checks=checks_of(self.asset.key, place, self.layout, self.checks))
+        return dg.Definitions(
+            assets=[asset], asset_checks=checks_of(self.asset.key, location, self.layout, self.checks)
+        )
 
 
 def _options(spec: dg.AssetSpec) -> dict[str, Any]:
-    """Return what is said of an asset beside its key, as `asset` takes it."""
-    said = {
+    """Return the attributes of an asset other than its key, as arguments of `asset`."""
+    attributes = {
         "deps": [dep.asset_key for dep in spec.deps],
         "description": spec.description,
         "metadata": dict(spec.metadata),
@@ -73,4 +75,4 @@ def _options(spec: dg.AssetSpec) -> dict[str, Any]:
         "automation_condition": spec.automation_condition,
         "partitions_def": spec.partitions_def,
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in attributes.items() if value}

@@ -87,13 +87,13 @@ def build_table_asset(
     When it runs, a `table` that cannot be written so is refused with WrongUse before Spark starts.
     """
     layout = load_layout(layout)
-    asked = layout if written_as is None else load_layout(written_as)
+    to_write = layout if written_as is None else load_layout(written_as)
     key = asset_key_of(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
 
-    told = dict(asset_options.pop("metadata", None) or {})
-    described = code_references() | layout_metadata(layout, table, format=format) | told
-    defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(asked)}
+    metadata = dict(asset_options.pop("metadata", None) or {})
+    described = code_references() | layout_metadata(layout, table, format=format) | metadata
+    defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(to_write)}
     if check_layout:
         asset_options["check_specs"] = [*(asset_options.get("check_specs") or ()), *layout_check_specs(key)]
 
@@ -107,7 +107,7 @@ def build_table_asset(
         if format == "parquet":
             plain_directory(table)
         df = rows_of(source, session_for(context))
-        result = write(df, table, layout=asked, format=format, mode=mode, options=options)
+        result = write(df, table, layout=to_write, format=format, mode=mode, options=options)
         checked = list(layout_results(key, table, layout)) if check_layout else []
         return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
 
@@ -130,8 +130,7 @@ def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
     if partitions is not None:
         raise WrongUse(
             f"{key.to_user_string()}: the asset is partitioned, and each run would write the whole table; use "
-            "pruned_asset, "
-            "which takes the partition column"
+            "pruned_asset, which takes the partition column"
         )
 
 
@@ -232,8 +231,8 @@ def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
     """Return the address of a report where its folder is served, else its path."""
     if reports_url is None:
         return dg.MetadataValue.path(path)
-    place = Path(path)
-    return dg.MetadataValue.url(f"{reports_url.rstrip('/')}/{quote(place.parent.name)}/{quote(place.name)}")
+    file = Path(path)
+    return dg.MetadataValue.url(f"{reports_url.rstrip('/')}/{quote(file.parent.name)}/{quote(file.name)}")
 
 
 def _measured(report: "SkipReport", compared: "Comparison") -> str:

@@ -102,7 +102,7 @@ def layout_check_specs(
     prefix: str = "",
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
 ) -> list[dg.AssetCheckSpec]:
-    """Return what the checks of a layout are called and say, for an asset whose own run makes them.
+    """Return the specs of a layout's checks, for an asset whose own run yields their results.
 
     >>> from prune_assets.dagster import layout_check_specs
     >>> [spec.name for spec in layout_check_specs("ids")][:2]

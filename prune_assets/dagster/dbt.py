@@ -89,8 +89,8 @@ def build_dbt_checks(
             if declared.get("layout") is not None:
                 checks.append(build_layout_checks(key, table, _layout(declared["layout"], root), **options))
             if declared.get("predicates"):
-                asked = _predicates(declared["predicates"])
-                checks.append(build_skipping_checks(key, table, asked, **_min_skipped(declared), **options))
+                predicates = _predicates(declared["predicates"])
+                checks.append(build_skipping_checks(key, table, predicates, **_min_skipped(declared), **options))
     return checks
 
 
@@ -118,11 +118,11 @@ def _project_dir(manifest: object, project_dir: str | Path | None) -> Path | Non
 
 
 @contextmanager
-def _place(place: str) -> Iterator[None]:
+def _place(key: str) -> Iterator[None]:
     try:
         yield
     except WrongUse as error:
-        raise type(error)(f"{place}{'' if str(error).startswith('.') else ': '}{error}") from error
+        raise type(error)(f"{key}{'' if str(error).startswith('.') else ': '}{error}") from error
 
 
 def _file(resource: Resource) -> str:
@@ -162,29 +162,29 @@ def _asset_key(resource: Resource) -> dg.AssetKey:
 
 def _table(resource: Resource, prune: Mapping[str, Any], root: Path | None) -> str:
     config = resource.get("config") or {}
-    given, place = prune.get("table"), ".table"
+    given, origin = prune.get("table"), ".table"
     if given is None and config.get("materialized") == "external" and config.get("location"):
-        given, place = config["location"], ".table is not set, and location"
+        given, origin = config["location"], ".table is not set, and location"
     if given is None and config.get("location_root"):
-        given, place = config["location_root"], ".table is not set, and location_root"
+        given, origin = config["location_root"], ".table is not set, and location_root"
         if _is_absolute(str(given)):
             given = f"{str(given).rstrip('/')}/{resource.get('alias') or resource['name']}"
         else:  # Spark has its own folder for these
-            raise WrongUse(f"{place} = {shown(given)} is relative; set meta.prune.table to the path of the files")
+            raise WrongUse(f"{origin} = {shown(given)} is relative; set meta.prune.table to the path of the files")
     if given is None:
         raise WrongUse(".table: not set, and dbt does not say where the files are; set it to their path or address")
     if not isinstance(given, str) or not given.strip() or "{{" in given:
-        raise WrongUse(f"{place} = {shown(given)} is not a path; set meta.prune.table to the path of the files")
-    return given if _is_absolute(given) else str(_in_project(given, root, place))
+        raise WrongUse(f"{origin} = {shown(given)} is not a path; set meta.prune.table to the path of the files")
+    return given if _is_absolute(given) else str(_in_project(given, root, origin))
 
 
 def _is_absolute(path: str) -> bool:
     return is_remote(path) or path.startswith("file:") or Path(path).is_absolute()
 
 
-def _in_project(path: str, root: Path | None, place: str) -> Path:
+def _in_project(path: str, root: Path | None, origin: str) -> Path:
     if root is None and not Path(path).is_absolute():
-        raise WrongUse(f"{place} = {shown(path)} is relative to the dbt project; pass project_dir=")
+        raise WrongUse(f"{origin} = {shown(path)} is relative to the dbt project; pass project_dir=")
     return Path(path) if root is None else root / path
 
 

@@ -71,9 +71,9 @@ def pruned_asset(
     """
     layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
-    told = {FORMAT: format, MODE: mode, PARTITION_EXPR: partition_expr, TABLE: None if table is None else str(table)}
+    entries = {FORMAT: format, MODE: mode, PARTITION_EXPR: partition_expr, TABLE: None if table is None else str(table)}
     described = layout_metadata(layout, table, format=format) | {
-        key: told[key] for key in told if told[key] is not None
+        key: entries[key] for key in entries if entries[key] is not None
     }
     return asset_with(
         io_manager_key=io_manager_key,
@@ -113,15 +113,15 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
         if obj is None:
             return
-        told = {key: _plain(value) for key, value in (context.definition_metadata or {}).items()}
-        if LAYOUT not in told:
+        metadata = {key: _plain(value) for key, value in (context.definition_metadata or {}).items()}
+        if LAYOUT not in metadata:
             raise LayoutError(f"{context.asset_key.to_user_string()}: the asset has no layout; use pruned_asset for it")
-        layout = load_layout(told[LAYOUT])
-        place = self.place_of(context.asset_key.path, told)
-        mode = told.get(MODE, "overwrite")
-        where = _partitions_of(context, told, obj) if mode == "overwrite" else None
+        layout = load_layout(metadata[LAYOUT])
+        location = self.place_of(context.asset_key.path, metadata)
+        mode = metadata.get(MODE, "overwrite")
+        where = _partitions_of(context, metadata, obj) if mode == "overwrite" else None
         warn_of_many_sessions(context.log)
-        result = write(obj, place, layout=layout, format=told.get(FORMAT, self.format), mode=mode, where=where)
+        result = write(obj, location, layout=layout, format=metadata.get(FORMAT, self.format), mode=mode, where=where)
         partitions = 0 if where is None else len(context.asset_partition_keys)
         context.add_output_metadata(written_metadata(result, obj.schema, layout, partitions=partitions))
 
@@ -130,25 +130,25 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         from prune_assets.reading.reader import read
 
         upstream = context.upstream_output
-        told = {} if upstream is None else dict(upstream.definition_metadata or {})
-        session, place = session_of(self.spark), self.place_of(context.asset_key.path, told)
-        asked = (context.definition_metadata or {}).get("where")
-        parts = [_plain(asked)] if asked is not None else []
-        if context.has_asset_partitions and PARTITION_EXPR in told:
-            columns = _plain(told[PARTITION_EXPR])
-            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, place))))
-        return read(session, place, where=" AND ".join(f"({part})" for part in parts) or "true")
+        metadata = {} if upstream is None else dict(upstream.definition_metadata or {})
+        session, location = session_of(self.spark), self.place_of(context.asset_key.path, metadata)
+        where = (context.definition_metadata or {}).get("where")
+        parts = [_plain(where)] if where is not None else []
+        if context.has_asset_partitions and PARTITION_EXPR in metadata:
+            columns = _plain(metadata[PARTITION_EXPR])
+            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location))))
+        return read(session, location, where=" AND ".join(f"({part})" for part in parts) or "true")
 
 
 def _plain(value: Any) -> Any:
-    """Return what a metadata value stands for."""
+    """Return the plain value of a metadata value."""
     return value.value if isinstance(value, dg.MetadataValue) else value
 
 
-def _partitions_of(context: dg.OutputContext, told: "Mapping[str, Any]", df: "DataFrame") -> str | None:
+def _partitions_of(context: dg.OutputContext, metadata: "Mapping[str, Any]", df: "DataFrame") -> str | None:
     if not context.has_asset_partitions:
         return None
-    columns = told.get(PARTITION_EXPR)
+    columns = metadata.get(PARTITION_EXPR)
     if columns is None:
         name = context.asset_key.to_user_string()
         raise WrongUse(
@@ -162,7 +162,7 @@ def _kinds(schema: "StructType") -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
 
-def _schema_of(session: "SparkSession", place: str) -> Any:
+def _schema_of(session: "SparkSession", location: str) -> Any:
     from prune_assets.tables.opening import open_table
 
-    return open_table(place, semantics=semantics_of(session)).empty_frame(session).schema
+    return open_table(location, semantics=semantics_of(session)).empty_frame(session).schema

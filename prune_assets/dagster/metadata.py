@@ -48,7 +48,7 @@ def layout_metadata(
     *,
     format: str | None = None,  # noqa: A002 - as of `write`
 ) -> dict[str, Any]:
-    """Return what an asset says about its layout before any data are there."""
+    """Return the metadata of an asset's layout, before there is any data."""
     import dagster as dg
 
     return {
@@ -79,7 +79,7 @@ def code_references() -> dict[str, Any]:
 def written_metadata(
     result: WriteResult, schema: StructType, layout: LayoutSpec, *, partitions: int = 0
 ) -> dict[str, Any]:
-    """Return what a materialization says about the bytes that were written.
+    """Return the metadata of a materialization: figures of the files that were written.
 
     `partitions`: how many partitions of the asset the run wrote. Dagster shows the figures of a run on each of its
     partitions, so those of several are named as the run's: they are no figures of one partition, and plots by

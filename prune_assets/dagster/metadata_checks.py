@@ -7,7 +7,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
-from prune_assets.checks.audit.entry import METADATA_ARE_TRUE
+from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
 
@@ -27,14 +27,14 @@ def build_statistics_truth_check(
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
-    name: str = METADATA_ARE_TRUE.name,
+    name: str = METADATA_CONSISTENCY.name,
 ) -> dg.AssetChecksDefinition:
     """Build a check that fails where metadata claim what values disprove, so that engines lose rows by it.
 
     >>> from prune_assets.dagster import build_statistics_truth_check
     >>> check = build_statistics_truth_check("orders", "lake/orders", sample=0.05)
     >>> [key.name for key in check.check_keys]
-    ['metadata_are_true']
+    ['metadata_consistency']
 
     It reads values as `prune_assets.audit` does, and starts no Spark. Claims that are wrong and not relied on are
     shown and fail nothing; a count that is wrong and loses no rows fails it with WARN, which never blocks. A table that
@@ -53,11 +53,11 @@ def build_statistics_truth_check(
         asset=asset_key,
         name=name,
         blocking=blocking,
-        description=f"{METADATA_ARE_TRUE.description.removesuffix('.')}, in {sample:.0%} of the row groups.",
+        description=f"{METADATA_CONSISTENCY.description.removesuffix('.')}, in {sample:.0%} of the row groups.",
     )
     def statistics_truth_check() -> dg.AssetCheckResult:
         try:
-            report = METADATA_ARE_TRUE.run(str(table), sample=sample, columns=columns, allow=allow)
+            report = METADATA_CONSISTENCY.run(str(table), sample=sample, columns=columns, allow=allow)
         except PruneError as error:
             return unreadable_result(name, asset_key, severity, error)
         return dg.AssetCheckResult(**_verdict(report, severity))
@@ -86,7 +86,7 @@ def _metadata(report: "AuditReport") -> dict[str, Any]:
         "prune/audited_row_groups": report.audited_row_groups,
         "prune/row_groups": report.row_groups,
         "prune/skipped_columns": len(report.skipped),
-        "prune/untrue_claims": sum(finding.severity is Severity.ERROR for finding in report.findings),
+        "prune/wrong_claims": sum(finding.severity is Severity.ERROR for finding in report.findings),
     }
     if report.findings:
         shown = report.findings[:MAX_SHOWN]

@@ -52,7 +52,7 @@ class MaintainedTable:
         return asset_key_of(self.asset)
 
     def forecast(self) -> "OptimizeResult":
-        """Return what an optimize would do, from metadata alone."""
+        """Return the forecast of an optimize, from metadata alone."""
         from prune_assets.maintenance.optimize import optimize
 
         return optimize(
@@ -131,16 +131,17 @@ def build_layout_drift_sensor(
             now = table_fingerprint(kept.table)
             if now == context.cursor:
                 return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: not changed", cursor=now)
-            found = kept.forecast()
+            forecast = kept.forecast()
         except PruneError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
-        share = len(found.picked) / max(1, found.considered)
-        said = (
-            f"{len(found.picked):,} of {counted(found.considered, 'file')} ({bytes_text(found.picked_bytes)}) need it"
+        share = len(forecast.picked) / max(1, forecast.considered)
+        message = (
+            f"{len(forecast.picked):,} of {counted(forecast.considered, 'file')} "
+            f"({bytes_text(forecast.picked_bytes)}) need it"
         )
-        if not found.picked or share < min_files_share:
-            return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: {said}", cursor=now)
-        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": said})], cursor=now)
+        if not forecast.picked or share < min_files_share:
+            return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: {message}", cursor=now)
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": message})], cursor=now)
 
     return layout_drift
 
@@ -202,22 +203,22 @@ def _row(kept: MaintainedTable) -> dict[str, Any]:
         "problem": "",
     }
     try:
-        found = kept.forecast()
+        forecast = kept.forecast()
         findings = check(str(kept.table), layout=kept.layout, rows=False)
     except PruneError as error:
         return row | {"problem": str(error)}
     return row | {
-        "needless bytes": sum(max(0, one.before - one.predicted) for one in found.predicates),
-        "files": found.considered,
-        "files to rewrite": len(found.picked),
-        "bytes to rewrite": found.picked_bytes,
-        "overlap": "" if found.depth_before is None else f"{found.depth_before:.2f}",
+        "needless bytes": sum(max(0, one.before - one.predicted) for one in forecast.predicates),
+        "files": forecast.considered,
+        "files to rewrite": len(forecast.picked),
+        "bytes to rewrite": forecast.picked_bytes,
+        "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
         "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
     }
 
 
 def _metadata(done: "OptimizeResult") -> dict[str, Any]:
-    """Return what an optimize did."""
+    """Return the metadata of an optimize."""
     return {
         "dagster/uri": table_uri(done.table),
         "prune/files_rewritten": len(done.picked),

@@ -136,12 +136,12 @@ def _by_key(
     kinds: Mapping[str, str],
 ) -> tuple[dict[str, str], list[str]]:
     """Return the fingerprint of each partition of the asset, and the values that belong to none."""
-    found: dict[str, list[str]] = {}
+    parts_by_key: dict[str, list[str]] = {}
     strays = []
     for of_files, fingerprint in sorted(values.items(), key=lambda each: str(each[0])):
         key = partition_key_of(partitions, partition_expr, kinds, dict(zip(columns, of_files, strict=True)))
         if key is None:
             strays.append("/".join("null" if value is None else value for value in of_files))
         else:
-            found.setdefault(str(key), []).append(fingerprint)
-    return {key: fingerprint_of(parts) for key, parts in found.items()}, strays
+            parts_by_key.setdefault(str(key), []).append(fingerprint)
+    return {key: fingerprint_of(parts) for key, parts in parts_by_key.items()}, strays

@@ -195,13 +195,13 @@ def partition_key_of(
         raise LayoutError(
             "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
         )
-    found = {
+    keys = {
         name: _key_of_value(partitions.get_partitions_def_for_dimension(name), column, kinds, values[column])
         for name, column in columns.items()
     }
-    if None in found.values():
+    if None in keys.values():
         return None
-    return dg.MultiPartitionKey({name: key for name, key in found.items() if key is not None})
+    return dg.MultiPartitionKey({name: key for name, key in keys.items() if key is not None})
 
 
 def _key_of_value(

@@ -114,7 +114,7 @@ def _refuse_partitions(checks: Sequence[dg.AssetChecksDefinition]) -> None:
 
 def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition]) -> list[dg.AssetCheckEvaluation]:
     """Evaluate the checks of an asset here and now."""
-    found = []
+    evaluations = []
     for definition in checks:
         specs = {spec.key: spec for spec in definition.check_specs if spec.asset_key == asset}
         if not specs:
@@ -122,7 +122,7 @@ def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition])
         results: Any = definition(dg.build_asset_check_context())
         for result in results:
             key = dg.AssetCheckKey(asset, str(result.check_name))
-            found.append(
+            evaluations.append(
                 dg.AssetCheckEvaluation(
                     asset_key=asset,
                     check_name=key.name,
@@ -133,4 +133,4 @@ def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition])
                     blocking=specs[key].blocking,
                 )
             )
-    return found
+    return evaluations

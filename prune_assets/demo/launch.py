@@ -103,13 +103,13 @@ def wait(
     `progress` is told each step that ends.
     """
     deadline = time.monotonic() + seconds
-    told: set[str] = set()
+    reported: set[str] = set()
     while True:
         run = _run_of(instance, tag)
         if run is not None:
             for step, line in _finished_steps(instance, run.run_id):
-                if step not in told:
-                    told.add(step)
+                if step not in reported:
+                    reported.add(step)
                     progress(line)
             if run.is_finished:
                 break

@@ -43,10 +43,10 @@ def read_results(instance: dg.DagsterInstance, run_id: str) -> list[Result]:
         event = instance.get_latest_materialization_event(dg.AssetKey(["skip_reports", name]))
         if event is None or event.run_id != run_id or event.asset_materialization is None:
             raise PruneError(f"skip_reports/{name}: the run did not materialize it; open the run in Dagster's UI")
-        told = event.asset_materialization.metadata
+        of_event = event.asset_materialization.metadata
         metadata = {
             key: value.records if isinstance(value, dg.TableMetadataValue) else value.value
-            for key, value in told.items()
+            for key, value in of_event.items()
         }
         report = json.loads(Path(str(metadata["prune/report_json"])).read_text(encoding="utf-8"))
         results.append(Result(name, report, metadata))

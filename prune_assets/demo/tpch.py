@@ -33,9 +33,9 @@ def generate(settings: DemoSettings, table: str) -> Path:
         done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - our own arguments
         made = Path(unfinished) / target.name
         if done.returncode or not made.exists():
-            said = done.stderr.strip().splitlines()
+            stderr = done.stderr.strip().splitlines()
             raise StorageFailure(
-                f"{target}: {PROGRAM} failed with {done.returncode}: {said[-1] if said else 'no output'}"
+                f"{target}: {PROGRAM} failed with {done.returncode}: {stderr[-1] if stderr else 'no output'}"
             )
         made.rename(target)
     return target
@@ -47,7 +47,7 @@ def _program() -> Path:
         for name in (PROGRAM, f"{PROGRAM}.exe"):
             if (directory / name).is_file():
                 return directory / name
-    found = shutil.which(PROGRAM)
-    if found is None:
+    path = shutil.which(PROGRAM)
+    if path is None:
         raise WrongUse(f"{PROGRAM} is not installed; run: pip install 'prune-assets[demo]'")
-    return Path(found)
+    return Path(path)

@@ -200,8 +200,8 @@ def _satisfied(leaf: Filter, entries: pa.Array) -> Flags:
         case Rel.LT | Rel.LE | Rel.GT | Rel.GE:
             return flags_from(compare[leaf.rel](entries, values[0]))
         case _:
-            found = flags_from(_MATCHES[leaf.rel](entries, pattern=values[0].as_py()))
-            return ~found if leaf.rel in _NOT_PATTERNS else found
+            matches = flags_from(_MATCHES[leaf.rel](entries, pattern=values[0].as_py()))
+            return ~matches if leaf.rel in _NOT_PATTERNS else matches
 
 
 _MATCHES = {

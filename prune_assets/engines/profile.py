@@ -62,7 +62,7 @@ def compared(read: EngineRead) -> tuple[Engine, ...]:
 
 
 def best_possible(plan: PlannedRead) -> Engine:
-    """Return what has to be read by all that the plan can prove."""
+    """Return the least that any engine has to read, by the plan."""
     return Engine(BEST, plan.kept.extent(plan.index), estimated=plan.kept.estimated)
 
 

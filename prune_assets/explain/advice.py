@@ -104,7 +104,7 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
 
 
 def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
-    """Return what the refused parts themselves say would help."""
+    """Return the remedies of the unsupported parts."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
     return [Remedy("write_predicate", f"{part.sql}: {text}") for part in parts if (text := remedies.of(part))]
 

@@ -43,7 +43,7 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
     conjuncts = []
     most = MAX_CONJUNCTS
-    if plan.evaluation.query.files.told is not None:
+    if plan.evaluation.query.files.files_with_statistics is not None:
         # Each reads the statistics of the log again.
         most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
@@ -53,7 +53,7 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
 
 
 def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
-    """Return what a predicate would keep, and whether every level was evaluated."""
+    """Return the extent that a predicate would keep, and whether every level was evaluated."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = evaluate(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access

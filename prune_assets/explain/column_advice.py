@@ -112,7 +112,7 @@ class ColumnAdvice:
         return bool(pa.types.is_floating(self.bounds.lower.type))
 
     def remedies(self) -> list[Remedy]:
-        """Return what helps, the surest first."""
+        """Return the remedies, the surest first."""
         if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
             return []
         if self.nan_text:

@@ -39,7 +39,7 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
     reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
     files = plan.index.file[costliest]
     return tuple(
-        _file(plan, number, costliest[files == number].tolist(), reasons, levels) for number in distinct(files).tolist()
+        _file(plan, file, costliest[files == file].tolist(), reasons, levels) for file in distinct(files).tolist()
     )
 
 
@@ -62,21 +62,21 @@ class FileReports(Sequence[FileReport]):
 
     def __getitem__(self, number: int | slice) -> FileReport | tuple[FileReport, ...]:
         """Describe a file, or those of a slice."""
-        found = range(len(self))[number]
-        if not isinstance(found, int):
-            return tuple(map(self.__getitem__, found))
-        positions = range(self._first[found], self._first[found + 1])
-        return _file(self._plan, found, positions, self._reasons, self._levels)
+        index = range(len(self))[number]
+        if not isinstance(index, int):
+            return tuple(map(self.__getitem__, index))
+        positions = range(self._first[index], self._first[index + 1])
+        return _file(self._plan, index, positions, self._reasons, self._levels)
 
 
 def _file(
-    plan: PlannedRead, number: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
+    plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
 ) -> FileReport:
     """Describe a file by the row groups at `positions`, all of its own or some."""
-    first, stop = np.searchsorted(plan.index.file, [number, number + 1])
+    first, stop = np.searchsorted(plan.index.file, [file, file + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
     return FileReport(
-        redacted(plan.index.files[number].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
+        redacted(plan.index.files[file].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
     )
 
 

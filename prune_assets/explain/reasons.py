@@ -78,8 +78,8 @@ class Reasons:
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
         # The same few for every row group.
-        self._sql_of_conjunct = cache(lambda number: _sql(self._conjuncts[number]))
-        self._sql_of_leaf = cache(lambda number: _sql(self._leaves[number]))
+        self._sql_of_conjunct = cache(lambda i: _sql(self._conjuncts[i]))
+        self._sql_of_leaf = cache(lambda i: _sql(self._leaves[i]))
         self._denied: dict[str, NDArray[np.int64]] = {}
         self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
@@ -87,20 +87,20 @@ class Reasons:
         """Say which conjunct no row of a row group satisfies by a level and those before it."""
         if state.level not in self._denied:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
-        number = int(self._denied[state.level][position])
-        if number == len(self._conjuncts):
-            all_of = [self._sql_of_conjunct(i) for i in range(min(number, _MOST_LEAVES))]
-            all_of += [f"and {number - _MOST_LEAVES:,} more"] if number > _MOST_LEAVES else []
+        denied = int(self._denied[state.level][position])
+        if denied == len(self._conjuncts):
+            all_of = [self._sql_of_conjunct(i) for i in range(min(denied, _MOST_LEAVES))]
+            all_of += [f"and {denied - _MOST_LEAVES:,} more"] if denied > _MOST_LEAVES else []
             return f"no row can satisfy all of: {'; '.join(all_of)}"
-        conjunct = self._conjuncts[number]
+        conjunct = self._conjuncts[denied]
         denies = next(level.denies for level in LEVELS if level.name == state.level)
         evidence = f"{denies}{self._bounds(conjunct, position, of_log=state.unit == 'file')}"
-        return f"{self._sql_of_conjunct(number)}: {evidence or 'no row matches'}"
+        return f"{self._sql_of_conjunct(denied)}: {evidence or 'no row matches'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
         """Return the leaves, by number, that could not skip a row group; of many the first."""
-        (_, opened), place = self._block(position), position % _BLOCK
-        return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[place]), _MOST_LEAVES))
+        (_, opened), offset = self._block(position), position % _BLOCK
+        return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[offset]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
         """Say of each leaf that could not skip a row group why it could not."""
@@ -111,21 +111,21 @@ class Reasons:
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
         """Return the outcomes of the leaves, and what is open of them, of the row groups around one."""
-        number = position // _BLOCK
-        if number not in self._blocks:
+        block_index = position // _BLOCK
+        if block_index not in self._blocks:
             # Row groups are asked for in order: of earlier blocks nothing is wanted any more.
             self._blocks.clear()
-            block = slice(number * _BLOCK, (number + 1) * _BLOCK)
+            block = slice(block_index * _BLOCK, (block_index + 1) * _BLOCK)
             outcomes = [answer[block] for answer in self._evaluation.row_groups.by_leaf]
-            self._blocks[number] = outcomes, open_outcomes(self._evaluation.predicate, outcomes)
-        return self._blocks[number]
+            self._blocks[block_index] = outcomes, open_outcomes(self._evaluation.predicate, outcomes)
+        return self._blocks[block_index]
 
-    def _open_because(self, number: int, position: int) -> str:
-        (outcomes, opened), place = self._block(position), position % _BLOCK
-        leaf, wanted = self._leaves[number], Outcomes(int(opened[number][place]))
+    def _open_because(self, leaf_index: int, position: int) -> str:
+        (outcomes, opened), offset = self._block(position), position % _BLOCK
+        leaf, wanted = self._leaves[leaf_index], Outcomes(int(opened[leaf_index][offset]))
         if isinstance(leaf, (Unsupported, Constant)):
             return leaf.reason if isinstance(leaf, Unsupported) else "the same for every row"
-        proven = int(outcomes[number][place]) == wanted
+        proven = int(outcomes[leaf_index][offset]) == wanted
         if isinstance(leaf, CompareColumns | OnPartitions) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
@@ -166,15 +166,15 @@ class Reasons:
                 )
             if path not in self._by_path:
                 continue
-            column, place = self._by_path[path], position
+            column, offset = self._by_path[path], position
             bounds = self._index.footers.bounds(column)
             if of_log:
-                place = int(self._index.file[position])
+                offset = int(self._index.file[position])
                 logged = self._table.file_bounds(path) if len(self._index.files) <= MAX_LOGGED else None
                 if logged is None:
                     continue
                 bounds = logged
-            low, high, nulls = bounds.lower[place], bounds.upper[place], bounds.null_count[place]
+            low, high, nulls = bounds.lower[offset], bounds.upper[offset], bounds.null_count[offset]
             bounds_texts.append(f"{column.name} in [{value_text(low)}, {value_text(high)}], {value_text(nulls)} nulls")
         return ", ".join(bounds_texts)
 

@@ -91,7 +91,7 @@ def _version(plan: PlannedRead) -> DeltaVersion | None:
 
 
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
-    """Return what no metadata can answer, and what was not tested on all values in each row group that is read."""
+    """Return the parts that no metadata can answer, and those not tested on all values of the row groups read."""
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if isinstance(leaf, Unsupported):

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OptimizeRequest:
-    """What is to be done: `place` is a path or an address.
+    """What is to be done: `location` is a path or an address.
 
     `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
     """
 
-    place: str
+    location: str
     layout: LayoutSpec
     where: str | Column | None
     spark: SparkSession | None
@@ -87,22 +87,22 @@ def assess(request: OptimizeRequest) -> TableAssessment:
 def _assess_once(request: OptimizeRequest) -> TableAssessment:
     if request.layout.curve_by:
         raise UnsupportedFeature(
-            f"{request.place}: optimize supports sort_by only, and this layout uses a curve through "
+            f"{request.location}: optimize supports sort_by only, and this layout uses a curve through "
             f"{', '.join(request.layout.curve_by)}; rewrite the table or the partitions that need it"
         )
     semantics = semantics_for(request.spark)
-    table = open_table(request.place, semantics=semantics, cache=metadata_cache())
+    table = open_table(request.location, semantics=semantics, cache=metadata_cache())
     lowered = lower_predicate("true" if request.where is None else request.where, table, session=request.spark)
     answers = table.answers(lowered.predicate)
     if request.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
         raise WrongUse(
-            f"where: {lowered.sql} selects parts of files of {request.place}; use its partition columns only, or leave "
-            "it out"
+            f"where: {lowered.sql} selects parts of files of {request.location}; use its partition columns only, or "
+            "leave it out"
         )
     index = table.read(table.answers(lowered.predicate).kept)
     if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
         raise UnsupportedFeature(
-            f"{request.place}: column {taken} has a name that optimize reserves; rename the column"
+            f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
         )
     table.check_rewrite(request.layout)
     measured = measure(
@@ -122,22 +122,22 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
 
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
     """Read the sort key of the files whose bounds leave their order open, each file once a request."""
-    index, found = measured.index, measured.numbers.faults[Reason.ORDER].copy()
-    open_order = [(i, int(number)) for i, number in enumerate(measured.at) if not found[i]]
-    unread = [number for _, number in open_order if index.files[number] not in request.is_sorted]
+    index, unordered = measured.index, measured.numbers.faults[Reason.ORDER].copy()
+    open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
+    unread = [file for _, file in open_order if index.files[file] not in request.is_sorted]
     keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
     unsorted = set(unsorted_files(index, unread, list(keys)))
-    request.is_sorted.update({index.files[number]: number not in unsorted for number in unread})
-    for i, number in open_order:
-        found[i] = not request.is_sorted[index.files[number]]
-    faults = {**measured.numbers.faults, Reason.ORDER: found}
+    request.is_sorted.update({index.files[file]: file not in unsorted for file in unread})
+    for i, file in open_order:
+        unordered[i] = not request.is_sorted[index.files[file]]
+    faults = {**measured.numbers.faults, Reason.ORDER: unordered}
     return replace(measured, numbers=replace(measured.numbers, faults=faults))
 
 
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
     if assessment.table.version_number is None:  # its files may be others by now
-        return plan_read(request.place, where=sql, session=request.spark, depth="row_groups")
+        return plan_read(request.location, where=sql, session=request.spark, depth="row_groups")
     return plan_opened(assessment.table, where=sql, session=request.spark, depth="row_groups")
 
 

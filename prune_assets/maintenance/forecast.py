@@ -123,35 +123,35 @@ def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
 
 def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:
     """Return the overlap depth of the files after the rewrite: the new files of a group have no value in common."""
-    found = measured.intervals()
-    if found is None or not groups:
+    intervals = measured.intervals()
+    if intervals is None or not groups:
         return measured.depth()
     group = np.full(len(measured.at), -1)
     for number, each in enumerate(groups):
         group[list(each.files)] = number
-    group = group[found.at]
+    group = group[intervals.at]
     picked = np.flatnonzero(group >= 0)
-    numbers, first = np.unique(group[picked], return_index=True)
-    lowest, highest = np.full(len(groups), found.high.max(initial=0)), np.zeros(len(groups), np.int64)
-    np.minimum.at(lowest, group[picked], found.low[picked])
-    np.maximum.at(highest, group[picked], found.high[picked])
-    low, high = lowest[numbers], highest[numbers]
+    groups_picked, first = np.unique(group[picked], return_index=True)
+    lowest, highest = np.full(len(groups), intervals.high.max(initial=0)), np.zeros(len(groups), np.int64)
+    np.minimum.at(lowest, group[picked], intervals.low[picked])
+    np.maximum.at(highest, group[picked], intervals.high[picked])
+    low, high = lowest[groups_picked], highest[groups_picked]
     # Rows of one value stay in one file.
-    outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[numbers], 1)
+    outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[groups_picked], 1)
     # All but the last file of a group take one rank, of those that are put between two values of old.
     scale = int(outputs.max(initial=1))
-    new = np.repeat(np.arange(len(numbers)), outputs)
-    place = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
-    new_low = low[new] * scale + place
-    new_high = np.where(place == outputs[new] - 1, high[new] * scale, new_low)
+    new = np.repeat(np.arange(len(groups_picked)), outputs)
+    ordinal = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
+    new_low = low[new] * scale + ordinal
+    new_high = np.where(ordinal == outputs[new] - 1, high[new] * scale, new_low)
     left = np.flatnonzero(group < 0)
     return overlap_depth(
         Intervals(
             at=np.concatenate([left, new]),
-            low=np.concatenate([found.low[left] * scale, new_low]),
-            high=np.concatenate([found.high[left] * scale, new_high]),
-            partition=np.concatenate([found.partition[left], found.partition[picked][first][new]]),
-            unknown=found.unknown,
+            low=np.concatenate([intervals.low[left] * scale, new_low]),
+            high=np.concatenate([intervals.high[left] * scale, new_high]),
+            partition=np.concatenate([intervals.partition[left], intervals.partition[picked][first][new]]),
+            unknown=intervals.unknown,
         )
     )
 
@@ -197,10 +197,10 @@ def _values(values: pa.Array, places: Floats) -> pa.Array:
         return values.take(pa.nulls(len(places), pa.int64()))
     numbers = numbers_from(values) if _is_number(values) else np.arange(1, len(values) + 1)
     known = np.nan_to_num(places, nan=-np.inf) >= np.floor(numbers[0])
-    found = np.where(known, places, numbers[0])
+    estimated = np.where(known, places, numbers[0])
     if _is_number(values):
         if numbers.dtype.kind in "iu":
             most = np.iinfo(numbers.dtype)
-            found = np.clip(found, float(most.min), np.nextafter(float(most.max), 0))
-        return from_numpy(found.astype(numbers.dtype), values.type, valid=known)
-    return values.take(from_numpy(found.astype(np.int64) - 1, valid=known))
+            estimated = np.clip(estimated, float(most.min), np.nextafter(float(most.max), 0))
+        return from_numpy(estimated.astype(numbers.dtype), values.type, valid=known)
+    return values.take(from_numpy(estimated.astype(np.int64) - 1, valid=known))

@@ -53,7 +53,7 @@ class Measured:
     values: pa.Array
 
     def intervals(self) -> Intervals | None:
-        """Return what the files span of the leading key, within their partitions; None without a key."""
+        """Return the files' intervals of the leading key, within their partitions; None without a key."""
         if not self.keys:
             return None
         bounds = self.index.page_indexes.filled_bounds(self.keys[0])
@@ -142,11 +142,11 @@ def _known(bounds: Bounds) -> Flags:
 def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: bool) -> Numbers:
     """Return the outermost rank of the row groups of each file; UNKNOWN where one of them is."""
     most = np.iinfo(np.int64).max
-    found = np.full(len(index.files), most if lowest else UNKNOWN)
-    (np.minimum if lowest else np.maximum).at(found, index.file[groups], side[groups])
-    found[found == most] = UNKNOWN
-    found[index.file[groups[side[groups] == UNKNOWN]]] = UNKNOWN
-    return found
+    folded = np.full(len(index.files), most if lowest else UNKNOWN)
+    (np.minimum if lowest else np.maximum).at(folded, index.file[groups], side[groups])
+    folded[folded == most] = UNKNOWN
+    folded[index.file[groups[side[groups] == UNKNOWN]]] = UNKNOWN
+    return folded
 
 
 def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
@@ -158,14 +158,14 @@ def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
 
 def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups: Numbers) -> Flags:
     """Tell which files have a row group without the filter of a column that holds a value there."""
-    found = np.zeros(len(index.files), np.bool_)
+    lacking = np.zeros(len(index.files), np.bool_)
     for column in columns:
         if column.physical is Physical.BOOLEAN:
             continue
         bounds = index.footers.bounds(column)
         empty = flags_from(pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False))
-        found |= _by_file(index, groups[~index.bloom_filters.may_exist(column)[groups] & ~empty[groups]])
-    return found
+        lacking |= _by_file(index, groups[~index.bloom_filters.may_exist(column)[groups] & ~empty[groups]])
+    return lacking
 
 
 def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, descending: bool) -> Flags:

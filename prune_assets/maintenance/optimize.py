@@ -71,55 +71,55 @@ def optimize(
     """
     source, layout = layout, load_layout(layout)
     target = find_target(table, spark)
-    place = target.writing.place(target.place)
-    request = OptimizeRequest(place, layout, where, spark, rows)
+    location = target.writing.location(target.location)
+    request = OptimizeRequest(location, layout, where, spark, rows)
     with naming_layout_file(source):
         first = assess(request)
-    told = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
+    forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
     if dry_run:
-        return told
+        return forecasted
     if spark is None:
         raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
-    with naming_jobs(spark, f"optimize {redacted(place)}"):
-        done = _carried_out(spark, request, first, told)
+    with naming_jobs(spark, f"optimize {redacted(location)}"):
+        done = _carried_out(spark, request, first, forecasted)
     if target.entry is not None and target.format.spark_lists_files:
         tell_catalog(target.entry, spark)
     return done
 
 
 def _carried_out(
-    spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment, told: OptimizeResult
+    spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment, forecasted: OptimizeResult
 ) -> OptimizeResult:
     """Rewrite, again where what came out needs it too, and measure what came true."""
     rewrite = rewrite_of(request, assessed)
     if rewrite is None:
-        return replace(told, dry_run=False)
+        return replace(forecasted, dry_run=False)
     new: dict[str, int] = {}
     for _ in range(_ROUNDS):
         made = rewrite.table.rewrite(spark, rewrite, lambda: rewrite_of(request, assess(request)))
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
-            spark.catalog.refreshByPath(request.place)
+            spark.catalog.refreshByPath(request.location)
         assessed = assess(request)
         rewrite = rewrite_of(request, assessed)
         if rewrite is None:
             break
-    plans = [plan_of(request, one.sql, assessed) for one in told.predicates]
+    plans = [plan_of(request, one.sql, assessed) for one in forecasted.predicates]
     after = [plan.kept.extent(plan.index).bytes for plan in plans]
     return replace(
-        told,
+        forecasted,
         dry_run=False,
         new_files=len(new),
         new_bytes=sum(new.values()),
         depth_after=assessed.measured.depth(),
-        predicates=tuple(replace(one, after=size) for one, size in zip(told.predicates, after, strict=True)),
+        predicates=tuple(replace(one, after=size) for one, size in zip(forecasted.predicates, after, strict=True)),
         version=assessed.table.version_number,
         left=len(assessed.numbers),
     )
 
 
 def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite | None:
-    """Return what is to be written anew; None where nothing is."""
+    """Return the rewrite to do; None if there is nothing to rewrite."""
     if not assessed.picked.groups:
         return None
     wanted = {key.column.casefold(): key for key in request.layout.sort_keys}

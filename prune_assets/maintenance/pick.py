@@ -58,7 +58,7 @@ class FileNumbers:
     faults: Mapping[Reason, Flags]
 
     def live_bytes(self) -> NDArray[np.float64]:
-        """Return what the rows that count will take about."""
+        """Return the approximate bytes of the live rows."""
         live: NDArray[np.float64] = self.size * (1 - self.deleted)
         return live
 
@@ -107,9 +107,9 @@ def pick(files: FileNumbers, *, target: int) -> Picked:
         small[start:stop] = True
     needed = overlapping | faulty | small
     groups, reasons = [], dict[int, tuple[Reason, ...]]()
-    for number in np.unique(merged[needed]).tolist():
-        here = order[merged[unit] == number].tolist()
-        total = float(size[merged == number].sum())
+    for group in np.unique(merged[needed]).tolist():
+        here = order[merged[unit] == group].tolist()
+        total = float(size[merged == group].sum())
         groups.append(Group(tuple(here), max(1, -int(-total // target))))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:

@@ -85,12 +85,12 @@ class OptimizeResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain values, with addresses that hold no secrets."""
-        said = asdict(self) | {
+        fields = asdict(self) | {
             "table": redacted(self.table),
             "picked_bytes": self.picked_bytes,
             "reasons": self.reasons,
         }
-        return said | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
+        return fields | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -98,13 +98,13 @@ class OptimizeResult:
     def _lines(self) -> Iterator[str]:
         table = redacted(self.table)
         version = "" if self.version is None else f", version {self.version}"
-        place = f"{printable(table)}{version}"
+        title = f"{printable(table)}{version}"
         if not self.picked:
-            yield f"{place}: none of {counted(self.considered, 'file')} needs a rewrite"
+            yield f"{title}: none of {counted(self.considered, 'file')} needs a rewrite"
         else:
             what = "would be rewritten to about" if self.dry_run else "were rewritten to"
             yield (
-                f"{place}: {count_text(len(self.picked))} of {counted(self.considered, 'file')} "
+                f"{title}: {count_text(len(self.picked))} of {counted(self.considered, 'file')} "
                 f"({bytes_text(self.picked_bytes)}) {what} {count_text(self.new_files)} ({bytes_text(self.new_bytes)})"
             )
             yield "  " + ", ".join(f"{reason}: {count_text(count)}" for reason, count in self.reasons.items())

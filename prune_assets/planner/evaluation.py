@@ -54,7 +54,7 @@ class Evaluation:
         return self.states[-1]
 
     def after(self, level: Level) -> LevelState:
-        """Return what a level left; KeyError where the table has nothing of the kind."""
+        """Return the state after a level; KeyError if the table lacks it."""
         return {state.level: state for state in self.states}[level.name]
 
 
@@ -74,7 +74,7 @@ def evaluate(
 
 
 def evaluate_levels(query: PruningQuery, levels: Sequence[Level]) -> list[LevelState]:
-    """Return what each of some levels leaves of what those before it left; levels that the table lacks are left out."""
+    """Return the state after each level, evaluated in turn; levels that the table lacks are left out."""
     states: list[LevelState] = []
     before = _nothing_known(query)
     for level in levels:

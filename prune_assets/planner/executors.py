@@ -100,18 +100,18 @@ def ask_executors(
     from parquet_core.storage.objects import session_options
 
     stores = session_options()
-    numbers = np.array_split(chosen, -(-len(chosen) // FILES_A_TASK))
+    batches = np.array_split(chosen, -(-len(chosen) // FILES_A_TASK))
     try:
         tasks = [
             zlib.compress(pickle.dumps(_Task(table.part(some), predicate, answers.take(some), pages, stores)), level=1)
-            for some in numbers
+            for some in batches
         ]
         with naming_jobs(session, f"prune: metadata of {table.name}"):
             results = _run(session, tasks)
     except Exception as error:  # noqa: BLE001 - whatever Spark or pickle cannot do, the driver can
         return _nothing_known(answers, _cause(error))
     kept, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
-    for some, of_task in zip(numbers, results, strict=True):
+    for some, of_task in zip(batches, results, strict=True):
         kept[some], rows[some] = of_task.kept, of_task.rows
     return FoundElsewhere(kept, rows, _in_words(len(chosen), results))
 
@@ -123,7 +123,7 @@ def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
 
 
 def _cause(error: Exception) -> str:
-    """Return what went wrong in a task, as far as Spark passes it on, otherwise the first line of an error."""
+    """Return the error raised in a task, if Spark passes it on, otherwise the first line of Spark's error."""
     lines = f"{type(error).__name__}: {error}".splitlines()
     raised = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]
     return one_line((raised or lines)[-1 if raised else 0])

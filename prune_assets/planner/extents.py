@@ -103,7 +103,7 @@ class Kept:
 
 
 def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> Kept:
-    """Return what the plan reads: of a selection, the pages that share a row with it, and dictionaries.
+    """Return the parts of row groups that the plan reads: the pages that overlap the selected rows, and dictionaries.
 
     Fetches the offset indexes of the selected row groups.
     """
@@ -132,7 +132,7 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
 def _kept_of_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
 ) -> Kept:
-    """Return what is read of one column in the selected row groups; pro rata where nothing locates its pages."""
+    """Return the part of one column that is read in the selected row groups; pro rata without an offset index."""
     chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]
     located = offsets.reason == ""

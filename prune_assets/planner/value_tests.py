@@ -70,7 +70,7 @@ class RememberedTest:
             return False
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return what the part is for each value of the type of the column's bounds, an array for each column."""
+        """Return the outcome of the part for each row of values: for each column an array of the type of its bounds."""
         # Null is asked about in the same query: it is what has to be known next.
         with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
         first, codes = _distinct(with_null)
@@ -207,11 +207,13 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
     """Return those of some rows that Spark can be given, in the types that it reads, and which they are."""
     is_text = [pa.types.is_string(column.type) for column in columns]
     readable = np.ones(len(values[0]), np.bool_)
-    for column, texts in zip(values, is_text, strict=True):
-        if texts:
+    for column, is_text_column in zip(values, is_text, strict=True):
+        if is_text_column:
             readable &= [_is_text(value) for value in column.to_pylist()]
     kept = [column.filter(from_numpy(readable)) for column in values]
-    return [it.cast(pa.string()) if texts else it for it, texts in zip(kept, is_text, strict=True)], readable
+    return [
+        it.cast(pa.string()) if is_text_column else it for it, is_text_column in zip(kept, is_text, strict=True)
+    ], readable
 
 
 def _is_text(value: bytes | None) -> bool:

@@ -61,8 +61,8 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
         as_predicted = (rows, files) == (foretold.kept.rows, foretold.kept.files)
         size = foretold.kept.bytes if as_predicted else sum(scan.bytes or 0 for scan in scans)
         why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
-    said = "; ".join(filter(None, [*differences, why]))
-    actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=said)
+    reasons = "; ".join(filter(None, [*differences, why]))
+    actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=reasons)
     return replace(report, engines=(*(engine for engine in report.engines if engine.name != READ), actual))
 
 
@@ -74,9 +74,9 @@ def _uncounted(df: DataFrame) -> str:
     return f"Spark does not count those of vectored reads; it counts all with {VECTORED}=false"
 
 
-def _difference(unit: str, found: int, foretold: int, *, at_most: bool) -> str:
+def _difference(unit: str, actual: int, predicted: int, *, at_most: bool) -> str:
     """Put a difference into words; of a prediction that is an upper limit, only what is more."""
-    if abs(found - foretold) <= TOLERANCE * foretold or (at_most and found < foretold):
+    if abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
         return ""
-    share = f"{(found - foretold) / foretold:+.0%}" if foretold else "none predicted"
-    return f"{found:,} {unit} where {foretold:,} were predicted ({share})"
+    share = f"{(actual - predicted) / predicted:+.0%}" if predicted else "none predicted"
+    return f"{actual:,} {unit} where {predicted:,} were predicted ({share})"

@@ -79,8 +79,8 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
         ways.append(lambda: _whole(spark, baseline).where(where))
     with counting_bytes(spark):
         counted = [_read_once(way)[0] for way in ways]
-    seconds = _timed({number: ways[number] for number in worth_timing([_volume(reading) for reading in counted])})
-    return Comparison(*(replace(reading, seconds=seconds.get(number)) for number, reading in enumerate(counted)))
+    seconds = _timed({i: ways[i] for i in worth_timing([_volume(reading) for reading in counted])})
+    return Comparison(*(replace(reading, seconds=seconds.get(i)) for i, reading in enumerate(counted)))
 
 
 def worth_timing(volumes: Sequence[int]) -> list[int]:
@@ -101,10 +101,10 @@ def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
     """Return the best time of each way, read in turns after one more reading that warms up as they are timed."""
     best = dict.fromkeys(ways, float("inf"))
     for turn in range(ROUNDS + 1):
-        for number in sorted(ways, reverse=turn % 2 == 1):
-            seconds = _read_once(ways[number])[1]
+        for way in sorted(ways, reverse=turn % 2 == 1):
+            seconds = _read_once(ways[way])[1]
             if turn:
-                best[number] = min(best[number], seconds)
+                best[way] = min(best[way], seconds)
     return best
 
 

@@ -36,20 +36,20 @@ def filter_text(predicate: Predicate) -> str:
 def _leaf(leaf: Predicate) -> str:
     match leaf:
         case Not(IsNull(column)):
-            text = f"{_name(column)} IS NOT NULL"
+            sql = f"{_name(column)} IS NOT NULL"
         case IsNull(column):
-            text = f"{_name(column)} IS NULL"
+            sql = f"{_name(column)} IS NULL"
         case Compare(column, op, value):
-            text = f"{_name(column)} {op} {_literal(value)}"
+            sql = f"{_name(column)} {op} {_literal(value)}"
         case Interval(column, low, high):
-            text = f"{_name(column)} >= {_literal(low)} AND {_name(column)} <= {_literal(high)}"
+            sql = f"{_name(column)} >= {_literal(low)} AND {_name(column)} <= {_literal(high)}"
         case In(column, values):
-            text = f"{_name(column)} IN ({', '.join(map(_literal, values))})"
+            sql = f"{_name(column)} IN ({', '.join(map(_literal, values))})"
         case StartsWith(column, prefix):
-            text = f"{_name(column)} LIKE {_text(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
+            sql = f"{_name(column)} LIKE {_text(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
         case _:
             raise AssertionError(leaf)
-    return text
+    return sql
 
 
 def _name(path: Path) -> str:

@@ -119,12 +119,12 @@ def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
     if info is None or info.metrics is None:
         raise WrongUse(_NOT_RUN)
     operators = info.metrics.extract_graph()[1].values()
-    found = []
+    metrics = []
     for operator in (each for each in operators if "Scan" in each.name):
         values = {metric.name: int(metric.value) for metric in operator.metrics}
         rows, files, size = values.get("numOutputRows", 0), values.get("numFiles"), values.get("filesSize")
-        found.append(ScanMetrics(operator.name.strip(), rows, files, size, pushed_filters=""))
-    return found
+        metrics.append(ScanMetrics(operator.name.strip(), rows, files, size, pushed_filters=""))
+    return metrics
 
 
 def _was_run(scan: Any) -> bool:
@@ -146,7 +146,7 @@ def _metrics_of(scan: Any) -> ScanMetrics:
 
 
 def _metadata_of(scan: Any) -> dict[str, Any]:
-    """Return what a scan of files says of itself; rows that are given as they are say nothing."""
+    """Return the metadata of a file scan; empty for rows that are not read from files."""
     from py4j.protocol import Py4JError
 
     # Of a Java object Python takes every name for a method until it is called.

@@ -35,7 +35,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     Raises UnsupportedFeature where Spark could not read them as numbers: in a struct, list or map, where files differ
     in the type, and where a file says that Spark wrote it, so that Spark takes the numbers for timestamps.
     """
-    found: dict[str, bool] = {}
+    by_name: dict[str, bool] = {}
     types: dict[str, set[str]] = {}
     for columns in (index.columns, *(kind.columns for kind in index.kinds)):
         for column in columns:
@@ -44,13 +44,13 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
                 if len(column.path) > 1 or column.max_repetition_level:
                     raise _refusal(name, column.name, "inside of a nested column")
                 assert isinstance(column.type, pa.TimestampType)
-                found[column.path[0]] = column.type.tz is not None
-    for column_name in found:
+                by_name[column.path[0]] = column.type.tz is not None
+    for column_name in by_name:
         if len(types[column_name.casefold()]) > 1:
             raise _refusal(name, column_name, "in some files and another type in others")
         if any(SPARK_SCHEMA_KEY in kind.key_values for kind in index.kinds):
             raise _refusal(name, column_name, "in files that carry a schema of Spark, which has none")
-    return found
+    return by_name
 
 
 def _counts_nanoseconds(column: LeafColumn) -> bool:

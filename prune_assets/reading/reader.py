@@ -182,8 +182,8 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
     if not plan.table.format.spark_lists_files:
         return
     entry = catalog_entry(table, spark)
-    place = table if entry is None else entry.location
-    now, planned = set(list_data_files(place)), set(plan.index.files)
+    path = table if entry is None else entry.location
+    now, planned = set(list_data_files(path)), set(plan.index.files)
     if now != planned:
         changed = min(file.path for file in now ^ planned)
         raise StaleTable(f"{changed}: changed since it was planned; plan again")

@@ -71,19 +71,19 @@ class PruneDataSource(spark_source.DataSource):
 
     def schema(self) -> types.StructType:
         """Return the columns that are read."""
-        asked = _Asked.of(self.options)
-        return _schema(asked.open(), asked)
+        options = _ReadOptions.of(self.options)
+        return _schema(options.open(), options)
 
     def reader(self, schema: types.StructType) -> PruneReader:
         """Return the reader of these columns."""
-        asked = _Asked.of(self.options)
-        check_python_data_source(pushing_filters=asked.pushes)
-        return PushingReader(asked, schema) if asked.pushes else PruneReader(asked, schema)
+        options = _ReadOptions.of(self.options)
+        check_python_data_source(pushing_filters=options.pushes)
+        return PushingReader(options, schema) if options.pushes else PruneReader(options, schema)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """The options."""
+class _ReadOptions:
+    """The options of a read, checked."""
 
     path: str
     where: str
@@ -92,7 +92,7 @@ class _Asked:
     pushes: bool
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> _Asked:
+    def of(cls, options: Mapping[str, str]) -> _ReadOptions:
         unknown = sorted({name.lower() for name in options} - {name.lower() for name in _OPTIONS})
         if unknown:
             raise WrongUse(f"option {unknown[0]!r}: no such option; the options are {', '.join(_OPTIONS)}")
@@ -123,10 +123,10 @@ def _flag(options: Mapping[str, str], name: str, *, default: bool) -> bool:
     return text == "true"
 
 
-def _schema(table: Table, asked: _Asked) -> types.StructType:
+def _schema(table: Table, options: _ReadOptions) -> types.StructType:
     described = _logical(table)
     fields = []
-    for name, column in _chosen(table, asked).items():
+    for name, column in _chosen(table, options).items():
         known = described.get(name, types.StructField(name, _spark_type(column)))
         fields.append(types.StructField(name, _spark_type(column), metadata=known.metadata))
     return types.StructType(fields)
@@ -138,10 +138,10 @@ def _logical(table: Table) -> dict[str, types.StructField]:
     return {} if schema is None else {field.name: field for field in schema.fields}
 
 
-def _chosen(table: Table, asked: _Asked) -> dict[str, LeafColumn]:
+def _chosen(table: Table, options: _ReadOptions) -> dict[str, LeafColumn]:
     """Return the columns that are asked for, in order."""
     tops = list(dict.fromkeys(column.path[0] for column in _all(table)))
-    names = tops if asked.columns is None else [resolve(name, _all(table)) for name in asked.columns]
+    names = tops if options.columns is None else [resolve(name, _all(table)) for name in options.columns]
     return {name: _column(name, table) for name in names}
 
 
@@ -151,12 +151,12 @@ def _all(table: Table) -> list[LeafColumn]:
 
 
 def _column(name: str, table: Table) -> LeafColumn:
-    found = [column for column in _all(table) if column.path[0] == name]
-    if len(found) > 1 or len(found[0].path) > 1 or found[0].max_repetition_level:
+    matching = [column for column in _all(table) if column.path[0] == name]
+    if len(matching) > 1 or len(matching[0].path) > 1 or matching[0].max_repetition_level:
         raise refused(name, "it is nested")
-    if found[0].unsupported:
-        raise refused(name, found[0].unsupported)
-    return found[0]
+    if matching[0].unsupported:
+        raise refused(name, matching[0].unsupported)
+    return matching[0]
 
 
 def _spark_type(column: LeafColumn) -> types.DataType:
@@ -181,24 +181,25 @@ class Task(spark_source.InputPartition):
 class PruneReader(spark_source.DataSourceReader):
     """Plans where Spark plans, and reads in its workers."""
 
-    def __init__(self, asked: _Asked, schema: types.StructType) -> None:
-        self._asked, self._schema = asked, schema
+    def __init__(self, options: _ReadOptions, schema: types.StructType) -> None:
+        self._options, self._schema = options, schema
         self._pushed: list[str] = []
 
     def partitions(self) -> Sequence[Task]:
         """Plan the read: a task for each group of surviving row groups."""
-        asked = self._asked
-        where = " AND ".join(f"({part})" for part in (asked.where, *self._pushed))
-        planned = plan_read(asked.path, where=where, columns=self._schema.names, session=asked.semantics)
-        if [(field.name, field.dataType) for field in _schema(planned.table, asked)] != [
+        options = self._options
+        where = " AND ".join(f"({part})" for part in (options.where, *self._pushed))
+        planned = plan_read(options.path, where=where, columns=self._schema.names, session=options.semantics)
+        if [(field.name, field.dataType) for field in _schema(planned.table, options)] != [
             (field.name, field.dataType) for field in self._schema
         ]:
             raise StaleTable(
-                f"{asked.path}: the file's columns differ from the given schema; load the table again, without a schema"
+                f"{options.path}: the file's columns differ from the given schema; load the table again, "
+                "without a schema"
             )
-        lowered = lower_predicate(asked.where, planned.table, session=asked.semantics, now=planned.lowered.now)
+        lowered = lower_predicate(options.where, planned.table, session=options.semantics, now=planned.lowered.now)
         filtered = _decidable(lowered.predicate)
-        columns = _chosen(planned.table, asked)
+        columns = _chosen(planned.table, options)
         columns |= {path[0]: _column(path[0], planned.table) for path in columns_of(filtered)}
         read = types.StructType([types.StructField(name, _spark_type(leaf)) for name, leaf in columns.items()])
         rows = Rows(
@@ -240,10 +241,14 @@ def filter_sql(pushed: spark_source.Filter) -> str | None:
         case spark_source.IsNotNull(attribute):
             return f"{_quoted(attribute)} IS NOT NULL"
         case spark_source.In(attribute, value):
-            texts = [_literal(one) for one in value]
-            return None if None in texts or not texts else f"{_quoted(attribute)} IN ({', '.join(map(str, texts))})"
-    operator, text = _OPERATORS.get(type(pushed).__name__), _literal(getattr(pushed, "value", None))
-    return None if operator is None or text is None else f"{_quoted(pushed.attribute)} {operator} {text}"  # type: ignore[attr-defined]
+            literals = [_literal(one) for one in value]
+            return (
+                None
+                if None in literals or not literals
+                else f"{_quoted(attribute)} IN ({', '.join(map(str, literals))})"
+            )
+    operator, literal = _OPERATORS.get(type(pushed).__name__), _literal(getattr(pushed, "value", None))
+    return None if operator is None or literal is None else f"{_quoted(pushed.attribute)} {operator} {literal}"  # type: ignore[attr-defined]
 
 
 def _quoted(path: Sequence[str]) -> str:

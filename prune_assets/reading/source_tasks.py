@@ -83,15 +83,15 @@ def _pieces(plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> Iterator[tu
     for position in kept.tolist():
         groups[int(index.file[position])].append(position)
     known = _Known(plan, columns)
-    for number, positions in groups.items():
-        constants, deleted = known.of_file(number)
-        stored, missing = known.of_kind(int(index.kind[number]), index.files[number])
+    for file, positions in groups.items():
+        constants, deleted = known.of_file(file)
+        stored, missing = known.of_kind(int(index.kind[file]), index.files[file])
         some, size = [], 0
         for position in positions:
             some.append(int(index.ordinal[position]))
             size += int(sizes[position])
             if size >= TASK_BYTES or position == positions[-1]:
-                yield Piece(index.files[number], tuple(some), stored, {**missing, **constants}, deleted), size
+                yield Piece(index.files[file], tuple(some), stored, {**missing, **constants}, deleted), size
                 some, size = [], 0
 
 
@@ -114,30 +114,30 @@ class _Known:
         """Return which leaf of files of a kind each column is, and the nulls of those that they lack."""
         if kind not in self._kinds:
             provenance = self._plan.index.kinds[kind]
-            found = {name: _leaf(column, provenance, file) for name, column in self._columns.items()}
-            stored = {name: leaf.index for name, leaf in found.items() if leaf is not None}
-            missing = {name: pa.scalar(None, pa.null()) for name, leaf in found.items() if leaf is None}
+            leaves = {name: _leaf(column, provenance, file) for name, column in self._columns.items()}
+            stored = {name: leaf.index for name, leaf in leaves.items() if leaf is not None}
+            missing = {name: pa.scalar(None, pa.null()) for name, leaf in leaves.items() if leaf is None}
             self._kinds[kind] = stored, missing
         return self._kinds[kind]
 
     def of_file(self, number: int) -> tuple[Mapping[str, pa.Scalar], DeletedRows | None]:
         """Return the partition values of a file, and its deleted rows."""
-        found = self._constants[number]
-        for name, why in found.unknown.items():
+        constants = self._constants[number]
+        for name, why in constants.unknown.items():
             raise refused(name, why)
-        return found.values, found.deleted
+        return constants.values, constants.deleted
 
 
 def _leaf(column: LeafColumn, provenance: Provenance, file: DataFile) -> LeafColumn | None:
     name = column.path[0]
-    found = leaf_as_read(column, provenance)
-    if found is None:
+    leaf = leaf_as_read(column, provenance)
+    if leaf is None:
         if reads_as_null(column, provenance) and not column.may_be_filled:
             return None
         raise refused(name, f"{file.path} stores it as another type, under another name, or not at all")
-    if is_rebased(found, provenance):
+    if is_rebased(leaf, provenance):
         raise refused(name, f"{file.path} stores it in the hybrid Julian and Gregorian calendar")
-    return found
+    return leaf
 
 
 def refused(name: str, why: str) -> UnsupportedFeature:
@@ -176,11 +176,11 @@ def _group(
                 name: _array(batch, names.get(name), piece.constants.get(name)).cast(kind)
                 for name, kind in rows.types.items()
             }
-        found = pa.RecordBatch.from_arrays([columns[name] for name in rows.schema.names], schema=rows.schema)
-        asked = {path: columns[path[0]].cast(rows.compared[path[0]]) for path in columns_of(rows.where)}
-        keep &= selected_rows(rows.where, asked, batch.num_rows)
+        result = pa.RecordBatch.from_arrays([columns[name] for name in rows.schema.names], schema=rows.schema)
+        evidence = {path: columns[path[0]].cast(rows.compared[path[0]]) for path in columns_of(rows.where)}
+        keep &= selected_rows(rows.where, evidence, batch.num_rows)
         if keep.any():
-            yield found if keep.all() else found.filter(from_numpy(keep))
+            yield result if keep.all() else result.filter(from_numpy(keep))
 
 
 def _array(batch: pa.RecordBatch, name: str | None, constant: pa.Scalar | None) -> pa.Array:

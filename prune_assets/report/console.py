@@ -98,7 +98,7 @@ def _header(report: SkipReport) -> Table:
 
 
 def _compared(report: SkipReport) -> list[RenderableType]:
-    return [_plain(said, _LONGEST_REASON) for said in (comparison(report), limit_text(report)) if said]
+    return [_plain(sentence, _LONGEST_REASON) for sentence in (comparison(report), limit_text(report)) if sentence]
 
 
 def _advice(report: SkipReport) -> list[RenderableType]:
@@ -120,9 +120,9 @@ def _level(level: Level) -> list[RenderableType]:
 
 
 def _idle(level: Level) -> Text:
-    said = Text.assemble((level_title(level.level), "bold"), ": ", overflow="fold")
-    said.append(outcome_text(level), style=_STATUS_STYLES[level.status])
-    return said.append(f"; {printable(clipped(level.why, _LONGEST_REASON))}" if level.why else "")
+    line = Text.assemble((level_title(level.level), "bold"), ": ", overflow="fold")
+    line.append(outcome_text(level), style=_STATUS_STYLES[level.status])
+    return line.append(f"; {printable(clipped(level.why, _LONGEST_REASON))}" if level.why else "")
 
 
 def _funnel(level: Level) -> Table:
@@ -179,8 +179,8 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
         # Side by side they would leave no room for the names.
         return [*(part for name, *cells in rows for part in (name, _indented(Text("  ").join(cells)))), *notes]
     grid = Table.grid(padding=(0, _GAP))
-    for place in range(5):
-        grid.add_column(justify="left" if place < 2 else "right", no_wrap=True)
+    for i in range(5):
+        grid.add_column(justify="left" if i < 2 else "right", no_wrap=True)
     for row in rows:
         grid.add_row(*row)
     return [grid, *notes] if rows else []

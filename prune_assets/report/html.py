@@ -184,12 +184,12 @@ def to_card(report: SkipReport) -> str:
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]
     files = f"reads {report.kept.files:,} of {counted(report.total.files, 'file')}, {bytes_text(report.kept.bytes)}"
-    said = "".join(f"<div>{_escaped(part)}</div>" for part in [files, *lines] if part)
+    rows = "".join(f"<div>{_escaped(part)}</div>" for part in [files, *lines] if part)
     share = 100 * report.kept.bytes / report.total.bytes if report.total.bytes else 0
     return (
         f'<div style="{_CARD}"><b>{_escaped(headline(report))}</b>'
         f'<div style="{_TRACK}"><div style="{_READ};width:{share:.3f}%"></div></div>'
-        f"<code>{_escaped(report.table)}</code> where <code>{_escaped(report.predicate)}</code>{said}</div>"
+        f"<code>{_escaped(report.table)}</code> where <code>{_escaped(report.predicate)}</code>{rows}</div>"
     )
 
 

@@ -170,14 +170,14 @@ def spans(ranges: Iterable[tuple[int, int]], row_count: int, resolution: int) ->
     """
     if row_count == 0:
         return ()
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for first, last in ranges:
         start, stop = first * resolution // row_count, -(-last * resolution // row_count)
-        if found and found[-1][1] >= start:
-            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        if merged and merged[-1][1] >= start:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
         elif stop > start:
-            found.append((start, stop))
-    return tuple(found)
+            merged.append((start, stop))
+    return tuple(merged)
 
 
 def _split(parts: Sequence[tuple[str, int]], resolution: int) -> tuple[tuple[str, Spans], ...]:

@@ -24,13 +24,13 @@ def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) ->
     '["caf\\u00e9\\u001b\\u009b","\\u202e","\\udcff"]'
     """
     try:
-        text = msgspec.json.encode(value, enc_hook=enc_hook).decode()
+        encoded = msgspec.json.encode(value, enc_hook=enc_hook).decode()
     except UnicodeEncodeError:  # a file name that is not UTF-8 comes as lone surrogates
-        text = json.dumps(msgspec.to_builtins(value, enc_hook=enc_hook), separators=(",", ":"))
-    if text.isascii() and "\x7f" not in text:
-        return text
-    controls = [c for c in set(text) if not c.isprintable()]
-    return text.translate({ord(c): json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in controls})
+        encoded = json.dumps(msgspec.to_builtins(value, enc_hook=enc_hook), separators=(",", ":"))
+    if encoded.isascii() and "\x7f" not in encoded:
+        return encoded
+    controls = [c for c in set(encoded) if not c.isprintable()]
+    return encoded.translate({ord(c): json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in controls})
 
 
 def description_of(docstring: str) -> str:
@@ -40,13 +40,13 @@ def description_of(docstring: str) -> str:
     'A number.\n\nNot negative.'
     """
     paragraphs = inspect.cleandoc(docstring).split("\n\n")
-    before_examples = {i - 1 for i, text in enumerate(paragraphs) if text.startswith(">>>")}
-    told = [
-        text
-        for i, text in enumerate(paragraphs)
-        if not text.startswith(">>>") and not (i in before_examples and text.endswith(":"))
+    before_examples = {i - 1 for i, paragraph in enumerate(paragraphs) if paragraph.startswith(">>>")}
+    shown = [
+        paragraph
+        for i, paragraph in enumerate(paragraphs)
+        if not paragraph.startswith(">>>") and not (i in before_examples and paragraph.endswith(":"))
     ]
-    return "\n\n".join(told)
+    return "\n\n".join(shown)
 
 
 WIDTH_IN_PIPES = 120

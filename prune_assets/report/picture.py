@@ -36,7 +36,7 @@ class _Line(NamedTuple):
     """A bar, which has the ranges in colour, out of `end`; and what it says."""
 
     title: str
-    said: str
+    figures: str
     ranges: _Ranges
     end: int
 
@@ -69,10 +69,10 @@ def _drawing(lines: list[_Line], resolution: int) -> str:
     whole = "".join(f"M{_LABEL} {_y(i)}h{_BAR}" for i in range(len(lines)))
     kept = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
     texts = "".join(
-        f'<text y="{_y(i) + 4}">{line.title}<tspan x="{_LABEL + _BAR + _GAP}">{line.said}</tspan></text>'
+        f'<text y="{_y(i) + 4}">{line.title}<tspan x="{_LABEL + _BAR + _GAP}">{line.figures}</tspan></text>'
         for i, line in enumerate(lines)
     )
-    longest = max(len(line.said) for line in lines)
+    longest = max(len(line.figures) for line in lines)
     width, height = max(_LEAST_WIDTH, _LABEL + _BAR + _GAP + longest * _CHARACTER), _PITCH * len(lines)
     return (
         # With a view box it shrinks where a page is narrow; without one it would be cut off.
@@ -88,15 +88,15 @@ def _y(number: int) -> int:
 
 def _dashes(line: _Line, y: int, resolution: int) -> str:
     unit = _BAR // resolution
-    found, at = "", 0
+    dashes, at = "", 0
     for start, stop in spans(line.ranges, line.end, resolution):
-        found += (
+        dashes += (
             f"m{(start - at) * unit} 0h{(stop - start) * unit}"
-            if found
+            if dashes
             else f"M{_LABEL + start * unit} {y}h{(stop - start) * unit}"
         )
         at = stop
-    return found
+    return dashes
 
 
 def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _Line:

@@ -99,7 +99,7 @@ def _predicted(report: SkipReport) -> Engine | None:
 
 
 def advice_title(report: SkipReport) -> str:
-    """Return what the line of advice answers."""
+    """Return the question that the line of advice answers."""
     skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
     return "Why so little" if skipped < ENOUGH_SKIPPED else "Why not more"
 
@@ -172,10 +172,10 @@ def comparison(report: SkipReport) -> str:
             return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
         reads = _read_by(with_plan) if with_plan.kept.bytes or with_plan.kept.rows else "it reads nothing in any zone"
         return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
-    said = f"Spark alone would read {_of_whole(alone, report.total)}"
+    alone_text = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
-        return f"{said}; with this plan the same"
-    return f"{said}; with this plan {_read_by(with_plan)}"
+        return f"{alone_text}; with this plan the same"
+    return f"{alone_text}; with this plan {_read_by(with_plan)}"
 
 
 def depends_on_zone(engine: Engine) -> bool:
@@ -191,7 +191,7 @@ def time_zone_text(report: SkipReport) -> str:
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
-    """Return what a reader reads alone, and with the plan; None for what is not known."""
+    """Return the reads of an engine alone, and with the plan; None for one that is not known."""
     return _engine(report, _ALONE), _engine(report, _WITH_PLAN)
 
 
@@ -209,7 +209,7 @@ def _read_by(engine: Engine) -> str:
 
 
 def about_text(engine: Engine) -> str:
-    """Return what stands before the figures of a reader: nothing where they are exact."""
+    """Return the prefix of an engine's figures: empty if they are exact."""
     if depends_on_zone(engine):
         return "at most " if engine.kept.bytes or engine.kept.rows else ""
     return "about " if engine.estimated else ""
@@ -217,32 +217,32 @@ def about_text(engine: Engine) -> str:
 
 def delta_text(delta: DeltaVersion) -> str:
     """Say which version was planned, how many of its files were opened, and how many rows are deleted."""
-    said = [f"version {delta.version}: {counted(delta.files, 'file')}, {delta.opened_files:,} opened"]
+    parts = [f"version {delta.version}: {counted(delta.files, 'file')}, {delta.opened_files:,} opened"]
     if delta.deleted_rows:
-        said.append(
+        parts.append(
             f"row counts include {counted(delta.deleted_rows, 'row')} that deletion vectors of "
             f"{counted(delta.deletion_vectors, 'file')} hide, {delta.kept_deleted_rows:,} of them in files to read"
         )
     if delta.unknown_rows:
         unknown = counted(delta.unknown_rows, "unopened file")
-        said.append(f"the log has no row count for {unknown}; each is counted as one row")
+        parts.append(f"the log has no row count for {unknown}; each is counted as one row")
     if delta.pro_rata:
-        said.append("bytes of unopened files are estimated for the columns read")
-    return "; ".join([*said, *delta.notes])
+        parts.append("bytes of unopened files are estimated for the columns read")
+    return "; ".join([*parts, *delta.notes])
 
 
 def unopened_text(report: SkipReport) -> str:
     """Say how many files of a table without a log were not opened, and how they are counted; empty when all were."""
     if report.delta is not None or not report.unopened_files:
         return ""
-    said = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
+    files = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
     if any(level.level == KnownLevel.EXECUTORS.key for level in report.levels):
         return (
-            f"{said} were not opened by this process: their bytes are estimated for the columns read, and those "
+            f"{files} were not opened by this process: their bytes are estimated for the columns read, and those "
             "skipped by partition value are counted as one row each"
         )
     return (
-        f"{said} were skipped by partition value; their footers were not read, so each is counted as one row and its "
+        f"{files} were skipped by partition value; their footers were not read, so each is counted as one row and its "
         "bytes are estimated for the columns read"
     )
 
@@ -261,12 +261,12 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 def leaf_outcome(leaf: Leaf) -> str:
     """Say what a leaf excludes, by which level, and what is read that it does not exclude."""
     denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
-    said = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
+    excluded = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
     if not leaf.open_row_groups:
-        return f"{said}; nothing is read because of it"
+        return f"{excluded}; nothing is read because of it"
     opened = f"may match in {row_groups_text(leaf.open_row_groups)} to read ({bytes_text(leaf.open_bytes)})"
     certain = f"; in {leaf.proven_row_groups:,} of them every row matches" if leaf.proven_row_groups else ""
-    return f"{said}; {opened}{certain}"
+    return f"{excluded}; {opened}{certain}"
 
 
 def denied_text(denial: Denial) -> str:

@@ -95,10 +95,10 @@ def _from_path() -> JavaCandidate:
     if binary is None:
         return JavaCandidate("PATH", None, None, usable=False, why="no java on PATH")
     settings, failure = _settings(Path(binary))
-    told = settings.get("java.home")
-    if told is None:
+    home = settings.get("java.home")
+    if home is None:
         return JavaCandidate("PATH", None, None, usable=False, why=f"{binary} on PATH {failure}")
-    return _judge("PATH", Path(told))
+    return _judge("PATH", Path(home))
 
 
 def _from_wheel() -> JavaCandidate:
@@ -143,7 +143,7 @@ def _settings(binary: Path) -> tuple[dict[str, str], str]:
 
 
 def _run(binary: Path, *arguments: str) -> tuple[str, str]:
-    """Return what `java` prints and, when it failed, a few words on how; else an empty string."""
+    """Return the output of `java`, and the reason of a failure or an empty string."""
     try:
         done = subprocess.run(  # noqa: S603 - running Java is the purpose
             [binary, *arguments],
@@ -160,8 +160,8 @@ def _run(binary: Path, *arguments: str) -> tuple[str, str]:
     except OSError as error:
         return "", f"cannot be run ({error.strerror})"
     if done.returncode:
-        said = " ".join(done.stdout.split())[:200]
-        return "", f"ends with exit code {done.returncode}{said and f' ({said})'}"
+        output = " ".join(done.stdout.split())[:200]
+        return "", f"ends with exit code {done.returncode}{output and f' ({output})'}"
     return done.stdout, ""
 
 

@@ -19,7 +19,7 @@ def live_sessions(processes: Path = Path("/proc")) -> int:
     in a container those of other containers do not count.
     """
     count = 0
-    for place in processes.glob("[0-9]*/cmdline"):
+    for cmdline in processes.glob("[0-9]*/cmdline"):
         with suppress(OSError):  # ended meanwhile, or another user's
-            count += _MAIN_CLASS in place.read_bytes().split(b"\0")
+            count += _MAIN_CLASS in cmdline.read_bytes().split(b"\0")
     return count

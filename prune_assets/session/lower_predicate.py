@@ -49,7 +49,7 @@ def lower_predicate(
     semantics = semantics_for(session)
     if isinstance(where, str):
         fold = _constant_folding(session)
-        return lower(where, table.columns, semantics=semantics, is_own=builtin_check(session), now=now, fold=fold)
+        return lower(where, table.columns, semantics=semantics, is_builtin=builtin_check(session), now=now, fold=fold)
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
@@ -88,12 +88,12 @@ def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemanti
 
 
 def builtin_check(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
-    """Return what tells whether a function's name is still that of Spark's own; None where each is."""
+    """Return a function that tells whether a function's name is a builtin of Spark; None if each is."""
     if session is None or isinstance(session, SparkSemantics):
         return None
-    from prune_assets.session.queries.ask_values import is_own_function
+    from prune_assets.session.queries.ask_values import is_builtin_function
 
-    return cache(partial(is_own_function, session))
+    return cache(partial(is_builtin_function, session))
 
 
 def _constant_folding(session: SparkSession | SparkSemantics | None) -> Callable[[str], str | None] | None:

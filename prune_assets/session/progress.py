@@ -61,8 +61,8 @@ def tasks_text(context: SparkContext) -> str:
     """Say how many tasks of the running stages are done."""
     tracker = context.statusTracker()
     stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
-    found = [stage for stage in stages if stage is not None]
-    if not found:
+    known = [stage for stage in stages if stage is not None]
+    if not known:
         return "Spark plans"
-    done, whole = sum(stage.numCompletedTasks for stage in found), sum(stage.numTasks for stage in found)
+    done, whole = sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)
     return f"Spark: {done:,} of {whole:,} tasks done"

@@ -18,6 +18,6 @@ def configured_time_zone() -> str | None:
         text = (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8") if directory else ""
     except (OSError, UnicodeDecodeError):
         return None
-    found = [match[1] for line in text.splitlines() if (match := _SETTING.fullmatch(line))]
+    zones = [match[1] for line in text.splitlines() if (match := _SETTING.fullmatch(line))]
     # The last one counts; what Java alone takes for a zone is as good as not known.
-    return found[-1] if found and zone_named(found[-1]) is not None else None
+    return zones[-1] if zones and zone_named(zones[-1]) is not None else None

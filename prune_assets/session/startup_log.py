@@ -42,7 +42,7 @@ class StartupLog:
         self._held.clear()
 
     def text(self) -> str:
-        """Return what a Java that has ended printed, its last 64 KiB."""
+        """Return the output of a Java process that has ended, its last 64 KiB."""
         self._close_writer()
         self._thread.join(timeout=5)
         return self._held.decode("utf-8", errors="replace")
@@ -70,6 +70,6 @@ def cause(text: str) -> str:
     >>> cause("An error occurred.\n: org.apache.spark.SparkException: Bad master\n\tat org.apache.X.y(X.java:1)\n")
     'An error occurred.: org.apache.spark.SparkException: Bad master'
     """
-    said = [line.strip() for line in text.splitlines() if not _NOISE.match(line)]
-    line = "; ".join(said).replace(".; : ", ".: ")
+    lines = [line.strip() for line in text.splitlines() if not _NOISE.match(line)]
+    line = "; ".join(lines).replace(".; : ", ".: ")
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."

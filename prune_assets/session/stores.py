@@ -59,7 +59,7 @@ _ANSWER = re.compile(r"(?<=Exception: )[^\n:(]{1,200}\(Service: \w+, Status Code
 
 
 def spark_uri(path: str) -> str:
-    """Return what Spark calls a directory or file: Hadoop has schemes of its own.
+    """Return Spark's URI of a directory or file: Hadoop has schemes of its own.
 
     >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
     ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
@@ -68,14 +68,14 @@ def spark_uri(path: str) -> str:
     """
     if not is_remote(path):
         return f"file:{absolute(path)}"
-    scheme, place = address(path).split("://", 1)
+    scheme, rest = address(path).split("://", 1)
     store = OF_SCHEME.get(scheme)
     spark_scheme = scheme if store is None else store.spark_scheme
-    return _with_account(path, place) if spark_scheme == "abfss" else f"{spark_scheme}://{place}"
+    return _with_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
 
 
 def file_uri(path: str) -> str:
-    """Return what Spark's `_metadata.file_path` says of a file.
+    """Return the value of Spark's `_metadata.file_path` for a file.
 
     >>> file_uri("/lake/a b%[1].parquet")
     'file:/lake/a%20b%25%5B1%5D.parquet'
@@ -91,10 +91,10 @@ def _encoded(letter: str) -> str:
     return quote(letter, safe=_LEGAL)
 
 
-def _with_account(path: str, place: str) -> str:
-    container, slash, below = place.partition("/")
+def _with_account(path: str, rest: str) -> str:
+    container, slash, below = rest.partition("/")
     if "@" in container:
-        return f"abfss://{place}"
+        return f"abfss://{rest}"
     account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
     if not account:
         raise WrongUse(
@@ -130,7 +130,7 @@ def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
 
 
 def options_for(session: SparkSession, path: str) -> dict[str, str]:
-    """Return what the environment or a profile says of the bucket of a path and the session does not."""
+    """Return the settings of a path's bucket that the environment or a profile has and the session lacks."""
     bucket = _bucket(path)
     if bucket is None:
         return {}
@@ -153,13 +153,13 @@ def _first(names: Sequence[str]) -> str | None:
 
 def _bucket(path: str) -> str | None:
     """Return the bucket of an address of S3; None for any other place."""
-    if not is_remote(path) or not (place := address(path)).startswith("s3://"):
+    if not is_remote(path) or not (rest := address(path)).startswith("s3://"):
         return None
-    return place.removeprefix("s3://").partition("/")[0]
+    return rest.removeprefix("s3://").partition("/")[0]
 
 
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
-    """Return what tells a setting of `fs.s3a`, that of the bucket before that of all."""
+    """Return a function that reads a setting of `fs.s3a`: that of the bucket, otherwise that of all buckets."""
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:
         # The server of Spark Connect tells what it was started with, not what its files of Hadoop say.
@@ -219,8 +219,8 @@ def check_reach(session: SparkSession, path: str) -> None:
         conf = java.sessionState().newHadoopConf()
         for name, value in options_for(session, path).items():
             conf.set(name, value)
-        place = session._jvm.org.apache.hadoop.fs.Path(spark_uri(path))  # type: ignore[union-attr]  # noqa: SLF001
-        place.getFileSystem(conf).exists(place)
+        rest = session._jvm.org.apache.hadoop.fs.Path(spark_uri(path))  # type: ignore[union-attr]  # noqa: SLF001
+        rest.getFileSystem(conf).exists(rest)
 
 
 @contextmanager
@@ -232,20 +232,20 @@ def explaining(session: SparkSession, path: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        found = _explained(session, path, str(error)) if is_remote(path) else None
-        if found is None:
+        explained = _explained(session, path, str(error)) if is_remote(path) else None
+        if explained is None:
             raise
-        raise found from error
+        raise explained from error
 
 
-def _explained(session: SparkSession, path: str, said: str) -> Exception | None:
-    if _NO_DRIVER.search(said) or _NO_CLASS.search(said):
+def _explained(session: SparkSession, path: str, message: str) -> Exception | None:
+    if _NO_DRIVER.search(message) or _NO_CLASS.search(message):
         return UnsupportedFeature(f"{path}: this Spark has no driver for {_remedy(session, path)}")
     bucket = path.partition("://")[2].partition("/")[0]
-    if _NO_BUCKET.search(said):
+    if _NO_BUCKET.search(message):
         return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
-    if (found := _DENIED.search(said)) is not None:
-        answer = _ANSWER.search(said)
+    if (found := _DENIED.search(message)) is not None:
+        answer = _ANSWER.search(message)
         shown = found[0] if answer is None else f"{answer[0]})"
         return StorageFailure(
             f"{path}: Spark was denied access ({shown}); check the permissions, or give the "

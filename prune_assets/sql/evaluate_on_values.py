@@ -41,10 +41,10 @@ def evaluate_on_values(
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, parsed, semantics, is_builtin)
-    found = [_settle(parsed.tree, columns, conditions, row) for row in zip(*values, strict=True)]
-    if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
+    outcomes = [_settle(parsed.tree, columns, conditions, row) for row in zip(*values, strict=True)]
+    if outcomes and all(outcome == Outcomes.UNKNOWN for outcome in outcomes):
         raise Refusal("that needs Spark; pass a session")
-    return found
+    return outcomes
 
 
 def _settle(

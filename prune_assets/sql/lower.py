@@ -81,23 +81,23 @@ def lower(
     columns: Sequence[LeafColumn],
     *,
     semantics: SparkSemantics,
-    is_own: Callable[[str], bool] | None = None,
+    is_builtin: Callable[[str], bool] | None = None,
     now: int | None = None,
     fold: Callable[[str], str | None] | None = None,
 ) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
-    `is_own`: whether a name still is that of Spark's own function; None: each is. `now`: the microseconds since
+    `is_builtin`: whether a name still is that of Spark's own function; None: each is. `now`: the microseconds since
     1970-01-01 that clocks are to say, None for the present. `fold`: says what a constant is as a literal, where the own
     rules do not.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
     """
-    if is_own is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
+    if is_builtin is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
         remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)
         if remembered is not None:
             return remembered
-    return _lower(_parsed(sql, columns), columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
+    return _lower(_parsed(sql, columns), columns, semantics=semantics, is_builtin=is_builtin, now=now, fold=fold)
 
 
 def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
@@ -124,7 +124,7 @@ def _lower(
     columns: Sequence[LeafColumn],
     *,
     semantics: SparkSemantics,
-    is_own: Callable[[str], bool] | None = None,
+    is_builtin: Callable[[str], bool] | None = None,
     now: int | None = None,
     fold: Callable[[str], str | None] | None = None,
 ) -> LoweredPredicate:
@@ -133,20 +133,22 @@ def _lower(
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if not semantics.knows_literals_of(sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
-    refuse_non_scalar(parsed, is_own)
+    refuse_non_scalar(parsed, is_builtin)
     _refuse_parameters(parsed)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     if clock.asks_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
-        frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_own)
+        frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_builtin)
         if frozen != sql:
-            at_now = _lower(parse_predicate(frozen), columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
+            at_now = _lower(
+                parse_predicate(frozen), columns, semantics=semantics, is_builtin=is_builtin, now=now, fold=fold
+            )
             return replace(at_now, sql=sql, frozen=at_now.frozen_sql, now=now)
-    conditions = Conditions(scope, parsed, semantics, is_own)
+    conditions = Conditions(scope, parsed, semantics, is_builtin)
     if fold is not None:
         folded = with_constants(parsed, own=conditions.constant, ask=fold)
         if folded != sql:
-            computed = _lower(parse_predicate(folded), columns, semantics=semantics, is_own=is_own, now=now)
+            computed = _lower(parse_predicate(folded), columns, semantics=semantics, is_builtin=is_builtin, now=now)
             return replace(computed, sql=sql, frozen=folded)
     return _lowered(parsed, conditions)
 

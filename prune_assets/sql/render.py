@@ -79,7 +79,7 @@ _CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NU
 
 def render(predicate: Predicate) -> str:
     """Return the predicate as SQL; of a long list, the first 20 values and how many more there are."""
-    texts: list[str] = []
+    rendered: list[str] = []
     stack: list[tuple[Predicate, bool]] = [(predicate, False)]
     while stack:
         node, ready = stack.pop()
@@ -88,10 +88,10 @@ def render(predicate: Predicate) -> str:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(children))
             continue
-        operands = texts[len(texts) - len(children) :]
-        del texts[len(texts) - len(children) :]
-        texts.append(_join(node, operands) if children else _leaf(node))
-    return texts.pop()
+        operands = rendered[len(rendered) - len(children) :]
+        del rendered[len(rendered) - len(children) :]
+        rendered.append(_join(node, operands) if children else _leaf(node))
+    return rendered.pop()
 
 
 def column_sql(path: Path) -> str:
@@ -115,14 +115,14 @@ def _join(node: Predicate, operands: list[str]) -> str:
             raise AssertionError(node)
 
 
-def _negated(child: Predicate, text: str) -> str:
+def _negated(child: Predicate, sql: str) -> str:
     match child:
         case IsNull(column):
             return f"{_name(column)} IS NOT NULL"
         case In() | Interval() | StartsWith() | EndsWith() | Contains() | Like() if not _is_single(child):
-            return f"{_name(child.column)} NOT{text.removeprefix(_name(child.column))}"
+            return f"{_name(child.column)} NOT{sql.removeprefix(_name(child.column))}"
         case _:
-            return f"NOT ({text})"
+            return f"NOT ({sql})"
 
 
 def _is_single(child: In | Interval | Pattern) -> bool:
@@ -213,16 +213,16 @@ def literal_sql(value: pa.Scalar) -> str:
         case None:
             return "NULL"
         case bool():
-            text = str(plain).upper()
+            sql = str(plain).upper()
         case float():
-            text = _float(value)
+            sql = _float(value)
         case str():
-            text = "'" + "".join(_ESCAPES.get(letter, letter) for letter in plain) + "'"
+            sql = "'" + "".join(_ESCAPES.get(letter, letter) for letter in plain) + "'"
         case bytes():
-            text = f"X'{plain.hex().upper()}'"
+            sql = f"X'{plain.hex().upper()}'"
         case _:
-            text = format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)
-    return text
+            sql = format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)
+    return sql
 
 
 def _timestamp(value: pa.Scalar) -> str:

@@ -15,7 +15,7 @@ _Values = tuple[str | None, ...]
 
 
 def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_Values, str]:
-    """Return what changes when a partition does, by the values of the columns, as texts; None is null.
+    """Return the fingerprint of each partition, by the values of the columns as texts; None is null.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -28,11 +28,11 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     Costs a listing, and of a Delta table the log; opens no data file. LayoutError for what is not a partition column,
     TableNotFound.
     """
-    found: dict[_Values, list[str]] = {}
-    recognized, place = recognize(table)
-    for values, identity in recognized.partition_files(str(place), columns):
-        found.setdefault(values, []).append(identity)
-    return {values: fingerprint_of(identities) for values, identities in found.items()}
+    by_values: dict[_Values, list[str]] = {}
+    recognized, path = recognize(table)
+    for values, identity in recognized.partition_files(str(path), columns):
+        by_values.setdefault(values, []).append(identity)
+    return {values: fingerprint_of(identities) for values, identities in by_values.items()}
 
 
 def fingerprint_of(parts: Sequence[str]) -> str:

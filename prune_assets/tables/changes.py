@@ -51,20 +51,20 @@ def look(table: Path | str, before: Seen | None) -> Seen:
 
 
 def table_fingerprint(table: Path | str) -> str:
-    """Return what changes when a table does: the version of Delta, or a hash of names, sizes and times of its files.
+    """Return the fingerprint of a table: its Delta version, or a hash of the names, sizes and times of its files.
 
-    TableNotFound where there is neither.
+    Raises TableNotFound if there is neither.
     """
-    found, place = recognize(table)
-    return found.fingerprint(str(place))
+    found, path = recognize(table)
+    return found.fingerprint(str(path))
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:
-    """Return what was seen of each table, from a cursor: JSON of pairs by the name of a table.
+    """Return the last state seen of each table, from a cursor: JSON of pairs by the name of a table.
 
     >>> seen_tables('{"lake/a": ["version 3", 2]}')
     {'lake/a': Seen(fingerprint='version 3', changes=2)}
     """
-    told = json.loads(cursor) if cursor else {}
+    by_label = json.loads(cursor) if cursor else {}
     # Cursors of version 0.1 have the fingerprint alone.
-    return {label: Seen(found, 0) if isinstance(found, str) else Seen(*found) for label, found in told.items()}
+    return {label: Seen(seen, 0) if isinstance(seen, str) else Seen(*seen) for label, seen in by_label.items()}

@@ -17,7 +17,7 @@ class FoundTable(NamedTuple):
     """A table by its address; `name`: its parts below the directory that was searched."""
 
     name: tuple[str, ...]
-    place: str
+    location: str
     format: Literal["delta", "parquet"]
 
 
@@ -37,22 +37,22 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     to it. Tables of Iceberg and Hudi are passed over. Raises TableNotFound where there is no such directory, and
     StorageFailure.
     """
-    place = address(root).rstrip("/")
-    found: list[FoundTable] = []
+    location = address(root).rstrip("/")
+    tables: list[FoundTable] = []
     todo: list[tuple[str, ...]] = [()]
     while todo:
         name = todo.pop()
-        here = "/".join((place, *name))
+        here = "/".join((location, *name))
         directories, files = look_into(here, _WANTED)
         if not name and not directories and not files:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
         below = [path.rpartition("/")[2] for path in directories]
         kind = _kind(set(below), any(file.path.endswith(".parquet") for file in files))
         if kind in {"delta", "parquet"}:
-            found.append(FoundTable(name, here, kind))  # type: ignore[arg-type]  # one of the two
+            tables.append(FoundTable(name, here, kind))  # type: ignore[arg-type]  # one of the two
         elif kind is None and len(name) < depth:
             todo += [(*name, each) for each in below]
-    return sorted(found)
+    return sorted(tables)
 
 
 def _kind(below: set[str], has_parquet: bool) -> str | None:  # noqa: FBT001 - what was seen

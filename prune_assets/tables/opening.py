@@ -54,8 +54,8 @@ def open_table(
         whole_below=whole_below,
         entry=entry,
     )
-    place = table if entry is None else entry.location
-    opened = next((found for each in FORMATS if (found := each.open(place, options)) is not None), None)
+    location = table if entry is None else entry.location
+    opened = next((found for each in FORMATS if (found := each.open(location, options)) is not None), None)
     assert opened is not None  # the last format takes any
     return opened
 
@@ -76,13 +76,13 @@ def open_as_written(
 def recognize(table: Location, session: SparkSession | None = None) -> tuple[Format, Location]:
     """Return the format that a table has, and where it lies, without opening it."""
     entry = catalog_entry(table, session)
-    place = table if entry is None else entry.location
-    return format_at(place), place
+    location = table if entry is None else entry.location
+    return format_at(location), location
 
 
-def format_at(place: Location) -> Format:
+def format_at(location: Location) -> Format:
     """Return the format of the table at a path or an address; plain Parquet where there is none."""
-    return next(each for each in FORMATS if each.is_at(place))
+    return next(each for each in FORMATS if each.is_at(location))
 
 
 Made = TypeVar("Made")
@@ -90,9 +90,9 @@ _ATTEMPTS = 3
 
 
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
-    """Return what an attempt makes; one that meets StaleListing, or is not steady, is followed by another.
+    """Return the result of an attempt; after StaleListing or a result that is not steady, try again.
 
-    Of the third one the result is returned, or the error raised, whatever it is.
+    The third attempt is the last: its result is returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])
     >>> retry_on_stale_listing(lambda: next(numbers), is_steady=lambda number: number > 1)

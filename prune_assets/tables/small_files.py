@@ -23,7 +23,7 @@ MAX_SMALL_FILES = 1_000
 
 
 def small_files(
-    code: str, place: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
+    code: str, location: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
 ) -> Iterator[Finding]:
     """Report small files: an error above the limit, a warning where a merge would save many.
 
@@ -45,4 +45,4 @@ def small_files(
         remedy = f"merge them: {OPTIMIZE}"
         if count - merged < SPARE_FILES:  # most are alone in their partitions, across which nothing is merged
             remedy = f"partition by a column with fewer values, or by none: {WRITE_ANEW}"
-        yield Finding(code, severity, place, message, remedy)
+        yield Finding(code, severity, location, message, remedy)

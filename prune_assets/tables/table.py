@@ -138,7 +138,7 @@ class Table(Protocol):
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return what is known of a predicate in every file before it is opened."""
+        """Return the outcome of a predicate for every file before any is opened."""
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
         """Read the footers of files; others that cost nothing may count as read too."""
@@ -159,7 +159,7 @@ class Table(Protocol):
         """Return the schema that the table declares; None where its files alone tell it."""
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return what each of some files, whose numbers ascend, has for all rows; `names`: partition columns."""
+        """Return the constants of some files, given by ascending indices; `names`: partition columns."""
 
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""
@@ -181,7 +181,7 @@ class Table(Protocol):
         """
 
     def claims(self) -> Claims:
-        """Return what the table claims of its files before they are opened."""
+        """Return the claims of the table about its files before they are opened."""
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file are deleted without a rewrite of the file."""

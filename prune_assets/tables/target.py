@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Target(NamedTuple):
     """Where a table is written, and how; `entry`: what a catalog says of it."""
 
-    place: str
+    location: str
     format: Format
     writing: Writing
     entry: CatalogEntry | None
@@ -36,9 +36,9 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
     if name not in {None, *names}:
         raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
     entry = catalog_entry(table, session, to_write=True)
-    place = os.fspath(table) if entry is None else entry.location
+    location = os.fspath(table) if entry is None else entry.location
     if session is not None:
-        reach_as(session, place)
+        reach_as(session, location)
     if entry is not None:
         for each in opening.FORMATS:
             if each.writing is not None:
@@ -47,7 +47,9 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
             raise WrongUse(
                 f"format={name!r}: {entry.name} is a table of {entry.format} in its catalog; leave format out"
             )
-    found = opening.format_at(place) if name is None else next(each for each in opening.FORMATS if each.name == name)
-    if found.writing is None:
-        raise UnsupportedFeature(f"{place}: tables of {found.name} are read only; write to another place")
-    return Target(place, found, found.writing(), entry)
+    format_ = (
+        opening.format_at(location) if name is None else next(each for each in opening.FORMATS if each.name == name)
+    )
+    if format_.writing is None:
+        raise UnsupportedFeature(f"{location}: tables of {format_.name} are read only; write to another place")
+    return Target(location, format_, format_.writing(), entry)

@@ -14,5 +14,5 @@ def table_uri(table: str | Path) -> str:
     >>> table_uri("/lake/ids")
     'file:///lake/ids'
     """
-    text = str(table)
-    return redacted(text) if "://" in text else Path(text).absolute().as_uri()
+    path_or_uri = str(table)
+    return redacted(path_or_uri) if "://" in path_or_uri else Path(path_or_uri).absolute().as_uri()

@@ -33,20 +33,20 @@ class WriteRequest:
 class Writing:
     """How tables of a format are written.
 
-    `place`: returns where a table is written, and refuses what cannot be. `write`: all of the rows or none.
+    `location`: returns where a table is written, and refuses what cannot be. `write`: all of the rows or none.
     `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table that its
     catalog would not see or read otherwise; it is given those of other formats too.
     """
 
-    place: Callable[[str], str]
+    location: Callable[[str], str]
     write: Callable[[DataFrame, str, WriteRequest], WriteResult]
     refuse_existing: Callable[[str], None]
     check_entry: Callable[[CatalogEntry], None]
 
 
-def refuse_without_partitions(place: str, partition_by: Sequence[str], request: WriteRequest) -> None:
+def refuse_without_partitions(location: str, partition_by: Sequence[str], request: WriteRequest) -> None:
     """Raise WrongUse for a write that replaces some partitions of a table that has none."""
     if partition_by or (request.mode != "replace_partitions" and request.where is None):
         return
     all_rows = "pass the mode overwrite" if request.mode == "replace_partitions" else "leave where out"
-    raise WrongUse(f"{place}: the table has no partition columns to replace by; {all_rows} to replace all rows")
+    raise WrongUse(f"{location}: the table has no partition columns to replace by; {all_rows} to replace all rows")

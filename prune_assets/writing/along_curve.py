@@ -37,10 +37,10 @@ def along_curve(
     first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
     cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)
     for i, name in enumerate(bound.curve_by):
-        found = cuts(codes[first + i], measured.drawn, 1 << bits)
+        cut = cuts(codes[first + i], measured.drawn, 1 << bits)
         shift = bits * (len(bound.curve_by) - 1 - i)
-        ranks = [0, *(number << shift for _, number in found)]
-        rows = [row for row, _ in found]
+        ranks = [0, *(number << shift for _, number in cut)]
+        rows = [row for row, _ in cut]
         column = [Ordered(sortable(df, name), SortKey(name))]
         cells.append(rank_expression(column, values_at(measured, rows, [first + i]), ranks))
         above = np.searchsorted(codes[first + i][rows], codes[first + i], side="right")

@@ -108,7 +108,7 @@ def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) 
     return {**of_layout, **(others or {})}
 
 
-def write_parquet(df: DataFrame, place: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
+def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
     """Write the files into a directory that is not there yet; return the rows that Spark saw pass."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as fn
@@ -117,10 +117,10 @@ def write_parquet(df: DataFrame, place: str, options: Mapping[str, str], *, part
     # Above the shuffle: below it the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession
-    with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, place):
-        counted.write.options(**options_for(session, place), **options).mode("error").partitionBy(
-            *partition_by
-        ).parquet(spark_uri(place))
+    with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):
+        counted.write.options(**options_for(session, path), **options).mode("error").partitionBy(*partition_by).parquet(
+            spark_uri(path)
+        )
     return int(passed.get["rows"])
 
 

@@ -170,14 +170,14 @@ def _move(journal: Journal, table: Path) -> None:
         except FileNotFoundError:
             if not target.exists():
                 raise
-    for place in (*_places(journal.added), ""):
-        _sync(table / place)
+    for subdirectory in (*_places(journal.added), ""):
+        _sync(table / subdirectory)
 
 
 def _places(names: Iterable[str]) -> list[str]:
     """Return the directories that files lie in, and those above, the innermost first."""
-    places = {str(place) for name in names for place in PurePosixPath(name).parents}
-    return sorted(places - {"."}, key=lambda place: (-place.count("/"), place))
+    places = {str(subdirectory) for name in names for subdirectory in PurePosixPath(name).parents}
+    return sorted(places - {"."}, key=lambda subdirectory: (-subdirectory.count("/"), subdirectory))
 
 
 def _undo(journal: Journal, table: Path) -> None:
@@ -188,9 +188,9 @@ def _undo(journal: Journal, table: Path) -> None:
         for name in journal.added:
             if (table / name).exists():
                 (table / name).rename(table / journal.staging / name)
-        for place in _places(journal.added):
+        for subdirectory in _places(journal.added):
             with suppress(OSError):
-                (table / place).rmdir()
+                (table / subdirectory).rmdir()
         (table / JOURNAL).unlink()
         _sync(table)
     except OSError as error:

@@ -33,11 +33,11 @@ def curve_positions(columns: int, *, hilbert: bool) -> Cells:
 
 def _interleaved(axes: list[Cells], bits: int) -> Cells:
     """Return numbers of the axes' bits by turns, the highest of the first axis first."""
-    found = np.zeros_like(axes[0])
+    interleaved = np.zeros_like(axes[0])
     for bit in reversed(range(bits)):
         for axis in axes:
-            found = (found << 1) | ((axis >> bit) & 1)
-    return found
+            interleaved = (interleaved << 1) | ((axis >> bit) & 1)
+    return interleaved
 
 
 def _transposed(axes: list[Cells], bits: int) -> list[Cells]:

@@ -84,14 +84,14 @@ def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, fil
     names = [f"h{i}" for i in range(len(blooms))]
     # Of rows that Spark knows to be none, it observes nothing.
     values = seen.get if sample.num_rows else defaultdict(int)
-    found = [sample.column(name).to_numpy() for name in ("random", *names)]
+    arrays = [sample.column(name).to_numpy() for name in ("random", *names)]
     everything = values["rows"] <= wanted
     return Measured(
         DataSize(values["rows"], values["bytes"] or 0),
         sample.select([f"k{i}" for i in range(len(keys))]),
-        found[0],
-        found[1:],
-        1.0 if everything else float(np.minimum.reduce(found).max()),
+        arrays[0],
+        arrays[1:],
+        1.0 if everything else float(np.minimum.reduce(arrays).max()),
         [values[f"d{i}"] for i in range(len(blooms))],
     )
 

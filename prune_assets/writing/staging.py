@@ -81,10 +81,10 @@ def prove(stage: Path, *, rows: int) -> list[StagedFile]:
     the order of the sort key.
     """
     staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]
-    found = sum(file.rows for file in staged)
-    if found != rows:
+    counted = sum(file.rows for file in staged)
+    if counted != rows:
         raise MalformedFile(
-            f"{stage}: Spark reports {rows} rows written, but the files hold {found}; nothing was committed"
+            f"{stage}: Spark reports {rows} rows written, but the files hold {counted}; nothing was committed"
         )
     return staged
 

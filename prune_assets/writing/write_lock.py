@@ -121,16 +121,16 @@ def _lock(lock: int, path: Path) -> bool:
 def _pause(lock: int, path: Path, pause: float, *, timeout: float | None, left: float) -> float:
     """Return for how long to sleep until the lock is tried again; UnfinishedWrite where the time is over."""
     owner = os.pread(lock, 200, 0).decode(errors="replace") or "a process that has just begun"
-    said = f"{path.parent}: another write is under way ({redacted(owner)})"
+    message = f"{path.parent}: another write is under way ({redacted(owner)})"
     if timeout is None:
-        raise UnfinishedWrite(f"{said}; try again when it has ended")
+        raise UnfinishedWrite(f"{message}; try again when it has ended")
     if left <= 0:
         raise UnfinishedWrite(
-            f"{said}; waited {timeout:g} s for it; try again when it has ended, or wait longer: lock_timeout= or "
+            f"{message}; waited {timeout:g} s for it; try again when it has ended, or wait longer: lock_timeout= or "
             f"{TIMEOUT_VARIABLE}, in seconds"
         )
     if pause == 0:
-        _LOG.warning("%s; waiting for its end, up to %g s (lock_timeout=, %s)", said, timeout, TIMEOUT_VARIABLE)
+        _LOG.warning("%s; waiting for its end, up to %g s (lock_timeout=, %s)", message, timeout, TIMEOUT_VARIABLE)
     return min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE, left)
 
 

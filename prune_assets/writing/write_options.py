@@ -51,10 +51,10 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
     parquet-java silently ignores an option for `#Col` when the column is `col`. Raises LayoutError
     for an unknown column, or one that cannot be sorted or cannot carry a bloom filter.
     """
-    place = next((name for name in ("zorder_by", "hilbert_by") if getattr(layout, name)), "sort_by")
-    names = _key(schema, layout.curve_by or layout.sort_columns, place, case_sensitive)
+    option = next((name for name in ("zorder_by", "hilbert_by") if getattr(layout, name)), "sort_by")
+    names = _key(schema, layout.curve_by or layout.sort_columns, option, case_sensitive)
     for name in names:
-        _check_type(schema[name].dataType, _SORT_TYPES, f"{place}: {name}", "cannot be sorted with usable bounds")
+        _check_type(schema[name].dataType, _SORT_TYPES, f"{option}: {name}", "cannot be sorted with usable bounds")
     partition_by = _key(schema, layout.partition_by, "partition_by", case_sensitive)
     for name in partition_by:
         _check_type(schema[name].dataType, _PARTITION_TYPES, f"partition_by: {name}", "makes no directory names")
@@ -69,7 +69,7 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
         raise LayoutError(f"bloom: {', '.join(layout.bloom)} names a column twice; name each column once")
     for name in (*names, *(column.split(".")[0] for column in bloom)):
         if name in partition_by:
-            raise LayoutError(f"partition_by: {name} is also in {place} or bloom; remove it there")
+            raise LayoutError(f"partition_by: {name} is also in {option} or bloom; remove it there")
     dictionary = {_leaf(schema, name, "dictionary", case_sensitive): on for name, on in layout.dictionary.items()}
     if both := next((name for name, on in dictionary.items() if on and name in bloom), None):
         raise LayoutError(
@@ -82,10 +82,10 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
     return BoundLayout(tuple(keys), bloom, partition_by, (), dictionary)
 
 
-def _key(schema: StructType, names: Sequence[str], place: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
-    found = tuple(_resolve(schema, name, place, case_sensitive)[0] for name in names)
+def _key(schema: StructType, names: Sequence[str], option: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
+    found = tuple(_resolve(schema, name, option, case_sensitive)[0] for name in names)
     if len(set(found)) < len(found):
-        raise LayoutError(f"{place}: {', '.join(found)} names a column twice; name each column once")
+        raise LayoutError(f"{option}: {', '.join(found)} names a column twice; name each column once")
     return found
 
 
@@ -135,27 +135,27 @@ def _first_size_check(layout: LayoutSpec) -> int:
     return max(1, min(100, layout.page_rows, layout.page_bytes >> 13))
 
 
-def _resolve(schema: StructType, name: str, place: str, case_sensitive: bool) -> tuple[str, DataType]:  # noqa: FBT001 - passed on
+def _resolve(schema: StructType, name: str, option: str, case_sensitive: bool) -> tuple[str, DataType]:  # noqa: FBT001 - passed on
     names = schema.fieldNames()
     if name not in names and not case_sensitive:
         same = [other for other in names if other.casefold() == name.casefold()]
         name = same[0] if len(same) == 1 else name
     if name not in names:
-        raise LayoutError(f"{place}: no column {name!r}; {direction_hint(name, names) or _did_you_mean(name, names)}")
+        raise LayoutError(f"{option}: no column {name!r}; {direction_hint(name, names) or _did_you_mean(name, names)}")
     return name, schema[name].dataType
 
 
 def _leaf(schema: StructType, name: str, key: str, case_sensitive: bool) -> str:  # noqa: FBT001 - passed on
     """Resolve a column or a leaf of a struct (`address.city`) to the path that parquet-java knows."""
-    place = f"{key}: {name}"
+    option = f"{key}: {name}"
     if "." in name and name in schema.fieldNames():
-        raise LayoutError(f"{place}: parquet-java takes the dot as nesting and ignores the column; rename the column")
+        raise LayoutError(f"{option}: parquet-java takes the dot as nesting and ignores the column; rename the column")
     head, *rest = name.split(".")
     first, data_type = _resolve(schema, head, key, case_sensitive)
     path = [first]
     for part in rest:
         if data_type.typeName() != "struct":
-            raise LayoutError(f"{place}: {'.'.join(path)} is {data_type.simpleString()}, not a struct; name a column")
+            raise LayoutError(f"{option}: {'.'.join(path)} is {data_type.simpleString()}, not a struct; name a column")
         step, data_type = _resolve(data_type, part, f"{key}: {'.'.join(path)}", case_sensitive)  # type: ignore[arg-type]  # a struct, tested above
         path.append(step)
     return ".".join(path)
@@ -168,12 +168,12 @@ def _leaf_type(schema: StructType, path: str) -> DataType:
     return found
 
 
-def _check_type(data_type: DataType, allowed: Iterable[str], place: str, verdict: str) -> None:
+def _check_type(data_type: DataType, allowed: Iterable[str], option: str, verdict: str) -> None:
     shown = data_type.simpleString()
     if data_type.typeName() not in allowed:
-        raise LayoutError(f"{place} is {shown}, which {verdict}; leave it out of the layout")
+        raise LayoutError(f"{option} is {shown}, which {verdict}; leave it out of the layout")
     if shown.startswith("string collate"):
-        raise LayoutError(f"{place} is {shown}: Parquet bounds and bloom filters know bytes only; use a plain string")
+        raise LayoutError(f"{option} is {shown}: Parquet bounds and bloom filters know bytes only; use a plain string")
 
 
 def _did_you_mean(name: str, names: list[str]) -> str:

@@ -12,7 +12,7 @@ from deltalog.log.deletion_vectors import read_vector, vector_of
 from deltalog.log.listing import last_version, list_log
 from deltalog.snapshot.history import history
 from deltalog.snapshot.opening import open_snapshot
-from deltalog.snapshot.refresh import brought_to
+from deltalog.snapshot.refresh import advance_to
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.errors import PruneError
@@ -57,7 +57,7 @@ def ask(path):
 def refreshed(snapshot):
     """The latest version, by the commits since a snapshot where that is enough."""
     listing = list_log(snapshot.table)
-    found = brought_to(snapshot, listing, last_version(listing), started=0.0)
+    found = advance_to(snapshot, listing, last_version(listing), started=0.0)
     return open_snapshot(snapshot.table, allow=snapshot.allow) if found is None else found
 
 

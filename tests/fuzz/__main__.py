@@ -1,7 +1,7 @@
 """Try to break the product at random: `make fuzz`, or one part of it, as in `make fuzz ARGS="planner --seed 2"`.
 
-`metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files; `lies` plants
-contradictions in files; `planner` holds plans against Spark's own answers and against what other readers skip,
+`metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files;
+`contradictions` plants them in metadata; `planner` holds plans against Spark's own answers and what other readers skip,
 `ordinary` all that people call against Spark, on what they ask; `kills` ends writers of tables at random instants.
 Exits with 1 for any finding.
 """
@@ -22,7 +22,7 @@ from rich.table import Table
 def main(context: click.Context) -> None:
     """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, lies, planner, ordinary, kills)
+        commands = (metadata, log, files, contradictions, planner, ordinary, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
@@ -103,18 +103,18 @@ def _show(result: Result, title: str, allowed: str, keep: Path) -> None:
 @main.command()
 @click.option("--count", default=5_000, show_default=True, help="Files, each with a dozen predicates.")
 @click.option("--seconds", default=900.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other files and lies.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other files and contradictions.")
 @click.option("--first", default=0, show_default=True, help="Number of the first file: with --count 1, one again.")
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
 @click.pass_context
-def lies(context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path) -> bool:
+def contradictions(context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path) -> bool:
     """Plant contradictions in files; no plan may lose a row, or take one for selected that is not."""
-    from planted import run as run_lies
+    from planted import run as plant_and_judge
 
-    result, console = run_lies(seed=seed, count=count, seconds=seconds, first=first, keep=keep), Console()
+    result, console = plant_and_judge(seed=seed, count=count, seconds=seconds, first=first, keep=keep), Console()
     console.print(
-        f"{result.files:,} files that lie, {result.refused:,} of them refused, {result.cases:,} plans of the others, "
-        f"seed {seed}, {result.seconds:.0f} s"
+        f"{result.files:,} files with contradictions, {result.refused:,} of them refused, {result.cases:,} plans "
+        f"of the others, seed {seed}, {result.seconds:.0f} s"
     )
     for number, (planted, wrong), path in result.findings:
         console.print(f"error: file {number}: {planted}: {wrong}; {path} holds it", style="red", markup=False)

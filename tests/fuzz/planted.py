@@ -1,6 +1,6 @@
 """Plant contradictions in small tables at random, and hold every plan against the rows that are there.
 
-Case `number` of a seed is always the same one. A file tells one lie of a column: of two, one may hide the other.
+Case `number` of a seed is always the same one. A column gets one corruption: of two, one may hide the other.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.lies.judging import Truth, judged
-from tests.lies.lies import CONTRADICTIONS, Place
-from tests.lies.told import Told
+from tests.corrupt_metadata.corruptions import CONTRADICTIONS, Place
+from tests.corrupt_metadata.judging import Truth, judged
+from tests.corrupt_metadata.raw_metadata import RawMetadata
 
 MOST_FINDINGS = 10
 # What these say only an order that pages claim gives away.
 OF_ORDERED_PAGES = {"pages_in_reverse"}
-# A file that lacks what a lie is about cannot tell it.
+# Raised if a file lacks what a corruption changes.
 INAPPLICABLE = (StopIteration, IndexError, KeyError, TypeError)
 
 
@@ -116,18 +116,18 @@ def _literal(value):
     )
 
 
-def plant(chance, told, names):
-    """Tell a few lies, each of another column; returns their names."""
-    columns = chance.sample(range(told.width), chance.choice([1, 1, 2, 3]))
-    told_lies = []
+def plant(chance, raw, names):
+    """Plant a few corruptions, each in another column; return their names."""
+    columns = chance.sample(range(raw.width), chance.choice([1, 1, 2, 3]))
+    planted_names = []
     for column in columns:
-        group, other = chance.sample(range(len(told.groups)), 2)
-        beside = chance.choice([i for i in range(told.width) if i != column])
+        group, other = chance.sample(range(len(raw.groups)), 2)
+        beside = chance.choice([i for i in range(raw.width) if i != column])
         name = chance.choice(names)
         with contextlib.suppress(*INAPPLICABLE):
-            CONTRADICTIONS[name](told, Place(group, column, other, beside))
-            told_lies.append(f"{name} (row group {group}, column {column}, {other}, {beside})")
-    return told_lies
+            CONTRADICTIONS[name](raw, Place(group, column, other, beside))
+            planted_names.append(f"{name} (row group {group}, column {column}, {other}, {beside})")
+    return planted_names
 
 
 def run(*, seed, count, seconds=float("inf"), first=0, keep=None):
@@ -147,21 +147,21 @@ def _judge(seed, number, path, result, keep):
     tables = random_file(chance, path)
     truth, predicates = Truth(path), random_predicates(chance, tables)
     names = sorted(set(CONTRADICTIONS) - OF_ORDERED_PAGES)
-    told = Told(path.read_bytes())
-    lies = plant(chance, told, names)
-    path.write_bytes(told.bytes())
+    raw = RawMetadata(path.read_bytes())
+    planted = plant(chance, raw, names)
+    path.write_bytes(raw.bytes())
     wrong = judged(path, truth, predicates)
     result.files += 1
     result.refused += wrong is None
     result.cases += 0 if wrong is None else len(predicates)
     for each in wrong or ():
-        result.findings.append((number, (lies, each), _kept(path, keep, seed, number)))
+        result.findings.append((number, (planted, each), _kept(path, keep, seed, number)))
 
 
 def _kept(path, keep, seed, number):
     if keep is None:
         return None
     keep.mkdir(parents=True, exist_ok=True)
-    copy = keep / f"lies-seed-{seed}-file-{number}.parquet"
+    copy = keep / f"contradictions-seed-{seed}-file-{number}.parquet"
     copy.write_bytes(path.read_bytes())
     return copy

@@ -1,4 +1,4 @@
-"""The fuzzing machine finds what it is to find: lies, differences of the two forms, memory, crashes and hangs."""
+"""The fuzzing machine finds contradictions, differences of the two forms, memory, crashes and hangs."""
 
 from __future__ import annotations
 

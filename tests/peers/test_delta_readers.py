@@ -92,7 +92,7 @@ def make(place, rows, **configuration):
     """A partitioned table with our statistics, that its checkpoint alone tells of."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in KINDS.items()]
     text = json.dumps({"type": "struct", "fields": fields})
-    schema = read_schema(text, partition_columns=["part", "day"], mapping="none", place="t")
+    schema = read_schema(text, partition_columns=["part", "day"], mapping="none", location="t")
     files = []
     for number in range(FILES):
         some = rows.slice(number * ROWS // FILES, ROWS // FILES)

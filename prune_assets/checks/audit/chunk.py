@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
-from prune_assets.checks.audit.claim_checks import Held
+from prune_assets.checks.audit.claim_checks import CheckedClaims
 from prune_assets.checks.audit.column_values import cast, read_column
-from prune_assets.checks.audit.findings import Findings, Place, absent_value, from_held
+from prune_assets.checks.audit.findings import ClaimSource, Findings, absent_value, findings_of_claims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ class WholeFile:
     `live`: which rows of the file count, None for all. `first_row`: that of the row group at hand.
     """
 
-    held: Held
+    checked: CheckedClaims
     live: NDArray[np.bool_] | None
     first_row: int = 0
 
@@ -69,16 +69,18 @@ class WholeFile:
             here = np.ones(len(rows), np.bool_)
             here[rows < len(self.live)] = self.live[rows[rows < len(self.live)]]
             values, rows = values.filter(from_numpy(here)), rows[here]
-        bounds = self.held.claimed
+        bounds = self.checked.claimed
         if len(bounds.lower.drop_null()) or len(bounds.upper.drop_null()):
             values = cast(values, bounds.lower.type)
-        self.held.take(values, np.zeros(len(values), np.int64), rows)
+        self.checked.take(values, np.zeros(len(values), np.int64), rows)
 
 
-def audit_chunk(chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings) -> Held | None:
+def audit_chunk(
+    chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings
+) -> CheckedClaims | None:
     """Read the values of a chunk, report what they disprove, and return what was seen of its pages."""
-    own = Held(chunk.own)
-    pages = None if chunk.pages is None else Held(chunk.pages)
+    own = CheckedClaims(chunk.own)
+    pages = None if chunk.pages is None else CheckedClaims(chunk.pages)
     denied: dict[str, pa.Scalar] = {}
     for some in read_column(values, chunk.group, chunk.path, leaf=chunk.leaf, column=chunk.column):
         rows = some.first_row + np.arange(len(some.compared))
@@ -113,28 +115,34 @@ def _one_zero(values: pa.Array) -> pa.Array:
     return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
 
 
-def _report(chunk: Chunk, own: Held, pages: Held | None, denied: dict[str, pa.Scalar], findings: Findings) -> None:
+def _report(
+    chunk: Chunk, own: CheckedClaims, pages: CheckedClaims | None, denied: dict[str, pa.Scalar], findings: Findings
+) -> None:
     text = is_text(chunk.column)
-    found = _of_bounds(chunk, "row_group", "the row group", own, findings, text=text)
+    reported = _of_bounds(chunk, "row_group", "the row group", own, findings, text=text)
     if pages is not None:
-        found += _of_bounds(chunk, "page", "the page", pages, findings, text=text)
+        reported += _of_bounds(chunk, "page", "the page", pages, findings, text=text)
     for what, there in (("bloom_filter", chunk.blocks), ("dictionary", chunk.dictionary)):
         findings.claims[what] += there is not None
         if what in denied:
-            said_by = f"the {what.replace('_', ' ')}"
-            found.append(absent_value(what, chunk.location, said_by, chunk.column.name, denied[what], text=text))
-    for finding in found:
+            claimed_by = f"the {what.replace('_', ' ')}"
+            reported.append(absent_value(what, chunk.location, claimed_by, chunk.column.name, denied[what], text=text))
+    for finding in reported:
         findings.add(finding, chunk.key)
 
 
-def _of_bounds(chunk: Chunk, kind: str, said_by: str, held: Held, findings: Findings, *, text: bool) -> list[Finding]:
-    count_claims(findings, kind, held)
-    return from_held(Place(kind, said_by, chunk.location, chunk.column.name), held, text=text, whole=True)
+def _of_bounds(
+    chunk: Chunk, kind: str, claimed_by: str, checked: CheckedClaims, findings: Findings, *, text: bool
+) -> list[Finding]:
+    count_claims(findings, kind, checked)
+    return findings_of_claims(
+        ClaimSource(kind, claimed_by, chunk.location, chunk.column.name), checked, text=text, whole=True
+    )
 
 
-def count_claims(findings: Findings, kind: str, held: Held) -> None:
+def count_claims(findings: Findings, kind: str, checked: CheckedClaims) -> None:
     """Count the claims that are held against values."""
-    bounds, counts = held.claims
+    bounds, counts = checked.claims
     findings.claims[f"{kind}_bounds"] += bounds
     findings.claims[f"{kind}_counts"] += counts
 

@@ -44,7 +44,7 @@ class Miscount(NamedTuple):
 
 
 @dataclass(slots=True)
-class Held:
+class CheckedClaims:
     """Bounds of containers, and what was seen of their values so far."""
 
     claimed: Bounds
@@ -110,8 +110,8 @@ class Held:
             wrong = loses if extremes_alone else wrong | loses
             if wrong.any():
                 first = int(np.argmax(loses if loses.any() else wrong))
-                found, said = int(seen[first]), int(claimed[first])
-                yield Miscount(first, what, said, found, bool(loses.any()), int(wrong.sum()))
+                found, expected = int(seen[first]), int(claimed[first])
+                yield Miscount(first, what, expected, found, bool(loses.any()), int(wrong.sum()))
 
 
 def _known(parts: Sequence[pa.Array]) -> int:

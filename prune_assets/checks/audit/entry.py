@@ -10,8 +10,8 @@ _WRITE_AGAIN = (
     "then. Every engine that trusts the claim loses the same rows."
 )
 
-METADATA_ARE_TRUE = Check(
-    "metadata_are_true",
+METADATA_CONSISTENCY = Check(
+    "metadata_consistency",
     "What metadata claim holds for the values.",
     {
         "row_group_bounds": Code("A value is outside of the bounds of its row group.", _WRITE_AGAIN),

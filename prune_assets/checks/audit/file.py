@@ -20,8 +20,8 @@ from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.trust.bounds import Bounds, unknown_bounds
 from parquet_core.trust.inconsistencies import reason_of
 from prune_assets.checks.audit.chunk import Chunk, WholeFile, audit_chunk, count_claims, is_text
-from prune_assets.checks.audit.claim_checks import Held
-from prune_assets.checks.audit.findings import REWRITE, Place, from_held, not_relied_on
+from prune_assets.checks.audit.claim_checks import CheckedClaims
+from prune_assets.checks.audit.findings import REWRITE, ClaimSource, findings_of_claims, not_relied_on
 from prune_assets.checks.audit.row_counts import check_empty, check_pages
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import Traffic
     from parquet_core.values import ValueReader
     from prune_assets.checks.audit.findings import Findings
-    from prune_assets.checks.audit.ignored_statistics import Unbelieved
+    from prune_assets.checks.audit.ignored_statistics import IgnoredStatistics
     from prune_assets.tables.claims import Claims
 
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
@@ -53,7 +53,7 @@ class Known(NamedTuple):
 
     column: LeafColumn
     believed: Bounds
-    unbelieved: Unbelieved
+    ignored: IgnoredStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ class FileAudit:
         """Whether all rows are read."""
         return len(self.chosen) == len(self.positions)
 
-    def place(self, position: int, column: LeafColumn) -> str:
+    def location(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group."""
         return f"{self.name}, row group {self.index.ordinal[position]}, column {column.name}"
 
     def key(self, column: LeafColumn) -> str:
-        """Return what findings are collected by."""
+        """Return the key by which findings are collected."""
         return f"{self.file} {column.name}"
 
     def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
@@ -99,13 +99,13 @@ class FileAudit:
         leaf = leaf_as_read(column, self.index.kinds[kind])
         if leaf is None or leaf.max_repetition_level:
             return None
-        stored = {found.index: found.path for found in self.index.names.kinds[kind].columns}
+        stored = {stored_leaf.index: stored_leaf.path for stored_leaf in self.index.names.kinds[kind].columns}
         return leaf, stored[leaf.index]
 
 
 @contextmanager
-def told(findings: Findings, skipped: dict[str, str], *, what: str, location: str, key: str) -> Iterator[None]:
-    """Make a finding of what is damaged, and note what is not read."""
+def report_errors(findings: Findings, skipped: dict[str, str], *, what: str, location: str, key: str) -> Iterator[None]:
+    """Report damage as a finding, and unsupported data as skipped."""
     try:
         yield
     except UnsupportedFeature as error:
@@ -118,20 +118,20 @@ def told(findings: Findings, skipped: dict[str, str], *, what: str, location: st
 def audit_file(audit: FileAudit, columns: Sequence[Known], partitions: Sequence[LeafColumn]) -> None:
     """Audit the chosen row groups of a file."""
     check_records(audit)
-    with suppress(MalformedFile):  # which is told of its column below
+    with suppress(MalformedFile):  # reported below for its column
         audit.pages.fetch([known.column for known in columns], audit.chosen)
     for known in columns:
-        with _told(audit, known.column):
+        with _reporting(audit, known.column):
             _audit_column(audit, known)
     for column in partitions:
-        with _told(audit, column):
+        with _reporting(audit, column):
             _audit_partition(audit, column)
     _check_empty_groups(audit, [known.column for known in columns])
 
 
-def _told(audit: FileAudit, column: LeafColumn) -> AbstractContextManager[None]:
+def _reporting(audit: FileAudit, column: LeafColumn) -> AbstractContextManager[None]:
     location = f"{audit.name}, column {column.name}"
-    return told(audit.findings, audit.skipped, what=column.name, location=location, key=audit.key(column))
+    return report_errors(audit.findings, audit.skipped, what=column.name, location=location, key=audit.key(column))
 
 
 def check_records(audit: FileAudit) -> None:
@@ -140,40 +140,40 @@ def check_records(audit: FileAudit) -> None:
     if claimed is None:
         return
     audit.findings.claims["log_rows"] += 1
-    found = int(audit.index.row_count[audit.positions].sum())
-    if found != claimed:
+    rows = int(audit.index.row_count[audit.positions].sum())
+    if rows != claimed:
         message = (
-            f"{audit.claims.name} gives it {claimed:,} rows, there are {found:,}: counts answered from it are wrong"
+            f"{audit.claims.name} gives it {claimed:,} rows, there are {rows:,}: counts answered from it are wrong"
         )
         audit.findings.add(Finding("log_rows", Severity.ERROR, audit.name, message, REWRITE), str(audit.file))
 
 
 def _audit_column(audit: FileAudit, known: Known) -> None:
     column = known.column
-    found = audit.leaf(column)
-    if found is None:
+    stored = audit.leaf(column)
+    if stored is None:
         return
     of_log = _log_claims(audit, column)
     pages = audit.pages.read(column, audit.chosen)
     for i, position in enumerate(audit.chosen.tolist()):
         if audit.index.row_count[position] <= 0:
             continue
-        unbelieved = WholeFile(Held(known.unbelieved.bounds.slice(position, position + 1)), None)
-        claims = [*of_log, unbelieved] if known.unbelieved.there[position] else of_log
+        ignored = WholeFile(CheckedClaims(known.ignored.bounds.slice(position, position + 1)), None)
+        claims = [*of_log, ignored] if known.ignored.there[position] else of_log
         for whole in of_log:
             whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
-        chunk = _chunk(audit, known, position, pages, i, found)
+        chunk = _chunk(audit, known, position, pages, i, stored)
         of_pages = audit_chunk(chunk, audit.values, claims, audit.findings)
         _report_silent_pages(audit, known, position, of_pages)
         _check_pages(audit, column, position)
-        _report_unbelieved(audit, known, position, unbelieved.held)
+        _report_ignored(audit, known, position, ignored.checked)
     _report_log(audit, column, of_log)
 
 
-def _chunk(  # noqa: PLR0917 - what is said of one chunk
-    audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, found: tuple[LeafColumn, Path]
+def _chunk(  # noqa: PLR0917 - all claims about one chunk
+    audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, stored: tuple[LeafColumn, Path]
 ) -> Chunk:
-    column, (leaf, path) = known.column, found
+    column, (leaf, path) = known.column, stored
     own = _prunable(column, known.believed.slice(position, position + 1))
     nulls_alone = own.null_count[0].as_py() == int(own.row_count[0])
     reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
@@ -191,13 +191,13 @@ def _chunk(  # noqa: PLR0917 - what is said of one chunk
         # Of nulls alone there is nothing to look up.
         blocks=None if nulls_alone else _blocks(audit, column, position),
         dictionary=None if nulls_alone else _dictionary(audit, column, position),
-        location=audit.place(position, column),
+        location=audit.location(position, column),
         key=audit.key(column),
     )
 
 
 def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
-    """Return what plans may use: of values that Spark compares in its own way null counts alone."""
+    """Return the bounds that plans may use: null counts alone for values that Spark compares in its own way."""
     if not column.unsupported:
         return bounds
     nothing = unknown_bounds(column, bounds.row_count)
@@ -208,11 +208,11 @@ def _blocks(audit: FileAudit, column: LeafColumn, position: int) -> Blocks | Non
     filters = BloomFilters(audit.index, audit.index.footers)
     if column.unsupported or not filters.may_exist(column)[position]:
         return None
-    (found,) = filters.read(column, np.array([position]))
-    if isinstance(found, str):
-        _not_relied_on(audit, "bloom_filter", position, column, found)
+    (filter_,) = filters.read(column, np.array([position]))
+    if isinstance(filter_, str):
+        _not_relied_on(audit, "bloom_filter", position, column, filter_)
         return None
-    return found
+    return filter_
 
 
 def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array | None:
@@ -221,16 +221,16 @@ def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array
     dictionaries = Dictionaries(audit.index, audit.index.footers, audit.pages)
     if dictionaries.refusals(column, np.array([position]))[0]:
         return None
-    (found,) = dictionaries.read(column, np.array([position]))
+    (values,) = dictionaries.read(column, np.array([position]))
     # What is not read, such as one of a codec that is not, claims nothing; the place of others is doubted elsewhere.
-    return None if isinstance(found, str) else found
+    return None if isinstance(values, str) else values
 
 
-def _not_relied_on(  # noqa: PLR0917 - a place, and what is said of it
+def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
     audit: FileAudit, kind: str, position: int, column: LeafColumn, reason: str, wrong: str = ""
 ) -> None:
-    finding = not_relied_on(kind, audit.place(position, column), reason, wrong=wrong)
-    # What was found wrong is told of each column, what was not of the first.
+    finding = not_relied_on(kind, audit.location(position, column), reason, wrong=wrong)
+    # What is wrong is reported for each column, what is only not relied on for the first.
     audit.findings.add(finding, f"{column.name} {reason}" if wrong else reason)
 
 
@@ -240,23 +240,29 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int) -> None:
         return
     audit.findings.claims["page_rows"] += len(offsets.offset)
     file, rows = audit.index.files[audit.file], int(audit.index.row_count[position])
-    wrong = check_pages(file, offsets, rows, location=audit.place(position, column), traffic=audit.traffic)
+    wrong = check_pages(file, offsets, rows, location=audit.location(position, column), traffic=audit.traffic)
     if wrong is not None:
         audit.findings.add(wrong, audit.key(column))
 
 
-def _report_unbelieved(audit: FileAudit, known: Known, position: int, held: Held) -> None:
+def _report_ignored(audit: FileAudit, known: Known, position: int, checked: CheckedClaims) -> None:
     """Report statements that exclude each other, and bounds that are written and not believed."""
     column = known.column
     doubt = reason_of(int(audit.index.footers.doubts(column)[position]))
     if doubt:
-        finding = not_relied_on("contradiction", audit.place(position, column), doubt, wrong="both cannot hold")
+        finding = not_relied_on("contradiction", audit.location(position, column), doubt, wrong="both cannot hold")
         audit.findings.add(finding, f"{audit.file} {doubt}")
-    if known.unbelieved.there[position]:
+    if known.ignored.there[position]:
         reason = _reason(audit, known) or doubt or _unusable(column)
         wrong = [
-            *(f"{side} {found.bound}, row {found.row} holds {found.value}" for side, found in held.outside()),
-            *(f"{found.claimed} {found.what}, there are {found.found}" for found in held.miscounts(whole=True)),
+            *(
+                f"{side} {wrong_value.bound}, row {wrong_value.row} holds {wrong_value.value}"
+                for side, wrong_value in checked.outside()
+            ),
+            *(
+                f"{wrong_value.claimed} {wrong_value.what}, there are {wrong_value.found}"
+                for wrong_value in checked.miscounts(whole=True)
+            ),
         ]
         _not_relied_on(audit, "row_group_statistics", position, column, reason, "; ".join(wrong))
 
@@ -266,10 +272,10 @@ def _unusable(column: LeafColumn) -> str:
 
 
 def _reason(audit: FileAudit, known: Known) -> str:
-    return known.unbelieved.reasons[int(audit.index.kind[audit.file])]
+    return known.ignored.reasons[int(audit.index.kind[audit.file])]
 
 
-def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: Held | None) -> None:
+def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: CheckedClaims | None) -> None:
     """Report pages whose bounds say nothing, while their index is believed."""
     if pages is None or known.column.unsupported:
         return
@@ -281,15 +287,15 @@ def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: H
 
 def _log_claims(audit: FileAudit, column: LeafColumn) -> list[WholeFile]:
     bounds = audit.claims.bounds(column.path, audit.file)
-    return [] if bounds is None else [WholeFile(Held(_prunable(column, bounds)), audit.live)]
+    return [] if bounds is None else [WholeFile(CheckedClaims(_prunable(column, bounds)), audit.live)]
 
 
 def _report_log(audit: FileAudit, column: LeafColumn, of_log: Sequence[WholeFile]) -> None:
-    place = Place("log", audit.claims.name, f"{audit.name}, column {column.name}", column.name)
+    source = ClaimSource("log", audit.claims.name, f"{audit.name}, column {column.name}", column.name)
     for whole in of_log:
-        count_claims(audit.findings, "log", whole.held)
-        found = from_held(
-            place, whole.held, text=is_text(column), whole=audit.whole, extremes_alone=audit.live is not None
+        count_claims(audit.findings, "log", whole.checked)
+        found = findings_of_claims(
+            source, whole.checked, text=is_text(column), whole=audit.whole, extremes_alone=audit.live is not None
         )
         for finding in found:
             audit.findings.add(finding, audit.key(column))
@@ -304,21 +310,21 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
     leaf = kind.by_path.get(column.path)
     if bounds is None or leaf is None or leaf.max_repetition_level:
         return
-    whole = WholeFile(Held(bounds), audit.live)
+    whole = WholeFile(CheckedClaims(bounds), audit.live)
     audit.findings.claims["partition_values"] += 1
     for position in audit.chosen.tolist():
         whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
         group = int(audit.index.ordinal[position])
         for some in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
             whole.take(some)
-    place = Place(
+    source = ClaimSource(
         "partition",
         audit.claims.name,
         f"{audit.name}, column {column.name}",
         column.name,
         audit.claims.partition_remedy,
     )
-    for finding in from_held(place, whole.held, text=is_text(column), whole=False, extremes_alone=True):
+    for finding in findings_of_claims(source, whole.checked, text=is_text(column), whole=False, extremes_alone=True):
         audit.findings.add(finding, audit.key(column))
 
 
@@ -326,7 +332,7 @@ def _check_empty_groups(audit: FileAudit, columns: Sequence[LeafColumn]) -> None
     for position in audit.chosen[audit.index.row_count[audit.chosen] <= 0].tolist():
         for column in columns[:1]:
             chunk = audit.index.footers.chunks(column).chunk(position)
-            location, file = audit.place(position, column), audit.index.files[audit.file]
+            location, file = audit.location(position, column), audit.index.files[audit.file]
             wrong = None if chunk is None else check_empty(file, chunk, location=location, traffic=audit.traffic)
             if wrong is not None:
                 audit.findings.add(wrong, audit.key(column))

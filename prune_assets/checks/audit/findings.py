@@ -13,7 +13,7 @@ from prune_assets.checks.audit.report import NOT_RELIED_ON
 from prune_assets.report.quantities import value_text
 
 if TYPE_CHECKING:
-    from prune_assets.checks.audit.claim_checks import Held, Miscount, Outside
+    from prune_assets.checks.audit.claim_checks import CheckedClaims, Miscount, Outside
 
 REWRITE = "write the file again, with a writer that tells the truth, and do not skip by it until then"
 _RANK = {severity: rank for rank, severity in enumerate((Severity.ERROR, Severity.WARN, Severity.INFO))}
@@ -46,49 +46,49 @@ def _counted(finding: Finding, others: int) -> Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A column of a container: `kind` names its claims, as in `row_group_bounds`; `said_by`: who claims, in words."""
+class ClaimSource:
+    """A column of a container: `kind` names its claims, as in `row_group_bounds`; `claimed_by`: the claimant."""
 
     kind: str
-    said_by: str
+    claimed_by: str
     location: str
     column: str
     remedy: str = REWRITE
 
 
-def outside(place: Place, side: str, found: Outside, *, text: bool) -> Finding:
+def outside(source: ClaimSource, side: str, wrong: Outside, *, text: bool) -> Finding:
     """Report a value outside of its bound."""
-    value, bound, name = _literal(found.value, text=text), _literal(found.bound, text=text), place.column
+    value, bound, name = _literal(wrong.value, text=text), _literal(wrong.bound, text=text), source.column
     beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
     message = (
-        f"{place.said_by} claims {side} {bound}, row {found.row:,} holds {value}: "
-        f"`{name} = {value}` and `{beyond}` lose it{_others(found.containers)}"
+        f"{source.claimed_by} claims {side} {bound}, row {wrong.row:,} holds {value}: "
+        f"`{name} = {value}` and `{beyond}` lose it{_others(wrong.containers)}"
     )
-    return Finding(f"{place.kind}_bounds", Severity.ERROR, place.location, message, place.remedy)
+    return Finding(f"{source.kind}_bounds", Severity.ERROR, source.location, message, source.remedy)
 
 
-def miscount(place: Place, found: Miscount) -> Finding:
+def miscount(source: ClaimSource, wrong: Miscount) -> Finding:
     """Report a count that is wrong."""
-    test = "IS NULL" if found.what == "null" else "= double('NaN')"
-    if found.loses_rows and found.claimed:
-        test = "IS NOT NULL" if found.what == "null" else "<> double('NaN')"
-    lost = f"`{place.column} {test}` loses rows" if found.loses_rows else "counts answered from it are wrong"
+    test = "IS NULL" if wrong.what == "null" else "= double('NaN')"
+    if wrong.loses_rows and wrong.claimed:
+        test = "IS NOT NULL" if wrong.what == "null" else "<> double('NaN')"
+    lost = f"`{source.column} {test}` loses rows" if wrong.loses_rows else "counts answered from it are wrong"
     message = (
-        f"{place.said_by} counts {found.claimed:,} {found.what}, there are {found.found:,}: "
-        f"{lost}{_others(found.containers)}"
+        f"{source.claimed_by} counts {wrong.claimed:,} {wrong.what}, there are {wrong.found:,}: "
+        f"{lost}{_others(wrong.containers)}"
     )
-    severity = Severity.ERROR if found.loses_rows else Severity.WARN
-    return Finding(f"{place.kind}_{found.what.lower()}_count", severity, place.location, message, place.remedy)
+    severity = Severity.ERROR if wrong.loses_rows else Severity.WARN
+    return Finding(f"{source.kind}_{wrong.what.lower()}_count", severity, source.location, message, source.remedy)
 
 
 def _others(containers: int) -> str:
     return f"; and in {containers - 1:,} more of its pages" if containers > 1 else ""
 
 
-def absent_value(code: str, location: str, said_by: str, column: str, value: pa.Scalar, *, text: bool) -> Finding:
+def absent_value(code: str, location: str, claimed_by: str, column: str, value: pa.Scalar, *, text: bool) -> Finding:
     """Report a value that a filter or dictionary denies."""
     literal = _literal(value, text=text)
-    message = f"{said_by} denies {literal}, which a row holds: `{column} = {literal}` loses it"
+    message = f"{claimed_by} denies {literal}, which a row holds: `{column} = {literal}` loses it"
     return Finding(code, Severity.ERROR, location, message, REWRITE)
 
 
@@ -99,23 +99,25 @@ def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> 
     return Finding(f"{NOT_RELIED_ON}{kind}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)
 
 
-def from_held(place: Place, held: Held, *, text: bool, whole: bool, extremes_alone: bool = False) -> list[Finding]:
+def findings_of_claims(
+    source: ClaimSource, checked: CheckedClaims, *, text: bool, whole: bool, extremes_alone: bool = False
+) -> list[Finding]:
     """Report all that was found wrong of containers."""
     return [
-        *(outside(_at(place, found.container), side, found, text=text) for side, found in held.outside()),
+        *(outside(_at(source, wrong.container), side, wrong, text=text) for side, wrong in checked.outside()),
         *(
-            miscount(_at(place, found.container), found)
-            for found in held.miscounts(whole=whole, extremes_alone=extremes_alone)
+            miscount(_at(source, wrong.container), wrong)
+            for wrong in checked.miscounts(whole=whole, extremes_alone=extremes_alone)
         ),
     ]
 
 
-def _at(place: Place, container: int) -> Place:
-    if place.kind != "page":
-        return place
-    before, _, column = place.location.rpartition(", column ")
+def _at(source: ClaimSource, container: int) -> ClaimSource:
+    if source.kind != "page":
+        return source
+    before, _, column = source.location.rpartition(", column ")
     location = f"{before}, page {container}, column {column}"
-    return Place(place.kind, place.said_by, location, place.column, place.remedy)
+    return ClaimSource(source.kind, source.claimed_by, location, source.column, source.remedy)
 
 
 def _literal(value: pa.Scalar, *, text: bool) -> str:

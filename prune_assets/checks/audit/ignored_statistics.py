@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from parquet_core.trust.trust_policy import Trust
 
 
-class Unbelieved(NamedTuple):
-    """What is written and not believed, by row group, and where there is such; `reasons`: why, by kind of file."""
+class IgnoredStatistics(NamedTuple):
+    """Written statistics that are not believed, by row group; `there`: where any are; `reasons`: by kind of file."""
 
     bounds: Bounds
     there: NDArray[np.bool_]
     reasons: list[str]
 
 
-def unbelieved(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> Unbelieved:
-    """Return what is left of what is written when all that is believed is taken away."""
+def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> IgnoredStatistics:
+    """Return the written statistics that are not believed."""
     trusts = index.trusts(column)
     written = _as_written(index, column, trusts)
     lower, upper, nulls = (
@@ -43,7 +43,7 @@ def unbelieved(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> Un
     # A NaN, or what the type cannot hold, is no bound to anybody, but it is written.
     there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
     there |= index.footers.chunks(column).has_bounds & silent
-    return Unbelieved(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
+    return IgnoredStatistics(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
 
 
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
@@ -53,15 +53,15 @@ def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -
         # Of another type than the table's it is not looked at.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)
-        found = unknown_bounds(column, footers.row_count)
+        bounds = unknown_bounds(column, footers.row_count)
         for path in index.names.of(column.path):
             _, statistics, there = footers.chunks(path)
             at = np.flatnonzero(alike[kind[there]])
             if statistics is not None and len(at):
                 known = _decoded(column, statistics[at], step[kind[there[at]]])
-                found = spread_bounds(known, there[at], footers.row_count)
+                bounds = spread_bounds(known, there[at], footers.row_count)
                 break
-        parts.append(found)
+        parts.append(bounds)
         group += len(footers)
     return concat_bounds(parts) if parts else unknown_bounds(column, np.zeros(0, np.int64))
 

@@ -37,10 +37,10 @@ def check_pages(
     counts = offsets.row_counts(np.array([rows], np.int64)).tolist()
     ranges = list(zip(offsets.offset.tolist(), sizes.tolist(), strict=True))
     for page, (data, claimed) in enumerate(zip(_headers(file, ranges, traffic), counts, strict=True)):
-        found = _values_of(data, location)
-        if found == claimed or (isinstance(found, str) and len(data) == HEADER_BYTES):
+        counted = _values_of(data, location)
+        if counted == claimed or (isinstance(counted, str) and len(data) == HEADER_BYTES):
             continue
-        what = f"page {page} has {claimed:,} rows by the page index, {_said(found)}"
+        what = f"page {page} has {claimed:,} rows by the page index, {_row_count_text(counted)}"
         message = f"{what}: predicates on other columns and on this one skip rows that they select"
         return Finding("page_rows", Severity.ERROR, location, message, REWRITE)
     return None
@@ -57,7 +57,7 @@ def _values_of(data: bytes, location: str) -> int | str | None:
         return str(error)
 
 
-def _said(found: int | str | None) -> str:
+def _row_count_text(found: int | str | None) -> str:
     if isinstance(found, int):
         return f"{found:,} by its header"
     return "and no data page begins there"
@@ -69,8 +69,8 @@ def check_empty(file: DataFile, chunk: ColumnChunk, *, location: str, traffic: T
     if chunk.data_page_offset <= 0 or size <= 0:
         return None
     (data,) = _headers(file, [(chunk.data_page_offset, size)], traffic)
-    found = _values_of(data, location)
-    if not isinstance(found, int) or not found:
+    counted = _values_of(data, location)
+    if not isinstance(counted, int) or not counted:
         return None
-    message = f"the row group claims to have no rows, its first page has {found:,}: every predicate loses them"
+    message = f"the row group claims to have no rows, its first page has {counted:,}: every predicate loses them"
     return Finding("row_group_rows", Severity.ERROR, location, message, REWRITE)

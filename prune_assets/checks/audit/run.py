@@ -15,9 +15,9 @@ from parquet_core.printable import redacted
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values
-from prune_assets.checks.audit.file import FileAudit, Known, audit_file, told
+from prune_assets.checks.audit.file import FileAudit, Known, audit_file, report_errors
 from prune_assets.checks.audit.findings import Findings
-from prune_assets.checks.audit.ignored_statistics import unbelieved
+from prune_assets.checks.audit.ignored_statistics import ignored_statistics
 from prune_assets.checks.audit.report import AuditReport
 from prune_assets.sql.semantics import SparkSemantics
 
@@ -88,7 +88,7 @@ def audit(
         live = claims.live(file, int(index.row_count[positions].sum()))
         pages, name = PageIndexes(index, index.footers, index.footers.kept), file_name(index, file)
         with (
-            told(findings, skipped, what=name, location=name, key=str(file)),
+            report_errors(findings, skipped, what=name, location=name, key=str(file)),
             open_values(index.files[file], traffic=traffic) as values,
         ):
             _check_same(index, positions, values)
@@ -148,4 +148,4 @@ def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[st
 def _known(index: MetadataIndex, column: LeafColumn) -> Known:
     # Before anything else is read: what a plan believes that reads no more.
     believed = index.footers.bounds(column)
-    return Known(column, believed, unbelieved(index, column, believed))
+    return Known(column, believed, ignored_statistics(index, column, believed))

@@ -59,8 +59,8 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
     yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
     for column, of in facts.items():
-        place = f"{name}, column {column.name}"
-        yield from (*_statistics(of, place), *_nanoseconds(column, place), *_filters(index, column, of, place))
+        location = f"{name}, column {column.name}"
+        yield from (*_statistics(of, location), *_nanoseconds(column, location), *_filters(index, column, of, location))
         yield from _page_index(index, column, of)
     yield from _clustering(files, facts)
 
@@ -76,12 +76,12 @@ def has_nanoseconds(column: LeafColumn) -> bool:
     return flat and isinstance(column.type, pa.TimestampType) and column.type.unit == "ns"
 
 
-def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
+def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
     name = (facts.name,)
     if facts.physical == "INT96":
         message = "it is INT96, whose bounds cannot be trusted: no predicate on it skips anything"
         remedy = f"write microseconds: {WRITE_ANEW}, or {_MICROS}"
-        yield Finding("statistics.int96", Severity.ERROR, place, message, remedy, name)
+        yield Finding("statistics.int96", Severity.ERROR, location, message, remedy, name)
         return
     # Of a file without statistics of a column, and of one with bounds that are only partly believed, some are used.
     if not facts.without_bounds:
@@ -90,38 +90,38 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
     if facts.untrusted:
         message = f"the bounds of {share} are not trusted: {'; '.join(facts.untrusted)}"
         remedy = f"write these files again by another writer: {WRITE_ANEW}"
-        yield Finding("statistics.untrusted", Severity.WARN, place, message, remedy, name)
+        yield Finding("statistics.untrusted", Severity.WARN, location, message, remedy, name)
         return
     message = f"{share} have no bounds, so no predicate on it skips them"
     if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
         message = f"{message}; a row group of floats that holds NaN has none"
-        yield Finding("statistics.missing", Severity.INFO, place, message, nan_remedy(facts.name), name)
+        yield Finding("statistics.missing", Severity.INFO, location, message, nan_remedy(facts.name), name)
         return
     remedy = f"write these files again, with statistics: {WRITE_ANEW}"
-    yield Finding("statistics.missing", Severity.ERROR, place, message, remedy, name)
+    yield Finding("statistics.missing", Severity.ERROR, location, message, remedy, name)
 
 
-def _nanoseconds(column: LeafColumn, place: str) -> Iterator[Finding]:
+def _nanoseconds(column: LeafColumn, location: str) -> Iterator[Finding]:
     if has_nanoseconds(column):
         message = "timestamps of nanoseconds: Spark reads them as numbers or not at all"
         by_writer = "coerce_timestamps='us', allow_truncated_timestamps=True in pandas and pyarrow"
         # In a struct Spark has no way to read them.
         here = f"{WRITE_ANEW}, or " if len(column.path) == 1 else ""
         remedy = f"write microseconds: {here}{by_writer}"
-        yield Finding("statistics.nanoseconds", Severity.WARN, place, message, remedy, (column.name,))
+        yield Finding("statistics.nanoseconds", Severity.WARN, location, message, remedy, (column.name,))
 
 
-def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, place: str) -> Iterator[Finding]:
+def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, location: str) -> Iterator[Finding]:
     if not facts.with_bloom_filter:
         return
     there = np.flatnonzero(index.footers.chunks(column).bloom_filter[:, 0] > 0)
     sample = there[np.linspace(0, len(there) - 1, min(FILTERS, len(there))).astype(np.int64)]
-    filters = [found for found in index.bloom_filters.read(column, sample) if not isinstance(found, str)]
-    worst = max((estimated_fpp(found) for found in filters), default=0.0)
+    filters = [read for read in index.bloom_filters.read(column, sample) if not isinstance(read, str)]
+    worst = max((estimated_fpp(read) for read in filters), default=0.0)
     if worst > MAX_FPP:
         message = f"about {worst:.0%} false positives of its bloom filters"
         remedy = f"lower the probability in `bloom` of layout.yaml, and rewrite the files: {WRITE_ANEW}"
-        yield Finding("bloom_filter.full", Severity.WARN, place, message, remedy, (column.name,))
+        yield Finding("bloom_filter.full", Severity.WARN, location, message, remedy, (column.name,))
 
 
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
@@ -132,13 +132,13 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
         return
     lacking = np.flatnonzero(without)
     large = int(index.row_count[lacking].max()) > PAGE_ROWS
-    place = row_groups_place(index, lacking.tolist(), column)
+    location = row_groups_place(index, lacking.tolist(), column)
     message = f"no page index in {share_of_files(index, lacking)}"
     remedy = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
     if large:
-        yield Finding("page_index.absent", Severity.WARN, place, message, remedy, (column.name,))
+        yield Finding("page_index.absent", Severity.WARN, location, message, remedy, (column.name,))
     else:
-        yield Finding("page_index.absent", Severity.INFO, place, message, columns=(column.name,))
+        yield Finding("page_index.absent", Severity.INFO, location, message, columns=(column.name,))
 
 
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:

@@ -59,8 +59,8 @@ def check_files(
     return _of_files(name, index, partition, columns=columns, max_small_files=max_small_files)
 
 
-def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **asked: Any) -> list[Finding]:
-    files = ExaminedFiles(name=name, index=index, partition=partition, **asked)
+def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:
+    files = ExaminedFiles(name=name, index=index, partition=partition, **options)
     return by_fault(finding for check in OF_FILES for finding in check.run(files))
 
 

@@ -292,7 +292,7 @@ def _is_simplified(like: exp.Like, profile: SparkProfile) -> bool:
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
-    """Return what a lowered condition, or its opposite, is to Spark's data sources."""
+    """Return the data source filter of Spark for a lowered condition, or for its opposite."""
     match lowered:
         case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
             return _in_with_null(found, negated=negated)

@@ -64,7 +64,7 @@ MAX_COLUMN_INDEXES = 20_000
 
 
 def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
-    """Return what Spark reads of the chosen files for a predicate, when it reads the columns of a plan.
+    """Return the predicted scan of the chosen files for a predicate, if Spark reads the columns of a plan.
 
     `off`: what is switched off of its reader. Page indexes are read for it where the plan may read any.
     """
@@ -199,7 +199,7 @@ class _Reader:
         return found
 
     def row_groups(self, pushed: SparkFilter, remaining: Flags) -> Flags:
-        """Return what statistics, dictionaries and filters leave, each of them asked about the whole."""
+        """Return the row groups that statistics, dictionaries and filters leave, each evaluated on the whole filter."""
         left = remaining.copy()
         if STATISTICS not in self._off:
             left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
@@ -232,7 +232,7 @@ class _Reader:
         return found._replace(null_count=np.where(silent, -1, found.null_count))
 
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return what a level drops, and what else it might if all of it were read."""
+        """Return the row groups that a level drops, and those that it might also drop if all of it were read."""
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
@@ -241,7 +241,7 @@ class _Reader:
         return dropped, at_best & ~dropped
 
     def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return what is dropped for a leaf, and where that is not known."""
+        """Return the row groups that are dropped for a leaf, and those for which that is not known."""
         column, index = self._by_path[leaf.column], self._index
         nothing = np.zeros(len(positions), np.bool_)
         chunks = index.footers.chunks(column)

@@ -52,7 +52,7 @@ def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilt
 
 
 def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
-    """Return what parquet-java is asked of one file; None when that is nothing.
+    """Return the filter that is pushed to parquet-java for one file; None if there is none.
 
     `file`: by path the leaf of this file, None when it lacks the column or stores it as another type.
     """
@@ -74,7 +74,7 @@ def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
 
 
 def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
-    """Return what holds whenever the tree does and names wanted columns alone."""
+    """Return a filter that the tree implies and that has wanted leaves alone; None if there is none."""
     match tree:
         case Filter():
             return tree if wanted(tree) else None
@@ -140,7 +140,7 @@ def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
 
 
 def _relations(column: LeafColumn) -> frozenset[Rel]:
-    """Return what of a column can be pushed down."""
+    """Return the relations that can be pushed down for a column."""
     kind = column.type
     if kind is None or column.max_repetition_level or column.physical is Physical.INT96:
         return frozenset()

@@ -80,7 +80,7 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
-    """Return what Spark may ask its reader: what is known to be pushed down, and what its rewrites may come to."""
+    """Return the filters that Spark may push down: the known ones, and those that its rewrites may yield."""
     predicate = plan.lowered.predicate
     own = [
         filters_of(leaf, negated=outcome is Outcomes.FALSE)

@@ -192,7 +192,7 @@ def leaves_of(tree: SparkFilter) -> list[Filter]:
 
 
 def parts_of(tree: SparkFilter) -> list[Filter | Opaque | Truth]:
-    """Return what the connectives join, from left to right."""
+    """Return the parts that the connectives join, from left to right."""
     match tree:
         case AllOf(children) | AnyOf(children):
             return [part for child in children for part in parts_of(child)]

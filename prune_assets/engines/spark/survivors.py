@@ -320,7 +320,7 @@ def can_be_written(value: pa.Scalar) -> bool:
 
 
 def value_key(value: pa.Scalar) -> Any:
-    """Return what values of one column are ordered by: numbers as they are, times by their count, texts by bytes.
+    """Return the sort key of a value among those of its column: numbers as they are, times by count, texts by bytes.
 
     >>> value_key(pa.scalar("é")) > value_key(pa.scalar(b"z"))
     True

@@ -53,13 +53,13 @@ class AuxiliaryLeaves:
         if not self.extra:
             return narrowed
         narrowed = narrowed.copy()
-        for number, rows in self.lists:
-            narrowed[number] = intersect(narrowed[number], any_of(outcomes[rows]))
-        for number, rows in self.nulls:
-            narrowed[number, (outcomes[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
-        for number, rows in self.nans:
+        for leaf, rows in self.lists:
+            narrowed[leaf] = intersect(narrowed[leaf], any_of(outcomes[rows]))
+        for leaf, rows in self.nulls:
+            narrowed[leaf, (outcomes[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
+        for leaf, rows in self.nans:
             (equal,) = outcomes[rows]
-            narrowed[number] = intersect(narrowed[number], is_truth(equal, Outcomes.TRUE))
+            narrowed[leaf] = intersect(narrowed[leaf], is_truth(equal, Outcomes.TRUE))
         return narrowed
 
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
@@ -69,11 +69,11 @@ class AuxiliaryLeaves:
         comparison with NaN beside it.
         """
         wanted = [*of_leaves, *[None] * len(self.extra)]
-        for number, rows in self.nans:
-            counts = of_leaves[number]
+        for leaf, rows in self.nans:
+            counts = of_leaves[leaf]
             equal = Outcomes.TRUE if counts & Outcomes.TRUE else Outcomes.NONE
             wanted[rows.start] = equal | (Outcomes.FALSE | Outcomes.NULL if counts & Outcomes.FALSE else Outcomes.NONE)
-            wanted[number] = None
+            wanted[leaf] = None
         return wanted
 
     def null_columns(self) -> tuple[tuple[int, Path], ...]:

@@ -57,12 +57,12 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     worth, let_it_be_true = _worth(query), query.auxiliary.wanted(asked_outcomes(query.predicate))
     dictionaries_read, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
-        numbers = list(candidate.leaves)
-        open_ = _undecided(refined[numbers])
+        leaf_indices = list(candidate.leaves)
+        open_ = _undecided(refined[leaf_indices])
         if open_.any():
             open_ &= _helpful(query, refined, let_it_be_true, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
-        parts = [query.parts[i] for i in numbers]
+        parts = [query.parts[i] for i in leaf_indices]
         wanted = np.flatnonzero(open_ & (candidate.cost <= worth))
         if len(wanted) == 0:
             continue
@@ -75,7 +75,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
             dictionaries_read += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
-            at = np.ix_(np.array(numbers), positions)
+            at = np.ix_(np.array(leaf_indices), positions)
             denied = outcomes_of_each_from_dictionaries(parts, usable, may_be_null=may_be_null[positions])
             refined[at] = intersect(refined[at], denied)
     why = list(reasons)[:3]
@@ -134,10 +134,10 @@ def _helpful(
     """
     best = outcomes.copy()
     of_leaf = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}
-    numbers = list(of_leaf)
+    leaf_indices = list(of_leaf)
     undeniable = np.array([~(counts & _UNDECIDED) & 7 for counts in of_leaf.values()], np.uint8)[:, np.newaxis]
-    without = outcomes[numbers] & undeniable
-    best[numbers] = np.where(without == Outcomes.NONE, outcomes[numbers], without)
+    without = outcomes[leaf_indices] & undeniable
+    best[leaf_indices] = np.where(without == Outcomes.NONE, outcomes[leaf_indices], without)
     helpful: Flags = may_match(query.fold(outcomes)) & ~may_match(query.fold(best))
     return helpful
 

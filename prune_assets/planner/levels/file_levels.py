@@ -58,30 +58,31 @@ PARTITIONS = Level(_PARTITIONS, evaluate_partitions, is_free=True)
 
 def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelState | None:
     """Evaluate the statistics that the list of files holds of every file; None where it holds none."""
-    if query.files.told is None:
+    if query.files.files_with_statistics is None:
         return None
     outcomes = before.by_leaf.copy()
     for i, of_files in enumerate(query.files.by_leaf):
         outcomes[i] = intersect(outcomes[i], of_files[query.index.file])
-    status, why = _status(query, query.files.told)
+    status, why = _status(query, query.files.files_with_statistics)
     return LevelState(_LOG_STATISTICS, query.fold_listed(outcomes), outcomes, status, why, "file")
 
 
 def _status(query: PruningQuery, counts: Mapping[Path, int]) -> tuple[Status, str]:
     files, by_path = query.files, {column.path for column in query.index.columns}
+    examined = files.examined_files
     paths = [path for path in columns_of(query.predicate) if path in by_path]
     if not query.index.files or np.all(~may_match(files.partitions)):
         return "not_applicable", "partition values leave no file"
     if not paths:
         return "not_applicable", "no part of the predicate can be answered from statistics of files"
-    if files.asked == 0:
+    if examined == 0:
         return "not_applicable", "partition values decide every file"
     silent = [".".join(path) for path in paths if not counts.get(path)]
     why = [f"no file has usable statistics for {', '.join(silent)}"] if silent else []
     why += [
-        f"{files.asked - counts[path]:,} of {files.asked:,} files have no usable statistics for {'.'.join(path)}"
+        f"{examined - counts[path]:,} of {examined:,} files have no usable statistics for {'.'.join(path)}"
         for path in paths
-        if 0 < counts.get(path, 0) < files.asked
+        if 0 < counts.get(path, 0) < examined
     ]
     why += ["`prune inspect` gives the reason"] if why else []
     return ("absent" if len(silent) == len(paths) else "consulted"), "; ".join(why)

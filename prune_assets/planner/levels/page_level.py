@@ -75,10 +75,10 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
         if known and known != ABSENT:
             return f"page index: {known}"
         return "no page index" if state.status == "absent" else "the page index was not used"
-    place = int(np.searchsorted(pages.positions, position))
-    if place >= len(pages.positions) or pages.positions[place] != position:
+    slot = int(np.searchsorted(pages.positions, position))
+    if slot >= len(pages.positions) or pages.positions[slot] != position:
         return "the page index was not used"
-    reason = str(pages.pages[leaf.column].reason[place])
+    reason = str(pages.pages[leaf.column].reason[slot])
     return f"page index: {reason}" if reason else ""
 
 
@@ -107,8 +107,8 @@ def _on_segments(
 ) -> OutcomeArray:
     """Fold what row groups and pages say on every segment, some whole row groups at a time."""
     folded = np.empty(len(segments), np.uint8)
-    numbers = {path: list[int]() for path in pages} | {column.path: of for column, of in query.by_column()}
-    place = {path: i for i, path in enumerate(pages)}
+    leaf_indices = {path: list[int]() for path in pages} | {column.path: of for column, of in query.by_column()}
+    slot = {path: i for i, path in enumerate(pages)}
     firsts = np.append(_firsts(segments), len(segments))
     step = min(MAX_SEGMENTS, max(1, MAX_OUTCOMES // len(query.parts)))
     groups = distinct(np.append(np.searchsorted(firsts, np.arange(0, len(segments), step)), len(firsts) - 1))
@@ -118,12 +118,12 @@ def _on_segments(
         outcomes = np.repeat(by_group[:, low:high], np.diff(firsts[low : high + 1]), axis=1)
         for (path, batch), page in zip(pages.items(), segments.page, strict=True):
             first, stop = int(batch.first[low]), int(batch.first[high])
-            of_pages = outcomes_of_each(query.column_leaves(numbers[path]), batch.bounds.slice(first, stop))
+            of_pages = outcomes_of_each(query.column_leaves(leaf_indices[path]), batch.bounds.slice(first, stop))
             # With as many pages as segments, each is one.
             chosen = slice(None) if stop - first == outcomes.shape[1] else page[block] - first
-            outcomes[numbers[path]] = intersect(outcomes[numbers[path]], of_pages[:, chosen])
+            outcomes[leaf_indices[path]] = intersect(outcomes[leaf_indices[path]], of_pages[:, chosen])
         for i, pair in query.pairs():
-            sides = ((pages[path].bounds, segments.page[place[path]][block]) for path in (pair.left, pair.right))
+            sides = ((pages[path].bounds, segments.page[slot[path]][block]) for path in (pair.left, pair.right))
             left, right = (bounds.take(page) for bounds, page in sides)
             outcomes[i] = intersect(outcomes[i], outcomes_from_two_bounds(pair.op, left, right))
         folded[block] = query.fold_anywhere(outcomes)

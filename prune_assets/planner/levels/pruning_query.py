@@ -66,7 +66,7 @@ class PruningQuery:
             column for column in self.columns_with_metadata() if self._may_have_bounds_that_tell(column, positions)
         ]
         undecided = Outcomes.TRUE | Outcomes.FALSE
-        mixed = [path for place, path in self.auxiliary.null_columns() if np.any(outcomes[place] == undecided)]
+        mixed = [path for leaf, path in self.auxiliary.null_columns() if np.any(outcomes[leaf] == undecided)]
         return list(dict.fromkeys([*columns, *(self.columns[path] for path in mixed)]))
 
     def _may_have_bounds_that_tell(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:
@@ -85,7 +85,7 @@ class PruningQuery:
         for i, leaf in enumerate(self.parts):
             if isinstance(leaf, ColumnLeaf) and leaf.column in leaves_of:
                 leaves_of[leaf.column].append(i)
-        return [(self.columns[path], numbers) for path, numbers in leaves_of.items() if numbers]
+        return [(self.columns[path], leaf_indices) for path, leaf_indices in leaves_of.items() if leaf_indices]
 
     def pairs(self) -> list[tuple[int, CompareColumns]]:
         """Return the comparisons of two columns that files say something about, each with its number."""

@@ -28,16 +28,16 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     for i, leaf in enumerate(query.parts):
         if isinstance(leaf, Constant):
             outcomes[i] = intersect(outcomes[i], constant_answers(leaf, len(query.index)))
-    for column, numbers in query.by_column():
-        of_column = outcomes_of_each(query.column_leaves(numbers), query.index.footers.bounds(column))
-        outcomes[numbers] = intersect(outcomes[numbers], of_column)
+    for column, leaf_indices in query.by_column():
+        of_column = outcomes_of_each(query.column_leaves(leaf_indices), query.index.footers.bounds(column))
+        outcomes[leaf_indices] = intersect(outcomes[leaf_indices], of_column)
     for i, pair in query.pairs():
         left, right = (query.index.footers.bounds(query.columns[path]) for path in (pair.left, pair.right))
         outcomes[i] = intersect(outcomes[i], outcomes_from_two_bounds(pair.op, left, right))
     folded = query.fold(outcomes)
     columns = query.columns_with_metadata()
     if query.index.opened is not None and not before.remaining.any():
-        source = "directory names leave" if query.files.told is None else "the log leaves"
+        source = "directory names leave" if query.files.files_with_statistics is None else "the log leaves"
         return LevelState(_NAME, folded, outcomes, "not_applicable", f"{source} no file to open")
     if not columns:
         why = "no part of the predicate can be answered from what files say about their columns"

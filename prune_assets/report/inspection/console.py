@@ -45,29 +45,29 @@ _LONGEST_VALUE = 60
 _VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown", "absent": "without it"}
 
 
-def print_file(found: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
+def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
     """Print a file, with the first of its row groups and blocks for the columns whose chunks these hold."""
-    parts: list[RenderableType] = [grid(_file_header(found))]
-    if found.probe is not None:
-        parts += _probe(found.probe, found.path)
+    parts: list[RenderableType] = [grid(_file_header(file))]
+    if file.probe is not None:
+        parts += _probe(file.probe, file.path)
     else:
-        parts += column_lines(found.columns) + _row_groups(found, groups)
+        parts += column_lines(file.columns) + _row_groups(file, groups)
         chunks = len(groups[0].chunks) if groups else 0
-        for number, column in enumerate(found.columns[:chunks]):
+        for number, column in enumerate(file.columns[:chunks]):
             parts += column_block(column, groups, number, pages=pages)
-        parts += more(len(found.columns) - chunks, "columns", "--column NAME shows the chunks of one, --json all")
+        parts += more(len(file.columns) - chunks, "columns", "--column NAME shows the chunks of one, --json all")
     _print(parts, console)
 
 
-def print_table(found: TableInspection, console: Console) -> None:
+def print_table(table: TableInspection, console: Console) -> None:
     """Print a table: its columns over all files, and how to look at one of these."""
-    parts: list[RenderableType] = [grid(_table_header(found))]
-    if found.probe is not None:
-        parts += _probe(found.probe, found.path)
+    parts: list[RenderableType] = [grid(_table_header(table))]
+    if table.probe is not None:
+        parts += _probe(table.probe, table.path)
     else:
-        parts += section("Differences", *map(line, found.differences[:_SHOWN])) if found.differences else []
-        parts += more(len(found.differences) - _SHOWN, "differences", "--json shows all")
-        parts += section("Files by size", sizes_table(found.sizes)) + column_lines(found.columns) + _files(found)
+        parts += section("Differences", *map(line, table.differences[:_SHOWN])) if table.differences else []
+        parts += more(len(table.differences) - _SHOWN, "differences", "--json shows all")
+        parts += section("Files by size", sizes_table(table.sizes)) + column_lines(table.columns) + _files(table)
     _print(parts, console)
 
 
@@ -76,35 +76,35 @@ def _print(parts: Sequence[RenderableType], console: Console) -> None:
         console.print(part, highlight=False, soft_wrap=False)
 
 
-def _file_header(found: FileInspection) -> Iterator[tuple[str, str]]:
-    yield "File", printable(found.path)
-    yield "Size", f"{bytes_text(found.bytes)}, including a footer of {bytes_text(found.footer_bytes)}"
-    other = "" if found.rows == found.footer_rows else f"; the footer claims {found.footer_rows:,}"
-    yield "Rows", f"{found.rows:,}{other}"
-    yield "Row groups", f"{found.row_group_count:,} {sizes_text(found.row_group_rows, found.row_group_bytes)}"
-    yield "Written by", printable(clipped(found.created_by, 200)) or "?"
-    for entry in found.key_values[:_SHOWN]:
+def _file_header(file: FileInspection) -> Iterator[tuple[str, str]]:
+    yield "File", printable(file.path)
+    yield "Size", f"{bytes_text(file.bytes)}, including a footer of {bytes_text(file.footer_bytes)}"
+    other = "" if file.rows == file.footer_rows else f"; the footer claims {file.footer_rows:,}"
+    yield "Rows", f"{file.rows:,}{other}"
+    yield "Row groups", f"{file.row_group_count:,} {sizes_text(file.row_group_rows, file.row_group_bytes)}"
+    yield "Written by", printable(clipped(file.created_by, 200)) or "?"
+    for entry in file.key_values[:_SHOWN]:
         value = printable(clipped(entry.value, _LONGEST_VALUE))
         yield "Key-value", f"{name_text(entry.key)}, {bytes_text(entry.bytes)}: {value}"
-    if len(found.key_values) > _SHOWN:
-        yield "", f"… and {len(found.key_values) - _SHOWN:,} more; --json shows all"
+    if len(file.key_values) > _SHOWN:
+        yield "", f"… and {len(file.key_values) - _SHOWN:,} more; --json shows all"
 
 
-def _table_header(found: TableInspection) -> Iterator[tuple[str, str]]:
-    yield "Table", printable(found.path)
-    yield "Files", f"{len(found.files):,}, {bytes_text(found.bytes)}"
-    yield "Rows", f"{found.rows:,} in {counted(found.row_groups, 'row group')}"
-    for writer in found.writers[:_SHOWN]:
+def _table_header(table: TableInspection) -> Iterator[tuple[str, str]]:
+    yield "Table", printable(table.path)
+    yield "Files", f"{len(table.files):,}, {bytes_text(table.bytes)}"
+    yield "Rows", f"{table.rows:,} in {counted(table.row_groups, 'row group')}"
+    for writer in table.writers[:_SHOWN]:
         yield "Written by", f"{printable(clipped(writer.created_by, 200)) or '?'} ({counted(writer.files, 'file')})"
-    if len(found.writers) > _SHOWN:
-        yield "", f"… and {len(found.writers) - _SHOWN:,} more; --json shows all"
-    if found.partitions:
-        yield "Partitioned by", ", ".join(map(name_text, found.partitions[:_SHOWN]))
-    if found.schema_file is not None:
-        yield "Schema from", printable(found.schema_file)
+    if len(table.writers) > _SHOWN:
+        yield "", f"… and {len(table.writers) - _SHOWN:,} more; --json shows all"
+    if table.partitions:
+        yield "Partitioned by", ", ".join(map(name_text, table.partitions[:_SHOWN]))
+    if table.schema_file is not None:
+        yield "Schema from", printable(table.schema_file)
 
 
-def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[RenderableType]:
+def _row_groups(file: FileInspection, groups: Sequence[RowGroupFacts]) -> list[RenderableType]:
     rows = (
         (
             f"{group.index:,}",
@@ -116,17 +116,17 @@ def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[
     )
     titles = ("row group", "rows", "bytes", "declared sort order")
     return section(
-        f"Row groups ({found.row_group_count:,})",
+        f"Row groups ({file.row_group_count:,})",
         cells(titles, rows, numbers=titles[:3]),
-        *more(found.row_group_count - len(groups), "row groups", "--json shows all"),
+        *more(file.row_group_count - len(groups), "row groups", "--json shows all"),
     )
 
 
-def _files(found: TableInspection) -> list[RenderableType]:
-    shown = found.files[:_SHOWN]
+def _files(table: TableInspection) -> list[RenderableType]:
+    shown = table.files[:_SHOWN]
     rows = (
         (
-            printable(short_path(file.path, found.path, _LONGEST_PATH)),
+            printable(short_path(file.path, table.path, _LONGEST_PATH)),
             number_text(file.rows),
             number_text(file.row_groups),
             bytes_text(file.bytes),
@@ -135,9 +135,9 @@ def _files(found: TableInspection) -> list[RenderableType]:
     )
     titles = ("file", "rows", "row groups", "bytes")
     return section(
-        f"Files ({len(found.files):,})",
+        f"Files ({len(table.files):,})",
         cells(titles, rows, numbers=titles[1:]),
-        *more(len(found.files) - len(shown), "files", "--json shows all"),
+        *more(len(table.files) - len(shown), "files", "--json shows all"),
         line(f"one file with its row groups and pages: prune inspect {shown[0].path}"),
     )
 
@@ -146,13 +146,13 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     counts = Counter(fact.verdict for fact in probe.row_groups)
     total = len(probe.row_groups)
     summary = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
-    asked = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
+    condition = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
     headings = ("file", "row group", "result")
     known = [fact for fact in probe.row_groups if fact.verdict != "unknown"]
     ranked = sorted(known, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
     reasons = Counter(fact.reason for fact in probe.row_groups if fact.verdict == "unknown").most_common()
     return section(
-        f"Bloom filters probed for {asked}",
+        f"Bloom filters probed for {condition}",
         line(f"{counted(total, 'row group')}: {summary}" if total else "the file has no row groups"),
         *(
             line(f"{counted(count, 'row group')} unknown: {printable(clipped(reason, 200))}")

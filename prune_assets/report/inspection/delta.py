@@ -28,50 +28,50 @@ _DEMANDS = {
 }
 
 
-def print_delta(found: DeltaInspection, console: Console) -> None:
+def print_delta(log: DeltaInspection, console: Console) -> None:
     """Print a version of a Delta table."""
-    parts: list[RenderableType] = [grid(_header(found))]
-    parts += section("Log", grid(_log(found)))
-    parts += section("Files by size", sizes_table(found.sizes))
-    if found.columns:
-        parts += section("File statistics by column", _columns(found))
-        parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
-    if found.orphans is not None:
-        parts += section("Files that no version references", grid(_orphans(found.orphans)))
+    parts: list[RenderableType] = [grid(_header(log))]
+    parts += section("Log", grid(_log(log)))
+    parts += section("Files by size", sizes_table(log.sizes))
+    if log.columns:
+        parts += section("File statistics by column", _columns(log))
+        parts += more(len(log.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
+    if log.orphans is not None:
+        parts += section("Files that no version references", grid(_orphans(log.orphans)))
     for part in parts:
         console.print(part, highlight=False, soft_wrap=False)
 
 
-def _header(found: DeltaInspection) -> Iterator[tuple[str, str]]:
-    yield "Delta table", printable(found.path)
-    made = "" if found.time is None else f", committed at {_moment(found.time)}"
-    yield "Version", f"{found.version:,}{made}"
-    yield "Protocol", f"reader {found.reader_version}, writer {found.writer_version}"
-    for who, features in (("Reader", found.reader_features), ("Writer", found.writer_features)):
+def _header(log: DeltaInspection) -> Iterator[tuple[str, str]]:
+    yield "Delta table", printable(log.path)
+    made = "" if log.time is None else f", committed at {_moment(log.time)}"
+    yield "Version", f"{log.version:,}{made}"
+    yield "Protocol", f"reader {log.reader_version}, writer {log.writer_version}"
+    for who, features in (("Reader", log.reader_features), ("Writer", log.writer_features)):
         if features:
             yield f"{who} features", printable(clipped(", ".join(features), _LONGEST))
-    if found.column_mapping != "none":
-        yield "Column mapping", f"by {found.column_mapping}"
-    if found.partitions:
-        yield "Partitioned by", _some(list(map(name_text, found.partitions)))
-    if found.clustered_by:
-        yield "Clustered by", _some(list(map(name_text, found.clustered_by)))
-    yield from _demands(found)
-    yield "Files", f"{found.files:,}, {bytes_text(found.bytes)}"
-    yield "Rows", _rows(found)
-    for name, value in list(found.properties.items())[:_SHOWN]:
+    if log.column_mapping != "none":
+        yield "Column mapping", f"by {log.column_mapping}"
+    if log.partitions:
+        yield "Partitioned by", _some(list(map(name_text, log.partitions)))
+    if log.clustered_by:
+        yield "Clustered by", _some(list(map(name_text, log.clustered_by)))
+    yield from _demands(log)
+    yield "Files", f"{log.files:,}, {bytes_text(log.bytes)}"
+    yield "Rows", _rows(log)
+    for name, value in list(log.properties.items())[:_SHOWN]:
         yield "Property", f"{name_text(name)} = {printable(clipped(value, _LONGEST))}"
-    if len(found.properties) > _SHOWN:
-        yield "", f"… and {len(found.properties) - _SHOWN:,} more; --json shows all"
+    if len(log.properties) > _SHOWN:
+        yield "", f"… and {len(log.properties) - _SHOWN:,} more; --json shows all"
 
 
-def _demands(found: DeltaInspection) -> Iterator[tuple[str, str]]:
-    if found.not_null:
-        yield "Not null", _some(list(map(name_text, found.not_null)))
-    for demand in found.constraints[:_SHOWN]:
+def _demands(log: DeltaInspection) -> Iterator[tuple[str, str]]:
+    if log.not_null:
+        yield "Not null", _some(list(map(name_text, log.not_null)))
+    for demand in log.constraints[:_SHOWN]:
         yield _DEMANDS[demand.feature], f"{name_text(demand.name)}: {printable(clipped(demand.sql, _LONGEST))}"
-    if len(found.constraints) > _SHOWN:
-        yield "", f"… and {len(found.constraints) - _SHOWN:,} more; --json shows all"
+    if len(log.constraints) > _SHOWN:
+        yield "", f"… and {len(log.constraints) - _SHOWN:,} more; --json shows all"
 
 
 def _some(names: list[str]) -> str:
@@ -79,12 +79,12 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _rows(found: DeltaInspection) -> str:
-    unknown = f"not known: the log has no row count for {counted(found.files_without_rows, 'file')}"
-    rows = unknown if found.rows is None else f"{found.rows:,}"
-    if not found.deletion_vectors:
+def _rows(log: DeltaInspection) -> str:
+    unknown = f"not known: the log has no row count for {counted(log.files_without_rows, 'file')}"
+    rows = unknown if log.rows is None else f"{log.rows:,}"
+    if not log.deletion_vectors:
         return rows
-    return f"{rows}; deletion vectors of {counted(found.deletion_vectors, 'file')} hide {found.deleted_rows:,} more"
+    return f"{rows}; deletion vectors of {counted(log.deletion_vectors, 'file')} hide {log.deleted_rows:,} more"
 
 
 def _moment(milliseconds: int) -> str:
@@ -103,23 +103,23 @@ def _log(found: DeltaInspection) -> Iterator[tuple[str, str]]:
         yield "Note", printable(clipped(note, _LONGEST))
 
 
-def _orphans(found: Orphans) -> Iterator[tuple[str, str]]:
-    yield "Orphans", f"{counted(found.files, 'file')}, {bytes_text(found.bytes)}" if found.files else "none"
-    for path in found.first[:_SHOWN]:
+def _orphans(orphans: Orphans) -> Iterator[tuple[str, str]]:
+    yield "Orphans", f"{counted(orphans.files, 'file')}, {bytes_text(orphans.bytes)}" if orphans.files else "none"
+    for path in orphans.first[:_SHOWN]:
         yield "", printable(clipped(path, _LONGEST))
-    if found.files > _SHOWN:
-        yield "", f"… and {found.files - _SHOWN:,} more"
+    if orphans.files > _SHOWN:
+        yield "", f"… and {orphans.files - _SHOWN:,} more"
 
 
-def _columns(found: DeltaInspection) -> RenderableType:
+def _columns(log: DeltaInspection) -> RenderableType:
     rows = [
         (
             name_text(column.name),
             printable(clipped(column.type, 40)),
-            share_text(column.bounds, found.files),
-            share_text(column.null_counts, found.files),
+            share_text(column.bounds, log.files),
+            share_text(column.null_counts, log.files),
             printable(clipped(column.why, _LONGEST)),
         )
-        for column in found.columns[:_SHOWN_COLUMNS]
+        for column in log.columns[:_SHOWN_COLUMNS]
     ]
     return cells(("column", "type", "bounds", "null counts", "reason"), rows, numbers=("bounds", "null counts"))

@@ -131,10 +131,10 @@ def type_text(column: ColumnFacts) -> str:
 
 def order_text(index: PageIndexFacts) -> str:
     """Show the boundary order that is claimed, and the true one where it is another."""
-    claimed, found = index.boundary_order, index.recomputed_order
+    claimed, actual = index.boundary_order, index.recomputed_order
     if claimed is None:
-        return UNKNOWN if found is None else f"{found}, not claimed"
-    return claimed if found in {None, claimed} else f"claims {claimed}, is {found}"
+        return UNKNOWN if actual is None else f"{actual}, not claimed"
+    return claimed if actual in {None, claimed} else f"claims {claimed}, is {actual}"
 
 
 def filter_text(bloom: BloomFacts) -> str:

@@ -43,35 +43,35 @@ _MOVES_ON = "it names a day that moves on"
 def ask_values(
     session: SparkSession, columns: Sequence[LeafColumn], sql: str, values: Sequence[pa.Array]
 ) -> list[Outcomes]:
-    """Return what a part is for each row of values; any outcome where it raises. Raises Refusal.
+    """Return the outcome of a part for each row of values; UNKNOWN where it raises an error. Raises Refusal.
 
-    `values`: for each column as Arrow has those, null among them.
+    `values`: an Arrow array for each column, nulls included.
     """
     if has_relative_date(sql):
         raise Refusal(_MOVES_ON)
     rows = pa.table(list(values), [str(i) for i in range(len(values))])
-    found = [Outcomes.UNKNOWN] * len(rows)
+    by_row = [Outcomes.UNKNOWN] * len(rows)
     waiting, queries = [(0, len(rows))], 0
     while waiting and queries < MAX_QUERIES:
         start, stop = waiting.pop(0)
         queries += 1
-        said = _ask(session, columns, sql, rows[start:stop])
-        if said is not None:
-            found[start:stop] = said
+        outcomes = _ask(session, columns, sql, rows[start:stop])
+        if outcomes is not None:
+            by_row[start:stop] = outcomes
         elif stop - start > 1:
             middle = (start + stop) // 2
             waiting += [(start, middle), (middle, stop)]
-    return found
+    return by_row
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
-    """Return what a part is for each row, None where it raises for one of them."""
+    """Return the outcome of a part for each row, None if it raises for one of them."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
         with quiet():
-            asked = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
-            execution: Any = asked._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
+            query = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
+            execution: Any = query._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
             _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
     except (AnalysisException, ParseException) as error:
@@ -84,7 +84,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:
-    """Return what Spark folds a constant to, as a literal that it reads as the same; None where there is none.
+    """Return the value to which Spark folds a constant, as an equivalent literal; None if there is none.
 
     Dates, instants, plain texts and whole numbers: the text of a decimal may have another type.
     """
@@ -98,16 +98,16 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
             execution: Any = session.sql(f"SELECT ({sql}) AS {_OUTCOME}")._jdf.queryExecution()  # noqa: SLF001
             part = execution.analyzed().expressions().head()
             _check_lasting(session, part)
-            found = execution.optimizedPlan().expressions().head().child()
+            folded = execution.optimizedPlan().expressions().head().child()
     except (PySparkException, Py4JError, Refusal):
         return None
-    if found.getClass().getSimpleName() != "Literal" or found.value() is None:
+    if folded.getClass().getSimpleName() != "Literal" or folded.value() is None:
         return None
-    kind = found.dataType().simpleString()
+    kind = folded.dataType().simpleString()
     if kind == "timestamp":
         # Spark's own text of it may name two instants.
-        return instant(int(found.value()))
-    literal = str(found.sql())
+        return instant(int(folded.value()))
+    literal = str(folded.sql())
     # Spark would put a variable in place of ${..}, even inside of a text.
     return literal if kind in _EXACT_LITERALS and "${" not in literal else None
 
@@ -133,8 +133,8 @@ def _spark_type(column: LeafColumn) -> DataType:
     from pyspark.sql import types
 
     assert column.type is not None
-    found = type_of_column(column.type)
-    assert found is not None
+    type_ = type_of_column(column.type)
+    assert type_ is not None
     whole = {8: types.ByteType(), 16: types.ShortType(), 32: types.IntegerType(), 64: types.LongType()}
     plain: dict[Kind, DataType] = {
         Kind.BOOLEAN: types.BooleanType(),
@@ -144,13 +144,13 @@ def _spark_type(column: LeafColumn) -> DataType:
         Kind.STRING: types.StringType(),
         Kind.BINARY: types.BinaryType(),
     }
-    match found.kind:
+    match type_.kind:
         case Kind.INTEGER:
-            return whole[found.bits]
+            return whole[type_.bits]
         case Kind.DECIMAL:
-            return types.DecimalType(found.digits, found.scale)
+            return types.DecimalType(type_.digits, type_.scale)
         case Kind.DOUBLE:
-            return types.FloatType() if found.bits == 32 else types.DoubleType()
+            return types.FloatType() if type_.bits == 32 else types.DoubleType()
         case kind:
             return plain[kind]
 
@@ -188,13 +188,13 @@ def _names_moving_day(node: Any) -> bool:
     """Tell whether Spark would put the time of now in place of a text, which it does in casts of constants alone."""
     if not node.nodeName().lower().endswith("cast"):
         return False
-    text = node.child()
-    if not text.foldable() or text.dataType().typeName() != "string":
+    operand = node.child()
+    if not operand.foldable() or operand.dataType().typeName() != "string":
         return False
-    return is_relative_date(str(text.eval(None)))
+    return is_relative_date(str(operand.eval(None)))
 
 
-def is_own_function(session: SparkSession, name: str) -> bool:
+def is_builtin_function(session: SparkSession, name: str) -> bool:
     """Tell whether Spark takes a function's name for one of its own; False where that is not known.
 
     A session may register another in its place. Before functions were looked up along a path, that hid Spark's own; now

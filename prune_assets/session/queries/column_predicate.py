@@ -49,16 +49,16 @@ def lower_column(
     cannot analyze the Column, and as `lower`.
     """
     filtered = _analyzed(frame, where)
-    found = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
+    conjuncts = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
     now = clock.now() if now is None else now
     parts = []
-    for text, means in found:
-        part = _lowered(text, columns, semantics, now)
+    for sql, means in conjuncts:
+        part = _lowered(sql, columns, semantics, now)
         if _holds(means):
             parts.append(part)
         else:
-            parts.append(refused(text, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
-    if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in found):
+            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
+    if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
         parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
     return lowered_conjunction(parts)
 
@@ -80,11 +80,11 @@ def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, C
             stack += reversed(part.unresolved_function.arguments)
             continue
         try:
-            text = _text_of_message(part)
+            sql = _text_of_message(part)
         except (Refusal, OverflowError) as reason:
             yield f"no_sql_text('{reason}')", lambda: False
         else:
-            yield text, partial(_means_the_same, frame, _column_of_message(part), text)
+            yield sql, partial(_means_the_same, frame, _column_of_message(part), sql)
 
 
 def _column_of_message(message: Any) -> Column:
@@ -181,13 +181,13 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
 
     try:
         with quiet():
-            found = frame.where(where)
+            filtered = frame.where(where)
             # Of Connect it is analyzed when something is asked of it.
-            assert found.schema is not None
+            assert filtered.schema is not None
     except AnalysisException as error:
         message = message_of(error).splitlines()[0]
         raise WrongUse(f"where: Spark refuses the Column: {message}") from None
-    return found
+    return filtered
 
 
 def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics, now: int) -> LoweredPredicate:

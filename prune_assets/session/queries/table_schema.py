@@ -59,11 +59,11 @@ def known_schema(index: MetadataIndex) -> StructType | None:
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
 
-    text = index.kinds[index.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.files) else None
-    if text is None or index.summary is not None or any(word in text for word in _OF_ITS_OWN):
+    schema_json = index.kinds[index.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.files) else None
+    if schema_json is None or index.summary is not None or any(word in schema_json for word in _OF_ITS_OWN):
         return None
     try:
-        schema = StructType.fromJson(json.loads(text))
+        schema = StructType.fromJson(json.loads(schema_json))
     except (ValueError, KeyError, TypeError, PySparkException):
         return None
     plain = {"int32": IntegerType(), "int64": LongType(), "date32[day]": DateType(), "string": StringType()}
@@ -86,7 +86,7 @@ def escaped(path: str) -> str:
 
 
 def patterns_of(table: Table) -> list[str]:
-    """Return what names a table to Spark: directories and files by their absolute paths, patterns as they are."""
+    """Return the paths of a table for Spark: absolute paths of directories and files, patterns unchanged."""
     named = [table] if isinstance(table, str | os.PathLike) else table
     return [_pattern(os.fspath(path)) for path in named]
 
@@ -94,12 +94,12 @@ def patterns_of(table: Table) -> list[str]:
 def _pattern(path: str) -> str:
     if is_remote(path):
         return spark_uri(path)
-    place = os.path.abspath(local_path(path))
-    return escaped(place) if os.path.exists(place) else place
+    absolute_path = os.path.abspath(local_path(path))
+    return escaped(absolute_path) if os.path.exists(absolute_path) else absolute_path
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return what Spark calls the type of a partition column."""
+    """Return Spark's name for the type of a partition column."""
     names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
     names |= {"timestamp[us, tz=UTC]": "timestamp", "timestamp[us]": "timestamp_ntz"}
     return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))

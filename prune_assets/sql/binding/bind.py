@@ -261,18 +261,18 @@ class Binder:
 
     def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
         """Return the result of the first test that is TRUE, or else the last."""
-        found: list[Branch] = []
+        branches: list[Branch] = []
         earlier: Predicate | None = None
         for test, result in zip((*tests, None), results, strict=True):
             guard = None if test is None else _is_true(test)
             missed = None if guard is None else negation(guard)
             here = both(earlier, guard)
-            found += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
+            branches += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
             earlier = both(earlier, missed)
-        if len(found) > MAX_BRANCHES:
+        if len(branches) > MAX_BRANCHES:
             raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
-        check_size(branch.guard for branch in found if branch.guard is not None)
-        return self._one_type(found)
+        check_size(branch.guard for branch in branches if branch.guard is not None)
+        return self._one_type(branches)
 
     def _one_type(self, branches: Sequence[Branch]) -> Term:
         """Return the branches cast to one type; what they hold is no literal then."""

@@ -40,13 +40,13 @@ def asks_clock(parsed: ParsedPredicate) -> bool:
 def frozen(parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_builtin: Callable[[str], bool] | None) -> str:
     """Return the text of a predicate with a constant in each place that asks the clock."""
     sql, tokens = parsed.sql, parsed.tokens
-    text, end = "", 0
-    for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda place: place[1]):
+    replaced, end = "", 0
+    for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda call: call[1]):
         literal = _CALLS[name](clock) if is_builtin is None or is_builtin(name) else None
         if literal is not None:
-            text += sql[end : tokens[first].start] + literal
+            replaced += sql[end : tokens[first].start] + literal
             end = tokens[last].end
-    return text + sql[end:]
+    return replaced + sql[end:]
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
@@ -83,14 +83,14 @@ def with_constants(
     `own`: what they make of an operand; `ask`: Spark's literal for a text, None where it has none.
     """
     sql, tokens = parsed.sql, parsed.tokens
-    text, end = "", 0
+    replaced, end = "", 0
     for node in islice(_unknown_constants(parsed.tree, own), MAX_CONSTANTS):
         first, last = tokens[node.meta["first"]], tokens[node.meta["last"]]
         literal = ask(parsed.text(node)) if first.start >= end else None
         if literal is not None:
-            text += sql[end : first.start] + literal
+            replaced += sql[end : first.start] + literal
             end = last.end
-    return text + sql[end:]
+    return replaced + sql[end:]
 
 
 def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None]) -> Iterator[exp.Expr]:

@@ -69,12 +69,12 @@ class Scope:
         return any(top.lower() == name.lower() for top in self._tops)
 
     def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
-        """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant.
+        """Return the binding of a name; raises UnknownColumn, or PredicateTypeError if two columns match.
 
         `beside_text`: it is compared with a column of strings, and may be a text without its quotes.
         """
-        found = self._by_top.get(self._key(parts[0]))
-        if found is None:
+        matching = self._by_top.get(self._key(parts[0]))
+        if matching is None:
             function = find(parts[0].lower()) if len(parts) == 1 else None
             if function is not None and function.without_brackets:
                 if function.clock is not None:
@@ -83,22 +83,22 @@ class Scope:
             if self._key(parts[0]) == FILE_METADATA:
                 return _of_file(parts)
             self._unknown(parts, beside_text=beside_text)
-        spellings = list(dict.fromkeys(column.path[0] for column in found))
+        spellings = list(dict.fromkeys(column.path[0] for column in matching))
         if len(spellings) > 1:
             raise PredicateTypeError(
                 f"column {parts[0]} is ambiguous: the table has {' and '.join(spellings)}; "
                 "set spark.sql.caseSensitive or rename one"
             )
-        return self._field(parts, found)
+        return self._field(parts, matching)
 
-    def _field(self, parts: Parts, found: list[LeafColumn]) -> Bound:
+    def _field(self, parts: Parts, matching: list[LeafColumn]) -> Bound:
         wanted = [self._key(part) for part in parts]
-        matches = [column for column in found if [self._key(part) for part in column.path[: len(parts)]] == wanted]
+        matches = [column for column in matching if [self._key(part) for part in column.path[: len(parts)]] == wanted]
         # A name inside a list of structs has other parts than its path in the file.
-        if any(column.max_repetition_level for column in matches or found):
+        if any(column.max_repetition_level for column in matches or matching):
             return Bound(None, "a repeated column is not pruned on")
         if not matches:
-            self._unknown_field(parts, found)
+            self._unknown_field(parts, matching)
         if len(matches[0].path) > len(parts):
             return Bound(None, "a struct has no bounds")
         if len(matches) > 1:
@@ -136,7 +136,7 @@ class Scope:
 
 
 def _of_file(parts: Parts) -> Bound:
-    """Return what a name in `_metadata` means; Spark ignores the case of its fields as it does that of columns."""
+    """Return the binding of a name in `_metadata`; Spark ignores the case of its fields as it does that of columns."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"

@@ -103,7 +103,7 @@ def _rest(left: Value, right: Value) -> Value:
 
 
 def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
-    """Return what is left of a value, moved by so many digits, which has its sign."""
+    """Return the remainder of a value shifted by `shift` digits, with the sign of the value."""
     if isinstance(value, Chain):
         return apply(recurring("%", result, span(1 - divisor, divisor - 1), REMAINDER), value)
     if value.ordinal is None:

@@ -30,11 +30,11 @@ class Clock:
 
     @classmethod
     def of(cls, semantics: SparkSemantics, now: int) -> Clock:
-        """Return what a session's clocks say at an instant."""
+        """Return the clock of a session at an instant."""
         return cls(now, Clocks.of(semantics).zone, semantics.time_zone)
 
     def local(self) -> datetime | None:
-        """Return what the session's clocks show, None where that is not certain."""
+        """Return the local time of the session, None if it is not certain."""
         try:
             return None if self.zone is None else _EPOCH + timedelta(microseconds=self.zone.local(self.now))
         except UncertainTime:
@@ -58,7 +58,7 @@ def instant(micros: int) -> str | None:
 
 
 def _cast(clock: Clock, kind: str) -> str | None:
-    """Return what an instant is in a zone that is not known, as an expression that says it in every zone."""
+    """Return an instant in an unknown zone, as an expression that is right in every zone."""
     return None if (now := instant(clock.now)) is None else f"CAST({now} AS {kind})"
 
 

@@ -57,8 +57,8 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
         return _beside_string(right if left.kind is Kind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Above a date stands a timestamp without a zone, above both one with it.
-        found = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
-        return ON_UNKNOWN_CLOCKS if found == TIMESTAMP else found
+        wide = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
+        return ON_UNKNOWN_CLOCKS if wide == TIMESTAMP else wide
     if not (left.is_number and right.is_number):
         raise Refusal(f"Spark casts to compare {left} with {right}", f"write a literal of type {left}")
     if Kind.DOUBLE in {left.kind, right.kind}:
@@ -99,7 +99,7 @@ def cast_to(value: Value, type_: SparkType) -> Value:
 
 
 def apply(function: Function, value: Value) -> Value:
-    """Return what a function makes of a value; raises Refusal where it makes an error of a constant."""
+    """Return the result of a function on a value; raises Refusal if Spark raises an error for a constant."""
     if isinstance(value, Chain):
         return Chain(value.column, function.result, (*value.functions, function))
     if value.ordinal is None:
@@ -119,14 +119,14 @@ def apply(function: Function, value: Value) -> Value:
 
 
 def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
-    """Return what a function makes of a constant that may be so much less or more."""
+    """Return the result of a function on a constant that may be up to `doubt` less or more."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
         raise Refusal(*ZONE_NEEDED)
-    low, found, high = (function.value(at) for at in (least, ordinal, most))
+    low, middle, high = (function.value(at) for at in (least, ordinal, most))
     if not function.result.least <= min(low, high) <= max(low, high) <= function.result.greatest:
         raise Refusal(*ZONE_NEEDED)
-    return Fixed(function.result, found, doubt=max(abs(low - found), abs(high - found)))
+    return Fixed(function.result, middle, doubt=max(abs(low - middle), abs(high - middle)))
 
 
 def as_number(value: Value) -> Value:
@@ -163,19 +163,19 @@ def _is_float(value: Value) -> bool:
 
 def has_too_many_digits(types: Iterable[SparkType]) -> bool:
     """Tell whether Spark rounds some of the numbers to find room for all of them in one decimal."""
-    numbers = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
-    if all(number.kind is Kind.INTEGER for number in numbers):
+    number_types = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
+    if all(one.kind is Kind.INTEGER for one in number_types):
         return False
-    exact = [as_decimal(number) for number in numbers]
+    exact = [as_decimal(one) for one in number_types]
     return max(it.digits - it.scale for it in exact) + max(it.scale for it in exact) > MAX_DIGITS
 
 
 def common_type(values: Sequence[Value]) -> SparkType:
     """Return the type of branches, or of a list and what is looked for in it; raises Refusal."""
-    found, *others = dict.fromkeys(value.type for value in values)
+    common, *others = dict.fromkeys(value.type for value in values)
     for other in others:
-        found = wider(found, other)
-    return found
+        common = wider(common, other)
+    return common
 
 
 def _beside_string(type_: SparkType) -> SparkType:

@@ -100,6 +100,6 @@ def unit_named(name: str) -> Unit | None:
 
 
 def first_day(unit: str) -> Callable[[int], int] | None:
-    """Return what gives the first day of the year, quarter, month or week of a day; None for other units."""
+    """Return a function from a day to the first day of its year, quarter, month or week; None for other units."""
     found = unit_named(unit)
     return None if found is None else found.first_day

@@ -33,7 +33,7 @@ _OF_TEXT = "the order of texts is not that of their times"
 
 
 def last_day() -> Function:
-    """Return what gives the last day of a date's month."""
+    """Return the function from a date to the last day of its month."""
     return of_days("last_day", DATE, lambda day: day_of(date_of(day).year, date_of(day).month, 31))
 
 
@@ -64,7 +64,7 @@ def days_until(end: int) -> Function:
 
 
 def unix_date() -> Function:
-    """Return what counts the days since 1970-01-01."""
+    """Return the function from a date to the days since 1970-01-01."""
     return of_days("unix_date", INT, lambda day: day)
 
 
@@ -103,7 +103,7 @@ def null_of_any(value: Value) -> Value:
 
 
 def as_time(arguments: Sequence[Value], usual: str) -> Value:
-    """Return what is made a date or timestamp: one, or a constant text, written as the `usual` format has it."""
+    """Return the argument to convert to a date or timestamp: one of these, or a constant text in the `usual` format."""
     value = arguments[0]
     if len(arguments) == 2 and (
         not is_constant_text(value) or constant_text(arguments[1]) != usual or len(constant_text(value)) != len(usual)

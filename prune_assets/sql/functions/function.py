@@ -84,31 +84,31 @@ def invert(function: Function, results: Preimage) -> Preimage:
         return Preimage(*(_all_or_nothing(function.image, part, function.why) for part in results))
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
-    found = Preimage(
+    exact = Preimage(
         preimage(function, results.chosen),
         union(function.nulls, preimage(function, results.nulls), overflows if function.overflows_to_null else NOTHING),
         union(function.raises, preimage(function, results.raises), lost),
         union(function.uncertain, preimage(function, results.uncertain)),
     )
     if not function.doubt:
-        return found
-    return doubted(found, function.doubt, function.pieces[0].first, function.pieces[-1].last)
+        return exact
+    return doubted(exact, function.doubt, function.pieces[0].first, function.pieces[-1].last)
 
 
-def doubted(found: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
-    """Return what is known where each value may be up to `doubt` less or more: what may be two things is uncertain.
+def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
+    """Return the preimage if each value may be up to `doubt` less or more: ambiguous values are uncertain.
 
-    No value is less than `least` nor more than `greatest`.
+    All values are between `least` and `greatest`.
 
     >>> doubted(Preimage(Ranges(((10, 99),))), 3, 0, 99)
     Preimage(chosen=Ranges(pairs=((13, 99),)), nulls=Ranges(pairs=()), raises=Ranges(pairs=()), \
 uncertain=Ranges(pairs=((7, 12),)))
     """
     if not doubt:
-        return found
-    chosen, nulls, raises = (_shrunk(part, doubt, least, greatest) for part in found[:3])
+        return exact
+    chosen, nulls, raises = (_shrunk(part, doubt, least, greatest) for part in exact[:3])
     rest = complement(union(chosen, nulls, raises), least, greatest)
-    possible = joined((first - doubt, last + doubt) for part in found for first, last in part.pairs)
+    possible = joined((first - doubt, last + doubt) for part in exact for first, last in part.pairs)
     return Preimage(chosen, nulls, raises, intersection(rest, possible))
 
 

@@ -63,7 +63,7 @@ def field_of_call(name: str) -> DateField | None:
 
 
 def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    """Return what a function makes of constants and chains; raises Refusal. `timestamp`: in the session's zone."""
+    """Return the result of a function on constants and chains; raises Refusal. `timestamp`: in the session's zone."""
     function, word = find(name), name.partition(" ")[2]
     if word:
         arguments = [Fixed(STRING, None, plain=SparkValue(Kind.STRING, word)), *arguments]
@@ -73,10 +73,10 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
         raise refused(name)
     if not function.takes(len(arguments)):
         raise Refusal("this number of arguments is not looked into")
-    found = function.bind(arguments, timestamp)
-    if found is None:
+    result = function.bind(arguments, timestamp)
+    if result is None:
         raise refused(name)
-    return found
+    return result
 
 
 def refused(name: str) -> Refusal:

@@ -40,12 +40,12 @@ def as_text(value: Value) -> Value:
 
 
 def _of_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _: SparkType) -> Value | None:
-    """Return what a function makes of a constant text; in other alphabets Python's tables need not be Java's."""
+    """Return the result of a function on a constant ASCII text; beyond it, Python's tables may differ from Java's."""
     text = _constant(arguments[0])
     if text is None or not text.isascii():
         return None
-    found = compute(text)
-    return Fixed(INT, found) if isinstance(found, int) else _fixed(found)
+    result = compute(text)
+    return Fixed(INT, result) if isinstance(result, int) else _fixed(result)
 
 
 def _concat(arguments: Sequence[Value], _: SparkType) -> Value | None:

@@ -86,7 +86,7 @@ def _unix_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def _as_instant(value: Value) -> Value:
-    """Return what clocks in an unknown zone show as an instant, everything else as it stands."""
+    """Return a local time in an unknown zone as an instant, everything else unchanged."""
     return to_type(value, TIMESTAMP) if value.type == ON_UNKNOWN_CLOCKS else value
 
 

@@ -75,10 +75,10 @@ def zone_of(timestamp: SparkType) -> Zone:
 
 def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
     """Return date_trunc(unit, x), None for a unit that gives NULL."""
-    found = unit_named(unit)
-    if found is None:
+    known_unit = unit_named(unit)
+    if known_unit is None:
         return None
-    first, size = found.first_day, found.micros
+    first, size = known_unit.first_day, known_unit.micros
     if first is None and size <= SECOND:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)
@@ -166,7 +166,7 @@ def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tu
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
-    """Return what is known of a zone, cut before each of the ordinals; `beyond`: what comes after 2100 too."""
+    """Return the known range of a zone, cut before each of the ordinals; `beyond`: including times after 2100."""
     # Near the ends of what is known of the zone, what is computed might lead out of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR
     first, last = max(first, argument.least), min(last, argument.greatest)

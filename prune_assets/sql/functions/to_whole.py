@@ -100,7 +100,7 @@ def _to_whole(function: Callable[[SparkType], Function | None], arguments: Seque
 
 def _round(arguments: Sequence[Value], _: SparkType) -> Value:
     value, *places = arguments
-    if any(not isinstance(place, Fixed) or place.type.kind is not Kind.INTEGER for place in places):
+    if any(not isinstance(digit, Fixed) or digit.type.kind is not Kind.INTEGER for digit in places):
         raise Refusal("the places of round() have to be a constant")
     count = places[0].ordinal if places and isinstance(places[0], Fixed) else 0
     if count is None:

@@ -48,14 +48,14 @@ def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
         f"{left.name} and {right.name} have different types, and one of them is cast", "store both in one type"
     )
     types = [type_of_column(column.type) for column in (left, right) if column.type is not None]
-    numbers = [type_ for type_ in types if type_ is not None and type_.is_number]
-    if len(numbers) < len((left, right)):
+    number_types = [type_ for type_ in types if type_ is not None and type_.is_number]
+    if len(number_types) < len((left, right)):
         raise refusal
-    doubles = [type_ for type_ in numbers if type_.kind is Kind.DOUBLE]
+    doubles = [type_ for type_ in number_types if type_.kind is Kind.DOUBLE]
     if len(doubles) == 1 and not ansi and pa.float32() in {left.type, right.type}:
         # Spark casts to float, which rounds what it meets.
         raise refusal
-    if has_too_many_digits(numbers):
+    if has_too_many_digits(number_types):
         raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits, which rounds", "store fewer digits")
 
 

@@ -52,23 +52,23 @@ class ColumnValues:
 def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
     """Return the values of a column; raises Refusal when they have no ordinals."""
     assert column.type is not None
-    found = type_of_column(column.type)
-    if found is None or not found.is_ordinal:
+    type_ = type_of_column(column.type)
+    if type_ is None or not type_.is_ordinal:
         raise Refusal(f"columns of type {column.type} are not pruned on yet")
-    least, greatest, arrow = found.least, found.greatest, column.type
+    least, greatest, arrow = type_.least, type_.greatest, column.type
     if pa.types.is_timestamp(arrow):
         arrow = pa.timestamp("us", "UTC" if arrow.tz else None)  # Spark counts microseconds in every timestamp
     elif pa.types.is_unsigned_integer(arrow):
         least, greatest = 0, (1 << arrow.bit_width) - 1
-    return ColumnValues(column.path, arrow, found, least, greatest, written)
+    return ColumnValues(column.path, arrow, type_, least, greatest, written)
 
 
 def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
     """Return the membership of a column of texts or bytes in a list, NULL for null."""
-    found = list(dict.fromkeys(values))
-    if len(found) == 1:
-        return Compare(column.path, Op.EQ, scalar_of(found[0], column.type))
-    return In(column.path, array_of(found, column.type))
+    distinct = list(dict.fromkeys(values))
+    if len(distinct) == 1:
+        return Compare(column.path, Op.EQ, scalar_of(distinct[0], column.type))
+    return In(column.path, array_of(distinct, column.type))
 
 
 def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
@@ -97,13 +97,13 @@ def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
     few = sum(last - first + 1 for first, last in chosen.pairs) <= most
     runs = {(first, last): few or _is_short(values, first, last) for first, last in chosen.pairs}
     points = [point for (first, last), short in runs.items() if short for point in range(first, last + 1)]
-    found = [_range(values, first, last) for (first, last), short in runs.items() if not short]
+    parts = [_range(values, first, last) for (first, last), short in runs.items() if not short]
     if len(points) == 1:
-        found.append(Compare(values.path, Op.EQ, _scalar(values, points[0])))
+        parts.append(Compare(values.path, Op.EQ, _scalar(values, points[0])))
     elif points:
         plain = [_plain(values, point) for point in points]
-        found.append(In(values.path, array_of(plain, values.arrow)))
-    return Or(tuple(found)) if len(found) > 1 else found[0]
+        parts.append(In(values.path, array_of(plain, values.arrow)))
+    return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _is_short(values: ColumnValues, first: int, last: int) -> bool:
@@ -144,7 +144,7 @@ def _nothing(values: ColumnValues) -> Predicate:
 
 
 def beyond(values: ColumnValues) -> Predicate:
-    """Return what is FALSE for every value of the type, and not known for what a file may hold beyond it."""
+    """Return a predicate that is FALSE for every value of the type, and unknown for stored values beyond it."""
     domain = domain_of(values.arrow)
     assert domain is not None
     return never(values.path, domain)
@@ -185,18 +185,18 @@ class ClassifiedValues(NamedTuple):
 
 
 def classify_values(chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0) -> ClassifiedValues:
-    """Return what becomes of the column's values when the chain's results in `wanted` make a condition TRUE.
+    """Return the column's values by outcome of a condition that is TRUE for the chain's results in `wanted`.
 
-    `written`: how the column itself is compared. `doubt`: by how much a result may be less or more, as the session's
+    `written`: how the column itself is compared. `doubt`: by how much a result may be less or more if the session's
     time zone is not known.
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
     column = values_of(chain.column, None if is_doubtful else written)
-    found = doubted(Preimage(wanted), doubt, chain.type.least, chain.type.greatest)
+    preimage = doubted(Preimage(wanted), doubt, chain.type.least, chain.type.greatest)
     for function in reversed(chain.functions):
-        found = invert(function, found)
+        preimage = invert(function, preimage)
     inside = span(column.least, column.greatest)
-    true, null, raises, uncertain = (intersection(part, inside) for part in found)
+    true, null, raises, uncertain = (intersection(part, inside) for part in preimage)
     in_zones = is_doubtful and not any(function.uncertain for function in chain.functions)
     return ClassifiedValues(column, true, null, raises, uncertain, in_zones)
 
@@ -237,15 +237,15 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return whether the chain is NULL, the column's own null included; `values.true` is not asked."""
     if not (values.null or values.raises or values.uncertain):
         return IsNull(values.column.path)
-    found: list[Predicate] = [IsNull(values.column.path)]
+    parts: list[Predicate] = [IsNull(values.column.path)]
     if values.null:
-        found.append(_surely(values.column, values.null))
-    found += [And((_surely(values.column, part), outcome)) for part, outcome in _exceptions(values, sql, NOTHING)]
-    return Or(tuple(found))
+        parts.append(_surely(values.column, values.null))
+    parts += [And((_surely(values.column, part), outcome)) for part, outcome in _exceptions(values, sql, NOTHING)]
+    return Or(tuple(parts))
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
-    """Return what is TRUE for all but the raising values, for which it may be anything; None when there are none."""
+    """Return a predicate that is TRUE for all but the raising values, and unknown for these; None if there are none."""
     if not values.raises:
         return None
     return Or((Not(_surely(values.column, values.raises)), Constant(Outcomes.UNKNOWN)))

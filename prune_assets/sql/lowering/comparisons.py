@@ -136,9 +136,9 @@ class Comparisons:
         self._check([left, right], are_compared=True)
         if op is Op.NE:
             return inverse(self._compare(left, Op.EQ, right))
-        found = self._classify_comparison(left, op, right)
-        between = op is Op.EQ and self._lies_between(left, right, found)
-        return And((IsNull(left.column.path), _NULL)) if between else self._predicate(found)
+        classified = self._classify_comparison(left, op, right)
+        between = op is Op.EQ and self._lies_between(left, right, classified)
+        return And((IsNull(left.column.path), _NULL)) if between else self._predicate(classified)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
         """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
@@ -166,10 +166,10 @@ class Comparisons:
     def _classified(
         self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
     ) -> ClassifiedValues:
-        found = classify_values(chain, wanted, written=written, doubt=doubt)
+        classified = classify_values(chain, wanted, written=written, doubt=doubt)
         if self._semantics.ansi:
-            return found
-        return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
+            return classified
+        return classified._replace(raises=NOTHING, uncertain=union(classified.raises, classified.uncertain))
 
     def _refuse_clash(self, chain: Chain, constant: Fixed) -> None:
         """Raise PredicateTypeError for a column that Spark refuses to compare with a constant."""
@@ -191,8 +191,8 @@ class Comparisons:
         known = [constant for constant in constants if isinstance(constant, Fixed) and not constant.is_null]
         if not known:
             return _NULL
-        found = self._is_one_of(value, known)
-        return found if len(known) == len(constants) else Or((found, _NULL))
+        predicate = self._is_one_of(value, known)
+        return predicate if len(known) == len(constants) else Or((predicate, _NULL))
 
     def _is_one_of(self, value: Value, constants: Sequence[Fixed]) -> Predicate:
         if isinstance(value, Chain):
@@ -217,20 +217,20 @@ class Comparisons:
         if isinstance(value, Fixed):
             return _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
         points = Ranges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
-        found = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
-        held = sum(last - first + 1 for first, last in found.true.pairs)
-        if 0 < held < len(points.pairs) and found.column.arrow in {pa.uint8(), pa.uint16()}:
-            return Or((self._predicate(found), beyond(found.column)))
-        return self._predicate(found)
+        classified = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
+        held = sum(last - first + 1 for first, last in classified.true.pairs)
+        if 0 < held < len(points.pairs) and classified.column.arrow in {pa.uint8(), pa.uint16()}:
+            return Or((self._predicate(classified), beyond(classified.column)))
+        return self._predicate(classified)
 
     def _is_null(self, value: Value) -> Predicate:
         if isinstance(value, Fixed):
             return _TRUE if value.is_null else _FALSE
         if not value.functions:
             return IsNull(value.column.path)
-        found = self._classified(value, joined(()))
-        self._note(found)
-        return is_null_predicate(found, self._sql)
+        classified = self._classified(value, joined(()))
+        self._note(classified)
+        return is_null_predicate(classified, self._sql)
 
     def _is_nan(self, value: Value) -> Predicate:
         if value.type.kind is not Kind.DOUBLE:
@@ -274,9 +274,9 @@ class Comparisons:
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
-    """Return what a whole number compared with a literal beyond bigint is, null or not; None for other literals.
+    """Return the outcome of comparing a whole number, or null, with a literal beyond bigint; None for other literals.
 
-    Spark answers without asking the number: of a literal as it is written, not of what others come to, nor of a cast.
+    Spark folds this without reading the number, but only for a plain literal, not for other constants or a cast.
     """
     is_order = value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}
     if not is_order or -_LONG * 10**value.scale <= value.number <= (_LONG - 1) * 10**value.scale:
@@ -285,7 +285,7 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
 
 
 def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
-    """Return what the branch comes to whose guard holds; guards are never NULL and one of them is TRUE."""
+    """Return the predicate of the branch whose guard is TRUE; guards are never NULL and one of them is TRUE."""
     if (len(branches) == 1 and branches[0][0] is None) or all(outcome == _NULL for _, outcome in branches):
         return branches[0][1]
     parts = [_guarded(guard, outcome) for guard, outcome in branches if outcome != _FALSE]
@@ -331,11 +331,11 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
     In an unknown zone an instant is cast to what clocks show, which says how far it may be off. Spark compares
     instants: where clocks change, those of two times that clocks show are as much nearer or further apart.
     """
-    found = [one.doubt for one in cast]
+    doubts = [one.doubt for one in cast]
     for i, (constant, one) in enumerate(zip(constants, cast, strict=True)):
         if one.type == ON_UNKNOWN_CLOCKS and TIMESTAMP not in (value.type, constant.type) and one.ordinal is not None:
-            found[i] += most_shift(one.ordinal)
-    return max(found, default=0)
+            doubts[i] += most_shift(one.ordinal)
+    return max(doubts, default=0)
 
 
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
@@ -349,7 +349,7 @@ def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
 
 
 def _bytes(value: SparkValue) -> bytes:
-    """Return what texts and bytes are compared by."""
+    """Return the bytes by which texts and binaries are compared."""
     if isinstance(value.value, str):
         return value.value.encode()
     assert isinstance(value.value, bytes)
@@ -389,7 +389,7 @@ def _is_column(value: Value) -> TypeGuard[Chain]:
 
 
 def _family(kind: Kind) -> Kind | None:
-    """Return what stands for all types that Spark compares with each other; None for those that it casts."""
+    """Return one type for all types that Spark compares with each other; None for those that it casts."""
     if kind in {Kind.STRING, Kind.NULL, Kind.OTHER}:
         return None
     if kind in {Kind.DECIMAL, Kind.DOUBLE}:
@@ -398,7 +398,7 @@ def _family(kind: Kind) -> Kind | None:
 
 
 def _quoted_hint(column: SparkType, constant: SparkType) -> str:
-    """Return what to write for a date without quotes: 2024-01-31 is a number to Spark, 1992."""
+    """Return the hint for a date without quotes: Spark reads 2024-01-31 as the number 1992."""
     if not constant.is_number or column.kind not in {Kind.DATE, *TIMES}:
         return ""
     example = "DATE '2024-01-31'" if column.kind is Kind.DATE else "TIMESTAMP '2024-01-31 12:00:00'"
@@ -406,7 +406,7 @@ def _quoted_hint(column: SparkType, constant: SparkType) -> str:
 
 
 def _text(chain: Chain, constant: Fixed) -> object:
-    """Return what a column of texts or bytes is compared with; raises Refusal for a constant of another type."""
+    """Return the constant that a column of texts or bytes is compared with; raises Refusal for one of another type."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
     if chain.type.kind is Kind.BINARY:

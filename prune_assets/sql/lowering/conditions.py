@@ -97,8 +97,8 @@ class Conditions:
 
     def part(self, sql: str) -> ParsedPredicate | None:
         """Return the part of the predicate with this source, None where no part that was lowered has it."""
-        place = self._places.get(sql)
-        return None if place is None else self._parsed.part_at(*place)
+        span = self._places.get(sql)
+        return None if span is None else self._parsed.part_at(*span)
 
     def lower_conjuncts(self, tree: exp.Expr) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.
@@ -222,9 +222,9 @@ class Conditions:
         return self._leaves.constant(node)
 
     def _take_guards(self) -> tuple[Predicate, ...]:
-        """Return what is TRUE for every row on which nothing raises, for all that was lowered since the last call.
+        """Return the predicates that are TRUE for every row on which no condition since the last call raises.
 
-        Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
+        Empty for a single condition, which includes its own: Spark may skip one that raises only beside others.
         """
         guards: list[Predicate] = []
         for guard in self._leaves.raising if self._leaves.count > 1 else ():

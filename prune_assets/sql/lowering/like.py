@@ -61,7 +61,7 @@ def _as_long(column: LeafColumn, op: Op, literal: str | bytes) -> Predicate:
 
 
 def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
-    """Return what is TRUE, or FALSE, for every value and NULL for null."""
+    """Return a predicate that is TRUE, or FALSE, for every value and NULL for null."""
     always = StartsWith(column.path, scalar_of(b"" if pa.types.is_binary(column.type) else "", column.type))
     return always if holds else Not(always)
 
@@ -107,7 +107,7 @@ def like(column: Path, pattern: str, escape: str = DEFAULT_ESCAPE) -> Predicate:
 
 
 def _simple(column: Path, parts: tuple[str | Wildcard, ...]) -> Predicate | None:
-    """Return what another leaf says as well, and better."""
+    """Return an equivalent leaf that prunes better, None if there is none."""
     leaf: Predicate | None = None
     match parts:
         case ():

@@ -119,14 +119,14 @@ def _like_list(node: exp.All | exp.Any, read: OperandReader) -> Predicate:
 
 
 def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandReader) -> Predicate:
-    start, text = read_string_start(operand, read), read_text(pattern, read)
-    if text is None:
+    start, regex = read_string_start(operand, read), read_text(pattern, read)
+    if regex is None:
         return NULL
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
     why = "only the literal text at the beginning of a regular expression prunes"
     unknown = Unsupported(_source(node, read), why, is_whole=True)
-    return match_regex(start.column.path, text, unknown)
+    return match_regex(start.column.path, regex, unknown)
 
 
 def _source(node: exp.Expr, read: OperandReader) -> str:
@@ -137,7 +137,7 @@ def _source(node: exp.Expr, read: OperandReader) -> str:
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:
-    """Return what a leaf on the whole column says of its beginning alone."""
+    """Return the leaf for the start of the column, given the leaf on the whole column."""
     if start.count is None:
         return leaf
     match leaf:

@@ -81,9 +81,9 @@ def _read(regex: str) -> _Regex:
 
 def _text_at(body: str) -> str:
     """Return the source of the text at the beginning, without a last character that may be left out."""
-    found = _TEXT.match(body)
-    assert found is not None
-    source = found.group()
+    match = _TEXT.match(body)
+    assert match is not None
+    source = match.group()
     optional = body[len(source) : len(source) + 1] in {"*", "?", "{"}
     return "".join(_CHARACTER.findall(source)[:-1]) if optional else source
 
@@ -91,10 +91,10 @@ def _text_at(body: str) -> str:
 def _alternatives(source: str) -> list[str]:
     ends, position = [], 0
     while position <= len(source):
-        found = _SPLIT.match(source, position)
-        assert found is not None
-        ends.append(found.group())
-        position = found.end() + 1
+        match = _SPLIT.match(source, position)
+        assert match is not None
+        ends.append(match.group())
+        position = match.end() + 1
     return ends
 
 
@@ -112,7 +112,7 @@ def _may_have_alternatives(rest: str) -> bool:
 
 
 def _whole(column: Path, read: _Regex) -> Predicate | None:
-    """Return what says the same as the whole expression, None when there is more to it."""
+    """Return a predicate equivalent to the whole expression, None if there is none."""
     if read.rest in {"", ".*"}:
         return _any(_leaves(_kind(read), column, read.texts))
     if read.rest != "$" or any(text.endswith("\r") for text in read.texts):

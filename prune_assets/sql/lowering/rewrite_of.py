@@ -40,7 +40,7 @@ class Rewrite(NamedTuple):
 
 
 def rewrite_of(node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
-    """Return what could be written instead of a condition, None when nothing is known."""
+    """Return the suggested rewrite of a condition, None if there is none."""
     found = (source(node, text, find) for source in SUGGESTIONS)
     return next((rewrite for rewrite in found if rewrite is not None), None)
 
@@ -61,13 +61,13 @@ def cast_to_string(_node: exp.Expr, text: str, find: FindColumn) -> Rewrite | No
 
 def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
     """Put the number in quotes: `s = 5` also holds for '05' and '5.0', which `s = '5'` does not."""
-    found = _comparison(node, find)
-    if found is None or found.value.kind is not Kind.INTEGER or not pa.types.is_string(found.type):
+    comparison = _comparison(node, find)
+    if comparison is None or comparison.value.kind is not Kind.INTEGER or not pa.types.is_string(comparison.type):
         return None
     # The order of strings is not that of numbers.
     return (
-        Rewrite(f"{column_sql(found.parts)} {found.op} '{found.value.value!s}'", exact=False)
-        if found.op in {"=", "<=>"}
+        Rewrite(f"{column_sql(comparison.parts)} {comparison.op} '{comparison.value.value!s}'", exact=False)
+        if comparison.op in {"=", "<=>"}
         else None
     )
 

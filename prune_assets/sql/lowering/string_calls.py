@@ -101,21 +101,21 @@ def _length(column: LeafColumn, op: Op, number: int) -> Predicate:
     return Compare(column.path, Op.EQ if zero else Op.GT, empty)
 
 
-def _place(column: LeafColumn, text: str, op: Op, number: int, unknown: Unsupported) -> Predicate:
-    if op is Op.EQ and number == 1:
+def _place(column: LeafColumn, text: str, op: Op, position: int, unknown: Unsupported) -> Predicate:
+    if op is Op.EQ and position == 1:
         return StartsWith(column.path, scalar_of(text, pa.string()))
-    zero = _asks_for_zero(op, number)
+    zero = _asks_for_zero(op, position)
     if text == "":
         # An empty text begins every value at 1.
         if zero is None:
             raise Refusal("an empty text is found in every value")
         return every_value(column, holds=not zero)
     # In what is no UTF-8 a text may stand across characters, where Spark does not find it.
-    found = And((Contains(column.path, scalar_of(text, pa.string())), unknown))
+    contains = And((Contains(column.path, scalar_of(text, pa.string())), unknown))
     if zero is not None:
-        return Not(found) if zero else found
-    if number > 0 and op in {Op.EQ, Op.GT, Op.GE}:
-        return found
+        return Not(contains) if zero else contains
+    if position > 0 and op in {Op.EQ, Op.GT, Op.GE}:
+        return contains
     raise Refusal("the place of a text says nothing about the order of values", "write contains()")
 
 
@@ -163,13 +163,13 @@ def read_start(node: exp.Expr, read: OperandReader) -> Start:
         _refuse_call(node)
         return Start(_text_column(node, read), None)
     column, *rest = node.expressions
-    numbers = [_character_count(operand, read) for operand in rest]
+    bounds = [_character_count(operand, read) for operand in rest]
     if role is Role.LEFT:
-        numbers = [1, *numbers] if len(numbers) == 1 else []
+        bounds = [1, *bounds] if len(bounds) == 1 else []
     # Spark counts from 1 and takes 0 for it.
-    if len(numbers) not in {1, 2} or numbers[0] not in {0, 1}:
+    if len(bounds) not in {1, 2} or bounds[0] not in {0, 1}:
         raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
-    return Start(_text_column(column, read), numbers[1] if len(numbers) == 2 else None)
+    return Start(_text_column(column, read), bounds[1] if len(bounds) == 2 else None)
 
 
 def read_string_start(node: exp.Expr, read: OperandReader) -> Start:

@@ -32,7 +32,7 @@ def disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | Or]) -> tuple[Predicate, ...]:
-    found: list[Predicate] = []
+    flattened: list[Predicate] = []
     waiting = list(reversed(operands))
     while waiting:
         part = waiting.pop()
@@ -41,14 +41,14 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
         elif isinstance(part, Not) and isinstance(part.child, other):
             waiting += [inverse(child) for child in reversed(part.child.children)]
         else:
-            found.append(part)
-        if len(found) + len(waiting) > max(MOST, len(operands)):
+            flattened.append(part)
+        if len(flattened) + len(waiting) > max(MOST, len(operands)):
             return tuple(operands)
-    return tuple(found)
+    return tuple(flattened)
 
 
 def inverse(condition: Predicate) -> Predicate:
-    """Return what is TRUE where a condition is FALSE, and NULL where it is NULL; NaN is above all numbers.
+    """Return the negation of a condition: TRUE where it is FALSE, NULL where it is NULL; NaN is above all numbers.
 
     >>> import pyarrow as pa
     >>> inverse(Compare(("x",), Op.LT, pa.scalar(5))).op

@@ -53,15 +53,15 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
         column = only_column(operand)
         if column is not None:
             by_column.setdefault(column, []).append(i)
-    found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
+    replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
         joined = _joined(column, [plain[i] for i in places]) if 1 < len(places) <= MOST else None
         if joined is not None:
             never_null = any(plain[i] is not operands[i] for i in places)
             for i in places:
-                found[i] = ()
-            found[places[0]] = _is_true(joined) if never_null else joined
-    return _without_contradictions(tuple(chain.from_iterable(found)))
+                replacements[i] = ()
+            replacements[places[0]] = _is_true(joined) if never_null else joined
+    return _without_contradictions(tuple(chain.from_iterable(replacements)))
 
 
 def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
@@ -70,21 +70,21 @@ def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate,
     for i, operand in enumerate(operands) if len(operands) > 1 else ():
         if _is_about_a_column(operand):
             by_column.setdefault(columns_of(operand)[0], []).append(i)
-    found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
+    replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
         of_null = {outcome_of_null(operands[i]) for i in places}
         if of_null == {Outcomes.NULL} or not 1 < len(places) <= MOST:
             continue
         if not may_be_true(And(tuple(operands[i] for i in places))):
             for i, instead in zip(places, _never_true(column, [operands[i] for i in places], of_null), strict=False):
-                found[i] = instead
-    return tuple(chain.from_iterable(found))
+                replacements[i] = instead
+    return tuple(chain.from_iterable(replacements))
 
 
 def _never_true(
     column: Path, operands: Sequence[Predicate], of_null: Container[Outcomes | None]
 ) -> list[tuple[Predicate, ...]]:
-    """Return what stands in place of each of several predicates on a column that are never TRUE together."""
+    """Return the replacement of each of several predicates on a column that are never TRUE together."""
     if None in of_null:
         # Where one of them is NULL, they may be NULL together: as they are beside a NULL.
         return [(operands[0], Constant(Outcomes.NULL))]
@@ -104,7 +104,7 @@ def _is_about_a_column(operand: Predicate) -> bool:
 
 
 def outcome_of_null(operand: Predicate) -> Outcomes | None:
-    """Return what a predicate is where its one column is null, None for one that may be NULL elsewhere."""
+    """Return the outcome of a predicate if its one column is null, None if it may be NULL for other values."""
     parts = list(leaves(operand))
     if not all(isinstance(part, ColumnLeaf) for part in parts):
         return None
@@ -113,7 +113,7 @@ def outcome_of_null(operand: Predicate) -> Outcomes | None:
 
 
 def bare(operand: Predicate) -> Predicate:
-    """Return what is asked whether it is TRUE, as `x <=> 5` asks of `x = 5`; it is FALSE where that is NULL."""
+    """Return the operand without its `IS TRUE`, which `x <=> 5` is of `x = 5`; that is FALSE where this is NULL."""
     return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
 
 

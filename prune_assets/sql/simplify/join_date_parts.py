@@ -47,13 +47,13 @@ def _named(
     operands: Sequence[exp.Expr], fields: Sequence[_Field | None], wanted: DateField
 ) -> dict[tuple[str, ...], int]:
     """Return the numbers that a field is said to be equal to, by column."""
-    found = {}
+    by_name = {}
     for operand, part in zip(operands, fields, strict=True):
         if part is None or part[0] is not wanted or not isinstance(operand, exp.EQ):
             continue
         if (number := _integer_of(operand.expression)) is not None:
-            found[part[1]] = number
-    return found
+            by_name[part[1]] = number
+    return by_name
 
 
 def _joined(
@@ -93,12 +93,12 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> exp.Li
     if number is None or not 1 <= number <= _MOST[field]:
         return None
     if field is DAY_OF_MONTH:
-        found = day_of(year, month, number)
-        if date_of(found).day != number:
+        day = day_of(year, month, number)
+        if date_of(day).day != number:
             return None
     else:
-        found = day_of(year, number if field is MONTH else 3 * number - 2, 1)
-    return spark_literal(SparkValue(Kind.DATE, found))
+        day = day_of(year, number if field is MONTH else 3 * number - 2, 1)
+    return spark_literal(SparkValue(Kind.DATE, day))
 
 
 def _field(operand: exp.Expr, is_builtin: Callable[[str], bool]) -> _Field | None:

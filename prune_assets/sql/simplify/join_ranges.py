@@ -122,7 +122,7 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
 
 
 def _place(value: pa.Scalar) -> tuple[bool, Any]:
-    """Return what orders values as predicates do: NaN above all else."""
+    """Return the sort key of a value in the order of predicates: NaN above all else."""
     if _is_nan(value):
         return True, 0.0
     # A date beyond the year 9999 is none to Python.

@@ -48,15 +48,15 @@ def propagate_constants(
     NULL: for a row that has other values, the operand itself says what it may come to. `of_or`: the operands of an OR,
     all of which have to be FALSE for it to be; what is added is FALSE or NULL then.
     """
-    found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
+    replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
     known = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
     for i, node in enumerate(nodes() if known else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
         more = None if instead is None else _or_null(instead, of_or=of_or)
         if more is not None and more not in lowered:
-            found[i] = _answered(lowered[i]), more
-    return found
+            replacements[i] = _answered(lowered[i]), more
+    return replacements
 
 
 def _answered(operand: Predicate) -> Predicate:
@@ -93,7 +93,7 @@ def substitute_constants(
 
 
 def _constants_of(operands: Iterable[Predicate]) -> Known:
-    """Return what columns have to be; but for zero of floats, of which there are two."""
+    """Return the only possible value of each column that has one, except for the zeros of floats, which are two."""
     equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
     return {
         part.column: part.value

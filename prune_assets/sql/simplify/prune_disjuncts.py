@@ -41,15 +41,15 @@ def prune_disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     choices = [_choices(operand) for operand in operands] if known else []
     if not any(choices):
         return tuple(operands)
-    found: list[Predicate] = []
+    kept: list[Predicate] = []
     for operand, parts in zip(operands, choices, strict=True):
         # Alone on its column it is what is known of that.
         if not parts or only_column(operand) is not None:
-            found.append(operand)
+            kept.append(operand)
         elif not _is_settled(parts, known):
             left = tuple(_left_of(part, known) for part in parts)
-            found.append(operand if left == parts else _any_of(left))
-    return tuple(found)
+            kept.append(operand if left == parts else _any_of(left))
+    return tuple(kept)
 
 
 def _any_of(parts: Sequence[Predicate]) -> Predicate:
@@ -89,7 +89,7 @@ def _left_of(part: Predicate, known: Known) -> Predicate:
 
 
 def _never(part: Predicate) -> tuple[Predicate, ...]:
-    """Return what stands for a part that the known conditions rule out: FALSE, and for null what makes them NULL."""
+    """Return the replacement of a part that the known conditions exclude: FALSE, or NULL for null."""
     if outcome_of_null(part) is Outcomes.FALSE:
         return (_FALSE,)
     (column,) = columns_of(part)

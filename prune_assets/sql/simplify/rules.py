@@ -42,23 +42,23 @@ def any_of(operands: Sequence[Predicate]) -> Predicate:
 
 def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:
     """Apply every rule to the operands of an AND; None where none of them changes anything."""
-    found = operands
+    simplified = operands
     for rule in RULES:
-        found = rule(found)
-    same = len(found) == len(operands) and all(map(is_, found, operands))
-    return None if same else found
+        simplified = rule(simplified)
+    same = len(simplified) == len(operands) and all(map(is_, simplified, operands))
+    return None if same else simplified
 
 
 def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Predicate:
     """Return operands connected; a part that is never TRUE, or never FALSE, says so by the NULL beside it: once."""
-    found: list[Predicate] = []
+    parts_left: list[Predicate] = []
     for operand in operands:
         match operand:
             case And((Unsupported(), *_) as parts) | Or((Unsupported(), *_) as parts) if type(operand) is connective:
-                found += parts
+                parts_left += parts
             case _:
-                found.append(operand)
-    nulls = [i for i, part in enumerate(found) if part == _NULL]
+                parts_left.append(operand)
+    nulls = [i for i, part in enumerate(parts_left) if part == _NULL]
     for i in reversed(nulls[1:]):
-        del found[i]
-    return connective(tuple(found)) if len(found) > 1 else found[0]
+        del parts_left[i]
+    return connective(tuple(parts_left)) if len(parts_left) > 1 else parts_left[0]

@@ -65,9 +65,9 @@ def tokenize(sql: str) -> list[Token]:
         if usual is not None:
             position = usual.end()
             if usual.lastindex is not None:
-                text, start = usual.group(usual.lastindex), usual.start(usual.lastindex)
-                tokens.append(Token(_USUAL_KINDS[usual.lastindex], text, start=start, end=position))
-                if text == "(" and len(tokens) > 1 and tokens[-2].text.upper() == "IN":
+                word, start = usual.group(usual.lastindex), usual.start(usual.lastindex)
+                tokens.append(Token(_USUAL_KINDS[usual.lastindex], word, start=start, end=position))
+                if word == "(" and len(tokens) > 1 and tokens[-2].text.upper() == "IN":
                     position = _read_list(sql, position, tokens)
             continue
         after = _skip(sql, position)
@@ -84,10 +84,10 @@ def _read_list(sql: str, position: int, tokens: list[Token]) -> int:
     values = next((match for pattern in _LISTS if (match := pattern.match(sql, position))), None)
     if values is None or not _is_encodable(values.group(1)):
         return position
-    text = values.group(1)
-    if _WIDE_GAP.search(text):
-        text = _GAP_OR_STRING.sub(lambda part: part.group(1) or " ", text)
-    tokens.append(Token(TokenType.LIST, text, start=values.start(1), end=values.end(1)))
+    list_sql = values.group(1)
+    if _WIDE_GAP.search(list_sql):
+        list_sql = _GAP_OR_STRING.sub(lambda part: part.group(1) or " ", list_sql)
+    tokens.append(Token(TokenType.LIST, list_sql, start=values.start(1), end=values.end(1)))
     return values.end(1)
 
 

@@ -133,11 +133,11 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
         return _date(cursor)
     if sign == "X":
         return _bytes(cursor)
-    text = read_string(cursor.tokens[cursor.position + 1].text)
-    if sign in _TIMESTAMPS and is_day_with_zone(text):
-        cursor.fail(f"{sign} '{text}' has a zone but no time")
+    literal = read_string(cursor.tokens[cursor.position + 1].text)
+    if sign in _TIMESTAMPS and is_day_with_zone(literal):
+        cursor.fail(f"{sign} '{literal}' has a zone but no time")
     cursor.position += 2
-    return spark_literal(read_timestamp(sign, text) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
+    return spark_literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 
 
 def _date(cursor: Cursor) -> exp.Expression:

@@ -25,8 +25,8 @@ def date_of(number: int) -> YearMonthDay:
     (YearMonthDay(year=0, month=12, day=31), 10183)
     """
     cycles, day = divmod(number + _EPOCH - 1, _CYCLE_DAYS)
-    found = date.fromordinal(day + 1)
-    return YearMonthDay(found.year + cycles * _CYCLE_YEARS, found.month, found.day)
+    in_cycle = date.fromordinal(day + 1)
+    return YearMonthDay(in_cycle.year + cycles * _CYCLE_YEARS, in_cycle.month, in_cycle.day)
 
 
 def day_of(year: int, month: int, day: int) -> int:

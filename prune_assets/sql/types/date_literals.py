@@ -45,10 +45,10 @@ class InvalidDate(ValueError):
 
 def read_date(text: str) -> SparkValue:
     """Return DATE 'text'; its value is not known when it is not written year-month-day. Raises InvalidDate."""
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return SparkValue(Kind.DATE)
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, match.groups())
     if not 1 <= month <= 12 or not day >= 1 or date_of(day_of(year, month, day)).day != day:
         raise InvalidDate(f"there is no day {text}")
     return SparkValue(Kind.DATE, day_of(year, month, day))

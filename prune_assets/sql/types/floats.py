@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE
 
 
 def named_float(text: str) -> float | None:
-    """Return what NaN and the infinities are called in strings, None for any other text.
+    """Return NaN or the infinity that a text names, None for any other text.
 
     >>> named_float("-Infinity"), named_float("1.5")
     (-inf, None)
@@ -45,7 +45,7 @@ def float_of_text(text: str, bits: int = 64) -> float | None:
 
 
 def _place(value: float) -> Fraction:
-    """Return what a FLOAT stands for when a number is rounded to it: infinity for the next power of two."""
+    """Return the number of a FLOAT for rounding: infinity counts as the next power of two."""
     return Fraction(math.copysign(2.0**128, value) if math.isinf(value) else value)
 
 

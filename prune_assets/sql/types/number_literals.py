@@ -24,26 +24,26 @@ def read_number(source: str, *, negative: bool) -> SparkValue:
     >>> read_number("1.50", negative=True)
     SparkValue(kind=<Kind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)
     """
-    text = source.upper()
-    if text.endswith("BD"):
-        return _decimal(text[:-2], negative)
-    if text[-1] in "FD" or "E" in text:
-        return _floating(text, negative)
-    if text[-1] in _SUFFIX_BITS:
-        return _sized(text[:-1], _SUFFIX_BITS[text[-1]], negative, source)
-    if "." in text:
-        return _decimal(text, negative)
-    return _unsized(text, negative)
+    literal = source.upper()
+    if literal.endswith("BD"):
+        return _decimal(literal[:-2], negative)
+    if literal[-1] in "FD" or "E" in literal:
+        return _floating(literal, negative)
+    if literal[-1] in _SUFFIX_BITS:
+        return _sized(literal[:-1], _SUFFIX_BITS[literal[-1]], negative, source)
+    if "." in literal:
+        return _decimal(literal, negative)
+    return _unsized(literal, negative)
 
 
-def _floating(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
-    kind, digits = (pa.float32() if text[-1] == "F" else pa.float64()), text.rstrip("FD")
+def _floating(literal: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    kind, digits = (pa.float32() if literal[-1] == "F" else pa.float64()), literal.rstrip("FD")
     try:
         exact = Decimal(digits)
     except InvalidOperation as error:
-        raise NumberOutOfRange(f"{text} has an exponent beyond all numbers") from error
+        raise NumberOutOfRange(f"{literal} has an exponent beyond all numbers") from error
     if exact > _LARGEST[kind]:
-        raise NumberOutOfRange(f"{text} is beyond the largest {kind}")
+        raise NumberOutOfRange(f"{literal} is beyond the largest {kind}")
     # Java and Arrow round the decimal digits once, to the nearest; by way of a double a float is rounded twice.
     value = scalar_of(digits, pa.string()).cast(kind).as_py()
     return SparkValue(Kind.DOUBLE, -value if negative else value, bits=kind.bit_width)

@@ -31,7 +31,7 @@ def span(first: int, last: int) -> Ranges:
 
 
 def union(*sets: Ranges) -> Ranges:
-    """Return what is in any of the sets.
+    """Return the union of the sets.
 
     >>> union(span(1, 2), span(3, 4), span(9, 9)).pairs
     ((1, 4), (9, 9))
@@ -41,17 +41,17 @@ def union(*sets: Ranges) -> Ranges:
 
 def joined(pairs: Iterable[tuple[int, int]]) -> Ranges:
     """Return the set of all that is in any of the pairs, which come in any order."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for first, last in sorted(pairs):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            found.append((first, last))
-    return Ranges(tuple(found))
+            merged.append((first, last))
+    return Ranges(tuple(merged))
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:
-    """Return what is in both sets.
+    """Return the intersection of two sets.
 
     >>> intersection(Ranges(((1, 5), (8, 9))), span(4, 8)).pairs
     ((4, 5), (8, 8))
@@ -61,31 +61,31 @@ def intersection(left: Ranges, right: Ranges) -> Ranges:
     low, high = right.pairs[0]
     if len(right.pairs) == 1 and low <= left.pairs[0][0] and left.pairs[-1][1] <= high:
         return left
-    found: list[tuple[int, int]] = []
+    shared: list[tuple[int, int]] = []
     i = j = 0
     while i < len(left.pairs) and j < len(right.pairs):
         (start, stop), (other_start, other_stop) = left.pairs[i], right.pairs[j]
         if max(start, other_start) <= min(stop, other_stop):
-            found.append((max(start, other_start), min(stop, other_stop)))
+            shared.append((max(start, other_start), min(stop, other_stop)))
         if stop < other_stop:
             i += 1
         else:
             j += 1
-    return Ranges(tuple(found))
+    return Ranges(tuple(shared))
 
 
 def complement(ranges: Ranges, first: int, last: int) -> Ranges:
-    """Return what lies between first and last and not in the set.
+    """Return the numbers from first to last that are not in the set.
 
     >>> complement(span(3, 4), 1, 9).pairs
     ((1, 2), (5, 9))
     """
-    found: list[tuple[int, int]] = []
+    gaps: list[tuple[int, int]] = []
     start = first
     for low, high in intersection(ranges, span(first, last)).pairs:
         if start < low:
-            found.append((start, low - 1))
+            gaps.append((start, low - 1))
         start = high + 1
     if start <= last:
-        found.append((start, last))
-    return Ranges(tuple(found))
+        gaps.append((start, last))
+    return Ranges(tuple(gaps))

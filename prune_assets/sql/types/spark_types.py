@@ -132,20 +132,20 @@ def is_decimal(digits: int, scale: int) -> bool:
 
 def type_of_column(arrow: pa.DataType) -> SparkType | None:
     """Return the type that Spark reads a column as, None where it is not known here."""
-    found: SparkType | None = None
+    type_: SparkType | None = None
     if pa.types.is_signed_integer(arrow):
-        found = SparkType(Kind.INTEGER, bits=arrow.bit_width)
+        type_ = SparkType(Kind.INTEGER, bits=arrow.bit_width)
     elif pa.types.is_uint64(arrow):
-        found = decimal_type(20, 0)
+        type_ = decimal_type(20, 0)
     elif pa.types.is_unsigned_integer(arrow):
-        found = SparkType(Kind.INTEGER, bits=_UNSIGNED_WIDTH[arrow.bit_width])
+        type_ = SparkType(Kind.INTEGER, bits=_UNSIGNED_WIDTH[arrow.bit_width])
     elif pa.types.is_decimal128(arrow):
-        found = decimal_type(arrow.precision, arrow.scale)
+        type_ = decimal_type(arrow.precision, arrow.scale)
     elif pa.types.is_float32(arrow) or pa.types.is_float64(arrow):
-        found = SparkType(Kind.DOUBLE, bits=arrow.bit_width)
+        type_ = SparkType(Kind.DOUBLE, bits=arrow.bit_width)
     else:
-        found = next((kind for test, kind in _OTHERS if test(arrow)), None)
-    return found
+        type_ = next((kind for test, kind in _OTHERS if test(arrow)), None)
+    return type_
 
 
 _OTHERS = (

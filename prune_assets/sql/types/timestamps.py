@@ -68,12 +68,12 @@ class Moment:
         """Return the instant meant in a session of that zone; raises UncertainTime."""
         clocks = session if self.zone is None else zone_named(self.zone)
         assert clocks is not None, "what is written is a zone"
-        found = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
+        moved = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
         for step in self.steps:
-            found = _moved(found, step, session)
-        if not -(1 << 63) <= found < 1 << 63:
+            moved = _moved(moved, step, session)
+        if not -(1 << 63) <= moved < 1 << 63:
             raise UncertainTime
-        return found
+        return moved
 
     def on_the_wall(self) -> int:
         """Return the local time of a TIMESTAMP_NTZ; raises UncertainTime."""
@@ -84,10 +84,10 @@ class Moment:
 
         Raises UncertainTime.
         """
-        start, found = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
-        shift = most_shift(min(start, found))
+        start, moved = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
+        shift = most_shift(min(start, moved))
         calendar = [step for step in self.steps if self.zone is None or step.months or abs(step.micros) >= DAY]
-        return found, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
+        return moved, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
 
 
 def _moved(instant: int, step: Step, session: Zone) -> int:
@@ -104,22 +104,22 @@ def _moved(instant: int, step: Step, session: Zone) -> int:
 
 
 def read_moment(text: str) -> Moment | None:
-    """Return what a text means as a timestamp, None where that is not certain.
+    """Return the timestamp in a text, None if it is not certain.
 
     >>> read_moment("1970-01-02 00:00:00.5 UTC")
     Moment(local=86400500000, zone='UTC', is_day=False, steps=())
     """
-    found = _TEXT.fullmatch(text.strip(" "))
-    if found is None or (found[8] and zone_named(found[8]) is None):
+    match = _TEXT.fullmatch(text.strip(" "))
+    if match is None or (match[8] and zone_named(match[8]) is None):
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
     if not 1 <= month <= 12 or max(hour - 23, minute - 59, second - 59) > 0:
         return None
     number = day_of(year, month, day)
     if day < 1 or date_of(number).day != day:
         return None
     seconds = number * 86_400 + hour * 3_600 + minute * 60 + second
-    return Moment(seconds * SECOND + int((found[7] or "").ljust(6, "0")), found[8] or None)
+    return Moment(seconds * SECOND + int((match[7] or "").ljust(6, "0")), match[8] or None)
 
 
 def is_day_with_zone(text: str) -> bool:

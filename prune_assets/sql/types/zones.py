@@ -181,7 +181,7 @@ def _changes(zone: Zone) -> tuple[Change, ...]:
     if zone.is_fixed:
         return ()
     zone = Zone(zone.name, zone.rules)
-    found = []
+    changes = []
     offset = zone.offset(_SCANNED[0])
     for instant in range(_SCANNED[0], _SCANNED[1], _SCAN_STEP):
         late = instant + _SCAN_STEP
@@ -191,9 +191,9 @@ def _changes(zone: Zone) -> tuple[Change, ...]:
             while late - early > SECOND:
                 middle = (early + late) // 2 // SECOND * SECOND
                 early, late = (middle, late) if zone.offset(middle) == before else (early, middle)
-            found.append(Change(late, before, zone.offset(late)))
+            changes.append(Change(late, before, zone.offset(late)))
         offset = following
-    return tuple(found)
+    return tuple(changes)
 
 
 @cache
@@ -205,9 +205,9 @@ def zone_named(name: str) -> Zone | None:
     """
     if name in _UTC_NAMES:
         return Zone(name, UTC)
-    found = _OFFSET.fullmatch(name)
-    if found is not None:
-        return _with_offset(name, found)
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        return _with_offset(name, offset)
     if _SHORT_NAMES.fullmatch(name) or name not in available_timezones():
         return None
     return Zone(name, ZoneInfo(name), _FROM_1981 if "/" in name else _FROM_1997)
@@ -223,8 +223,8 @@ def check_zone_name(name: str) -> None:
     raise WrongUse(f"time zone {name!r} is not known: {hint}")
 
 
-def _with_offset(name: str, found: re.Match[str]) -> Zone | None:
-    sign, hours, minutes = found[1] or found[4], int(found[2] or found[5]), int(found[3] or 0)
+def _with_offset(name: str, offset: re.Match[str]) -> Zone | None:
+    sign, hours, minutes = offset[1] or offset[4], int(offset[2] or offset[5]), int(offset[3] or 0)
     total = 60 * hours + minutes
     if minutes > 59 or total > _LARGEST_OFFSET:
         return None

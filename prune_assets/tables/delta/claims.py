@@ -25,7 +25,7 @@ class LogClaims:
     _records: NDArray[np.int64] | None = None
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return what statistics of a file say of a column; None for one that they cannot tell of."""
+        """Return the bounds of a column from a file's statistics; None for a column without statistics."""
         found = self.table.file_bounds(path)
         return None if found is None else found.slice(file, file + 1)
 
@@ -67,7 +67,7 @@ class LogClaims:
         for block in self.table.snapshot.blocks:
             if file < len(block):
                 texts = block.partition.get(column.partition, empty_codes(len(block)))
-                found = partition_bounds(column, texts.values)
-                return found.take(np.arange(len(found))[texts.codes[file : file + 1]])
+                bounds = partition_bounds(column, texts.values)
+                return bounds.take(np.arange(len(bounds))[texts.codes[file : file + 1]])
             file -= len(block)
         return None

@@ -39,12 +39,12 @@ class VectorOfFile(NamedTuple):
 def constants_of(
     table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
 ) -> list[FileConstants]:
-    """Return what the log says of files, by their numbers, which ascend."""
+    """Return the constants that the log has for files, by their indices in ascending order."""
     snapshot = table.snapshot
     columns = {column.partition: column for column in snapshot.schema.columns if column.partition}
     keys = partition_names(table)
     known: dict[tuple[str, str | None], pa.Scalar | None] = {}
-    found = []
+    constants = []
     for file in live_files(table, index, files):
         values, unknown = {}, {}
         for key, text in zip(keys, file.values, strict=True):
@@ -59,8 +59,8 @@ def constants_of(
             else:
                 values[name] = value
         deleted = None if file.vector is None else VectorOfFile(file.vector, snapshot.table, tuple(snapshot.allow))
-        found.append(FileConstants(values, unknown, deleted))
-    return found
+        constants.append(FileConstants(values, unknown, deleted))
+    return constants
 
 
 def _value(column: TableColumn, text: str | None) -> pa.Scalar | None:

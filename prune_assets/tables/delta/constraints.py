@@ -28,18 +28,21 @@ _BROKEN = "prune-assets: broken constraint"
 
 
 def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
-    """Return what of a table's demands on rows Spark can hold them to."""
+    """Return the constraints of a table that Spark can check on rows."""
     mapped = snapshot.schema.mapping != "none"
-    fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
+    fields = schema_fields(snapshot.schema.text, mapped=mapped, location=snapshot.table)
     inside = {field.name for field in fields if len(field.path) > 1}
     return [
-        found
-        for found in constraints_of(snapshot.properties, fields)
-        if found.feature in _CHECKED and (found.feature == "checkConstraints" or found.name not in inside)
+        constraint
+        for constraint in constraints_of(snapshot.properties, fields)
+        if constraint.feature in _CHECKED
+        and (constraint.feature == "checkConstraints" or constraint.name not in inside)
     ]
 
 
-def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], place: str) -> DataFrame:
+def held_to(
+    frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], location: str
+) -> DataFrame:
     """Return a frame whose rows raise an error where they break a constraint.
 
     An empty text that is to name a partition is null there, and is judged as that.
@@ -61,9 +64,10 @@ def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: S
         try:
             frame.select(checked).schema  # noqa: B018 - Spark resolves names here
         except PySparkException as error:
-            said = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0]
             raise UnsupportedTable(
-                f"{place}: {constraint.feature}: {constraint.name} cannot be checked ({said}); write with delta-spark"
+                f"{location}: {constraint.feature}: {constraint.name} cannot be checked ({reason}); write with "
+                "delta-spark"
             ) from None
     return frame.withColumn(first, checked)
 
@@ -78,18 +82,17 @@ def _condition(constraint: Constraint) -> Column:
 
 
 @contextmanager
-def naming_broken(constraints: Sequence[Constraint], place: str) -> Iterator[None]:
+def naming_broken(constraints: Sequence[Constraint], location: str) -> Iterator[None]:
     """Turn the error of a row that breaks a constraint into RefusedCommit, which names it."""
     try:
         yield
     except Exception as error:
-        said = str(error)
-        broken = next((each for i, each in enumerate(constraints) if f"{_BROKEN} {i};" in said), None)
+        message = str(error)
+        broken = next((each for i, each in enumerate(constraints) if f"{_BROKEN} {i};" in message), None)
         if broken is None:
             raise
         what = "is not what it is generated as" if broken.feature == "generatedColumns" else "is not true"
         raise RefusedCommit(
-            f"{place}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
-            "correct such rows; "
-            "nothing was committed"
+            f"{location}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
+            "correct such rows; nothing was committed"
         ) from None

@@ -46,33 +46,33 @@ def log_findings(table: DeltaTable, limits: LogLimits) -> list[Finding]:
 
 def check_delta(examined: ExaminedLog) -> Iterator[Finding]:
     """Tell what is wrong with the log of a Delta table; no data file is opened."""
-    log, place, limits = examined.log, f"{examined.name}, version {examined.log.version}", examined.limits
-    yield from _commits(log, place, limits.max_commits)
-    yield from small_files("log.small_files", place, examined.size, examined.partition, limits.max_small_files)
-    yield from _statistics(log, place)
+    log, location, limits = examined.log, f"{examined.name}, version {examined.log.version}", examined.limits
+    yield from _commits(log, location, limits.max_commits)
+    yield from small_files("log.small_files", location, examined.size, examined.partition, limits.max_small_files)
+    yield from _statistics(log, location)
 
 
-def _commits(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]:
-    count, checkpoint = found.log.commits_since_checkpoint, found.log.checkpoint
+def _commits(inspection: DeltaInspection, location: str, most: int) -> Iterator[Finding]:
+    count, checkpoint = inspection.log.commits_since_checkpoint, inspection.log.checkpoint
     if count > most:
         since = "and there is no checkpoint" if checkpoint is None else f"since the checkpoint of version {checkpoint}"
         message = f"each reader replays {counted(count, 'commit')} {since}, above the limit of {most:,}"
-        yield Finding("log.commits", Severity.ERROR, place, message, "write a checkpoint: prune checkpoint TABLE")
-    for note in found.log.notes:
-        yield Finding("log.notes", Severity.WARN, place, note, "see what writes the log, and write a checkpoint")
+        yield Finding("log.commits", Severity.ERROR, location, message, "write a checkpoint: prune checkpoint TABLE")
+    for note in inspection.log.notes:
+        yield Finding("log.notes", Severity.WARN, location, note, "see what writes the log, and write a checkpoint")
 
 
-def _statistics(found: DeltaInspection, place: str) -> Iterator[Finding]:
-    if found.files_without_rows:
-        message = f"{found.files_without_rows:,} of {found.files:,} files have no statistics: no predicate skips them"
+def _statistics(log: DeltaInspection, location: str) -> Iterator[Finding]:
+    if log.files_without_rows:
+        message = f"{log.files_without_rows:,} of {log.files:,} files have no statistics: no predicate skips them"
         remedy = f"write them with statistics, and delta.dataSkippingNumIndexedCols other than 0: {WRITE_ANEW}"
-        yield Finding("log.statistics", Severity.ERROR, place, message, remedy)
-    for column in found.columns:
-        if column.name in found.clustered_by and column.bounds < found.files:
-            message = f"it clusters the table, and {found.files - column.bounds:,} of {found.files:,} files lack bounds"
+        yield Finding("log.statistics", Severity.ERROR, location, message, remedy)
+    for column in log.columns:
+        if column.name in log.clustered_by and column.bounds < log.files:
+            message = f"it clusters the table, and {log.files - column.bounds:,} of {log.files:,} files lack bounds"
             remedy = f"name it in delta.dataSkippingStatsColumns, and write the files again: {WRITE_ANEW}"
             yield Finding(
-                "log.clustering", Severity.ERROR, f"{place}, column {column.name}", message, remedy, (column.name,)
+                "log.clustering", Severity.ERROR, f"{location}, column {column.name}", message, remedy, (column.name,)
             )
 
 

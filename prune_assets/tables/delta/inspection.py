@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 def inspect_version(snapshot: Snapshot, names: Sequence[str], *, orphans: bool) -> Inspection:
     """Describe a version; `names`: columns and structs to tell of, all by default."""
-    found = inspect_snapshot(snapshot, _chosen(snapshot, names))
+    inspection = inspect_snapshot(snapshot, _chosen(snapshot, names))
     if orphans:
-        found = with_orphans(found)
-    return Inspection(found, lambda console: print_delta(found, console))
+        inspection = with_orphans(inspection)
+    return Inspection(inspection, lambda console: print_delta(inspection, console))
 
 
 def _chosen(snapshot: Snapshot, names: Sequence[str]) -> list[TableColumn]:
     columns = snapshot.schema.columns
-    found: dict[TableColumn, None] = {}
+    chosen: dict[TableColumn, None] = {}
     for name in names:
         low = name.casefold()
         here = [column for column in columns if f"{column.leaf.name.casefold()}.".startswith(f"{low}.")]
         if not here:
             top = resolve(name, snapshot.schema.leaves)
             here = [column for column in columns if column.leaf.path[0] == top]
-        found |= dict.fromkeys(here)
-    return list(found) if names else list(columns)
+        chosen |= dict.fromkeys(here)
+    return list(chosen) if names else list(columns)

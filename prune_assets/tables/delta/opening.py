@@ -92,7 +92,7 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
 
 
 def _open(location: Location, options: OpenOptions) -> DeltaTable | None:
-    found = delta_table(
+    table = delta_table(
         location,
         version=options.version,
         timestamp=options.timestamp,
@@ -101,12 +101,12 @@ def _open(location: Location, options: OpenOptions) -> DeltaTable | None:
         semantics=options.semantics,
     )
     entry = options.entry
-    if found is not None and entry is not None and entry.format != "delta":
+    if table is not None and entry is not None and entry.format != "delta":
         raise UnsupportedFeature(
             f"{entry.name}: the catalog has it as Parquet, and there is a Delta log at {entry.location}; register "
             "it as delta, or name the table by its path"
         )
-    return found
+    return table
 
 
 def _log_checks() -> tuple[Check[Any], ...]:

@@ -89,18 +89,18 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
     from deltalog.log.deletion_vectors import vector_of
 
     names = partition_names(table)
-    found, start = [], 0
+    files, start = [], 0
     blocks = iter(table.snapshot.blocks)
     block = next(blocks, None)
-    for number in numbers:
-        while block is not None and number - start >= len(block):
+    for file in numbers:
+        while block is not None and file - start >= len(block):
             start += len(block)
             block = next(blocks, None)
         assert block is not None  # an index numbers the live files of its version
-        at = number - start
+        at = file - start
         values = tuple(_text(block.partition.get(name), at) for name in names)
-        found.append(LiveFile(index.files[number].path, values, vector_of(block, at)))
-    return found
+        files.append(LiveFile(index.files[file].path, values, vector_of(block, at)))
+    return files
 
 
 def _text(texts: Texts | None, at: int) -> str | None:
@@ -109,7 +109,7 @@ def _text(texts: Texts | None, at: int) -> str | None:
 
 
 def partition_names(table: DeltaTable) -> list[str]:
-    """Return what the log calls the partition columns, in the order of the schema's list."""
+    """Return the log's names of the partition columns, in the order of the schema's list."""
     schema = table.snapshot.schema
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     return [keys[name] or name for name in schema.partition_columns]
@@ -152,9 +152,9 @@ def _stored(
         reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
     with explaining(spark, files[0].path):
         frame = reader.parquet(*(escaped(absolute(file.path)) for file in files))
-    place = metadata_column(frame)
+    file_metadata = metadata_column(frame)
     columns = [column_of(name, nested=False) for name in frame.columns]
-    return frame.select(*columns, place["file_path"].alias(_FILE), place["row_index"].alias(_ROW))
+    return frame.select(*columns, file_metadata["file_path"].alias(_FILE), file_metadata["row_index"].alias(_ROW))
 
 
 def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:
@@ -182,20 +182,20 @@ def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) 
     snapshot, names, rows = table.snapshot, [], []
     for file in files:
         assert file.vector is not None  # all of them have one
-        found = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
-        names.append(pa.repeat(file_uri(file.path), len(found)))
-        rows.append(pa.array(found.to_array(), pa.uint64()).cast(pa.int64()))
+        deleted = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
+        names.append(pa.repeat(file_uri(file.path), len(deleted)))
+        rows.append(pa.array(deleted.to_array(), pa.uint64()).cast(pa.int64()))
     return from_arrow(spark, pa.table({_FILE: pa.chunked_array(names), _ROW: pa.chunked_array(rows)}))
 
 
 def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
 
-    numbers = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
+    positions = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
     stored = iter(_data_columns(table, schema))
     return [
         # Delta takes what is no value of the type for null.
-        try_cast(_value(numbers[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
-        if shown.name in numbers
+        try_cast(_value(positions[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
+        if shown.name in positions
         else next(stored)
         for shown in logical_schema(schema).fields
     ]

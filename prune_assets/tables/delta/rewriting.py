@@ -94,21 +94,21 @@ def _put_into_partitions(
     from deltalog.maintenance.file_changes import move_files
     from deltalog.table.data_paths import data_directory
 
-    places, found = {}, {}
+    places, renamed = {}, {}
     for path in written:
         group, _, name = path.removeprefix(f"{directory}/{GROUP}=").partition("/")
         if int(group) not in places:
             texts = [text or None for text in values[int(group)]]
             of_partition = dict(zip(snapshot.schema.partition_columns, texts, strict=True))
             places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
-        place, of_partition = places[int(group)]
-        below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{place}{name_in_group(name, group)}"
-        found[path] = deltalog.NewFile(below, of_partition)
-    move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in found.items()})
+        prefix, of_partition = places[int(group)]
+        below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{prefix}{name_in_group(name, group)}"
+        renamed[path] = deltalog.NewFile(below, of_partition)
+    move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in renamed.items()})
     if not is_remote(directory):
-        for parent in {Path(path).parent for path in found}:
+        for parent in {Path(path).parent for path in renamed}:
             shutil.rmtree(parent)  # Hadoop's checksums are left in it
-    return found
+    return renamed
 
 
 def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
@@ -122,8 +122,11 @@ def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
     columns = clustered_by(snapshot)
     if not columns:
         return list(adds)
-    text = json.dumps(columns, separators=(",", ":"))
-    tags = {"ZCUBE_ID": str(uuid5(NAMESPACE_OID, f"{snapshot.metadata.id} {text}")), "ZCUBE_ZORDER_BY": text}
+    columns_json = json.dumps(columns, separators=(",", ":"))
+    tags = {
+        "ZCUBE_ID": str(uuid5(NAMESPACE_OID, f"{snapshot.metadata.id} {columns_json}")),
+        "ZCUBE_ZORDER_BY": columns_json,
+    }
     return [msgspec.structs.replace(add, tags=tags, clustering_provider="liquid") for add in adds]
 
 
@@ -175,7 +178,7 @@ def clustering_paths(snapshot: Snapshot) -> list[ColumnPath]:
     from deltalog.table.properties import clustering_columns
 
     logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
-    return [logical.get(path, path) for path in clustering_columns(snapshot.domains, place=snapshot.table)]
+    return [logical.get(path, path) for path in clustering_columns(snapshot.domains, location=snapshot.table)]
 
 
 def _quoted(name: str) -> str:

@@ -116,7 +116,7 @@ class DeltaTable:
         return constants_of(self, index, files, names)
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return what the log says about a predicate in every live file; the last answer is kept."""
+        """Return the log's outcome of a predicate for every live file; the last answer is cached."""
         from deltalog.stats.data_skipping import skip_files
 
         if self._asked is None or self._asked[0] is not predicate:
@@ -143,14 +143,14 @@ class DeltaTable:
         """Count every file: what the cache has of footers is not looked up before they are read."""
         return np.ones(self.snapshot.file_count, np.bool_)
 
-    def part(self, numbers: NDArray[np.int64]) -> DeltaPart:
+    def part(self, chosen: NDArray[np.int64]) -> DeltaPart:
         """Return some of the files for another process to read."""
         from deltalog.log.allowed_locations import opened_place
 
-        whole = np.ones(len(numbers), np.bool_)
+        whole = np.ones(len(chosen), np.bool_)
         files = _files(self.snapshot, np.zeros(self.snapshot.file_count, np.bool_))
-        paths = tuple(opened_place(self.snapshot.table, files.path(i), self.snapshot.allow) for i in numbers.tolist())
-        logged = self._logged(FileList(paths.__getitem__, files.sizes[numbers], {}), whole, self.deleted[numbers] > 0)
+        paths = tuple(opened_place(self.snapshot.table, files.path(i), self.snapshot.allow) for i in chosen.tolist())
+        logged = self._logged(FileList(paths.__getitem__, files.sizes[chosen], {}), whole, self.deleted[chosen] > 0)
         return DeltaPart(self.snapshot.table, paths, logged, self._any_case)
 
     @property
@@ -220,7 +220,7 @@ class DeltaTable:
         self.snapshot.save()
 
     def claims(self) -> Claims:
-        """Return what the log claims."""
+        """Return the claims of the log."""
         from prune_assets.tables.delta.claims import LogClaims
 
         return LogClaims(self)

@@ -69,7 +69,7 @@ _OF_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 class _Target:
     """A table that rows go to, `snapshot` None for one to be made: `frame` has its columns, by its names."""
 
-    place: str
+    location: str
     snapshot: Snapshot | None
     schema: TableSchema
     fields: tuple[StructField, ...]
@@ -78,7 +78,7 @@ class _Target:
     constraints: Sequence[Constraint] = ()
 
     def stored_name(self, name: str) -> str:
-        """Return what files and directories call a column."""
+        """Return the name of a column in files and directories."""
         return next(self.stored(field).name for field in self.fields if field.name == name)
 
     def stored(self, field: StructField) -> StructField:
@@ -91,20 +91,20 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     import deltalog
     from deltalog.errors import TableExists
 
-    place, layout, mode, where = address(table), request.layout, request.mode, request.where
-    target = _target(df, place, layout, mode)
-    check_reach(df.sparkSession, place)
+    location, layout, mode, where = address(table), request.layout, request.mode, request.where
+    target = _target(df, location, layout, mode)
+    check_reach(df.sparkSession, location)
     if where is not None and mode == "overwrite" and target.snapshot is None:
         # Its rows are held to the condition as those of any table are.
         with suppress(TableExists):  # another writer had the same idea
-            deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
-        target = _target(df, place, layout, mode)
+            deltalog.create_table(location, target.schema.text, partition_by=target.schema.partition_columns)
+        target = _target(df, location, layout, mode)
     replaced = None if where is None else _selection(df, target, where)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
-    refuse_without_partitions(place, bound.partition_by, request)
-    checked = held_to(target.frame, target.constraints, bound.partition_by, place)
+    refuse_without_partitions(location, bound.partition_by, request)
+    checked = held_to(target.frame, target.constraints, bound.partition_by, location)
     partition_by = [target.stored_name(name) for name in bound.partition_by]
-    with own_directory(place) as directory, naming_broken(target.constraints, place):
+    with own_directory(location) as directory, naming_broken(target.constraints, location):
         arranged, of_layout = arrange(checked, target.layout, bound)
         stored, of_layout = as_stored(arranged, of_layout, target.schema)
         rows = write_parquet(
@@ -112,16 +112,17 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         )
         files = list_data_files(directory) if rows else []
         index = read_dataset([file.path for file in files]) if files else None
-        found = 0 if index is None else int(index.row_count.sum())
-        if found != rows:
+        rows_in_files = 0 if index is None else int(index.row_count.sum())
+        if rows_in_files != rows:
             raise MalformedFile(
-                f"{directory}: Spark reports {rows} rows written, but the files hold {found}; nothing was committed"
+                f"{directory}: Spark reports {rows} rows written, but the files hold {rows_in_files}; nothing was "
+                "committed"
             )
         if not files:
             _remove(directory)
         version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
     return WriteResult(
-        table=place,
+        table=location,
         files=tuple(file.path for file in files),
         rows=rows,
         bytes=sum(file.size for file in files),
@@ -131,58 +132,58 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     )
 
 
-def _opened(place: str) -> Snapshot | None:
+def _opened(location: str) -> Snapshot | None:
     """Open a table; None where there is none yet, or another writer has made its log and not its first commit."""
     import deltalog
     from deltalog.errors import NotADeltaTable
 
-    if not has_log(place):
+    if not has_log(location):
         return None
     try:
-        return deltalog.open_snapshot(place)
+        return deltalog.open_snapshot(location)
     except NotADeltaTable:
         return None
 
 
-def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Target:
+def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Target:
     """Open the table, or describe the new one, and refuse what does not go into it before anything is written."""
     from pyspark.sql.types import StructType
 
     import deltalog
 
-    snapshot = _opened(place)
+    snapshot = _opened(location)
     if snapshot is None:
         if not is_remote(place):
             refuse_table_formats([Path(local_path(place))], OF_OTHERS)
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
-        schema = deltalog.check_create(place, fresh.json(), partition_by=bound.partition_by)
+        schema = deltalog.check_create(location, fresh.json(), partition_by=bound.partition_by)
         spelled = replace(layout, partition_by=bound.partition_by)
-        return _Target(place, None, schema, tuple(fresh.fields), df, spelled)
+        return _Target(location, None, schema, tuple(fresh.fields), df, spelled)
     if mode == "error":
         raise WrongUse(
-            f"{place}: this Delta table exists already; pass the mode append, overwrite or replace_partitions"
+            f"{location}: this Delta table exists already; pass the mode append, overwrite or replace_partitions"
         )
     constraints = constraints_to_check(snapshot)
     deltalog.check_appendable(snapshot, obeys=constraints)
     fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
-    _check_partitions(place, layout, snapshot)
+    _check_partitions(location, layout, snapshot)
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
-    frame = _conformed(df, place, fields)
-    return _Target(place, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
+    frame = _conformed(df, location, fields)
+    return _Target(location, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
 
 
-def _check_partitions(place: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
+def _check_partitions(location: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
     mine = [name.casefold() for name in layout.partition_by]
     if mine and mine != [name.casefold() for name in snapshot.schema.partition_columns]:
         theirs = ", ".join(snapshot.schema.partition_columns) or "nothing"
         raise LayoutError(
-            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by {theirs}, and a write does "
+            f"partition_by = {', '.join(layout.partition_by)}: {location} is partitioned by {theirs}, and a write does "
             "not change that; leave out partition_by, or write a new table"
         )
 
 
-def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> DataFrame:
+def _conformed(df: DataFrame, location: str, fields: Sequence[StructField]) -> DataFrame:
     """Return the columns of a table in its order and spelling; WrongUse where the data have others."""
     case_sensitive = semantics_of(df.sparkSession).case_sensitive
     mine = {name if case_sensitive else name.casefold(): name for name in df.columns}
@@ -190,19 +191,22 @@ def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> Data
     for field in fields:
         if _OF_LENGTH in field.metadata:
             raise UnsupportedFeature(
-                f"{place}: column {field.name} is {field.metadata[_OF_LENGTH]}, and this package does not check "
-                "lengths; "
-                "write with delta-spark"
+                f"{location}: column {field.name} is {field.metadata[_OF_LENGTH]}, and this package does not check "
+                "lengths; write with delta-spark"
             )
         name = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
         kind = field.dataType.simpleString()
-        found = None if name is None else df.schema[name].dataType.simpleString()
-        if name is None or found != kind:
-            said = "the data lack it" if name is None else f"in the data it is {found}"
-            raise WrongUse(f"{place}: the table has column {field.name} {kind}, {said}; write the same columns")
+        type_ = None if name is None else df.schema[name].dataType.simpleString()
+        if name is None or type_ != kind:
+            difference = "the data lack it" if name is None else f"in the data it is {type_}"
+            raise WrongUse(
+                f"{location}: the table has column {field.name} {kind}, {difference}; write the same columns"
+            )
         columns.append(column_of(name, nested=False).alias(field.name))
     if mine:
-        raise WrongUse(f"{place}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")
+        raise WrongUse(
+            f"{location}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first"
+        )
     return df.select(*columns)
 
 
@@ -239,7 +243,7 @@ def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Pre
     from prune_assets.session.lower_predicate import lower_predicate
 
     assert target.snapshot is not None  # made above, where there was none
-    opened = table_of(target.place, target.snapshot)
+    opened = table_of(target.location, target.snapshot)
     lowered = lower_predicate(where, opened, session=df.sparkSession)
     partitions = target.schema.partition_columns
     named = [*columns_of(lowered.predicate)]
@@ -257,11 +261,11 @@ def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Pre
 
 
 @contextmanager
-def own_directory(place: str) -> Iterator[str]:
+def own_directory(location: str) -> Iterator[str]:
     """Give a new directory inside of a table, which is removed where what is done with it fails."""
     from deltalog.errors import UncertainCommit
 
-    directory = f"{place.rstrip('/')}/write-{uuid4().hex}"
+    directory = f"{location.rstrip('/')}/write-{uuid4().hex}"
     try:
         yield directory
     except UncertainCommit:
@@ -270,7 +274,7 @@ def own_directory(place: str) -> Iterator[str]:
         if (left := _remove(directory)) and isinstance(error, Exception):
             raise StorageFailure(
                 f"{cause(str(error))}; the written files ({left}) stay in {directory}, and no version "
-                f"names them: `prune vacuum {place} --delete` deletes them after the retention period"
+                f"names them: `prune vacuum {location} --delete` deletes them after the retention period"
             ) from error
         raise
 
@@ -292,7 +296,7 @@ def _new_file(target: _Target, path: str) -> NewFile:
     """Describe a file, with the partition values that Spark named its directories by."""
     import deltalog
 
-    below = path[len(target.place.rstrip("/")) + 1 :]
+    below = path[len(target.location.rstrip("/")) + 1 :]
     named = dict(part.split("=", 1) for part in below.split("/")[1:-1])
     texts = {unescape(name): unescape(text) for name, text in named.items()}
     kinds = {field.name: field.dataType.typeName() for field in target.fields}
@@ -316,7 +320,7 @@ def _commit(
 
     snapshot = target.snapshot
     if snapshot is None:
-        return create_with_files(target.place, target.schema, files, mode=mode).version, ()
+        return create_with_files(target.location, target.schema, files, mode=mode).version, ()
     adds = _adds(snapshot, files)
     obeys = target.constraints
     if mode == "append":
@@ -360,4 +364,4 @@ def _check_entry(entry: CatalogEntry) -> None:
         )
 
 
-WRITING = Writing(place=str, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)
+WRITING = Writing(location=str, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)

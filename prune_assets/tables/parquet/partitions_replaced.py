@@ -34,16 +34,16 @@ def partitions_replaced(
         raise WrongUse(
             f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced"
         )
-    return tuple(file for place in sorted(old.keys() & selected) for file in old[place])
+    return tuple(file for directory_name in sorted(old.keys() & selected) for file in old[directory_name])
 
 
 def _by_directory(directory: Path) -> dict[str, list[str]]:
-    found = defaultdict(list)
+    by_directory = defaultdict(list)
     for file in files_below(directory):
-        place = Path(file.path).parent.relative_to(directory)
-        if place.parts:  # a file without rows lies in no partition
-            found[str(place)].append(file.path)
-    return found
+        directory_name = Path(file.path).parent.relative_to(directory)
+        if directory_name.parts:  # a file without rows lies in no partition
+            by_directory[str(directory_name)].append(file.path)
+    return by_directory
 
 
 def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]) -> set[str]:
@@ -53,7 +53,7 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
 
     if not places:
         return set()
-    texts = [(place, *map(_text, Path(place).parts)) for place in places]
+    texts = [(directory_name, *map(_text, Path(directory_name).parts)) for directory_name in places]
     names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
     frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
     values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
@@ -64,9 +64,9 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
         chosen = frame.select(_PLACE, *values, *others).where(condition).select(column_of(_PLACE, nested=False))
         return {row[0] for row in chosen.collect()}
     except AnalysisException as error:
-        said = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
+        reason = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
         raise WrongUse(
-            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){said}"
+            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){reason}"
         ) from None
 
 

@@ -58,14 +58,14 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
     reader = reader_of(spark, given).options(**wanted.options).schema(schema)
     if opening is Opening.PATHS:
         reader = reader if base is None else reader.option("basePath", base)
-        found = reader.parquet(*(escaped(absolute(path)) for path in paths))
+        frame = reader.parquet(*(escaped(absolute(path)) for path in paths))
     else:
         names = [os.path.basename(path) for path in paths] if opening is Opening.NAMES else []
         reader = reader.option("pathGlobFilter", one_of_names(names)) if names else reader
-        found = reader.parquet(*patterns_of(given))
+        frame = reader.parquet(*patterns_of(given))
     # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
     names = schema.names
-    return found if found.schema.names == names else found.select(*(column_of(name, nested=False) for name in names))
+    return frame if frame.schema.names == names else frame.select(*(column_of(name, nested=False) for name in names))
 
 
 def _is_staged_in_partition(path: str) -> bool:

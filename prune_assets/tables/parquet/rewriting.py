@@ -67,13 +67,13 @@ def _check_columns(rewrite: Rewrite) -> None:
     """
     index = rewrite.index
     ours = _types(index.columns)
-    for number in rewrite.numbers:
-        kind = index.kinds[index.kind[number]]
+    for file in rewrite.numbers:
+        kind = index.kinds[index.kind[file]]
         theirs = _types(kind.columns)
         if theirs != ours:
             name = min({path for path, _ in theirs.items() ^ ours.items()})
             raise UnsupportedFeature(
-                f"{index.files[number].path}: column {'.'.join(name)} differs from the table's schema; "
+                f"{index.files[file].path}: column {'.'.join(name)} differs from the table's schema; "
                 "optimize files of one schema, or rewrite the table"
             )
 
@@ -96,8 +96,8 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
 def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
     """Move the files of each group to where those that they replace lie in the table."""
     places = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
-    for group, place in places.items():
+    for group, target_directory in places.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):
-            target = stage / place.relative_to(directory)
+            target = stage / target_directory.relative_to(directory)
             target.mkdir(parents=True, exist_ok=True)
             file.rename(target / name_in_group(file.name, group))

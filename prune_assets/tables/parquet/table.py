@@ -158,7 +158,7 @@ class ParquetTable:
         return open_for_columns(spark, self.given, self.schema)
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return what directory names say of a predicate in every file."""
+        """Return the outcome of a predicate for every file, by directory names."""
         return answers_of_directories(predicate, self.schema)
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
@@ -169,11 +169,11 @@ class ParquetTable:
         """Read the footers of all files."""
         return self.read(np.ones(len(self.listed.files), np.bool_))
 
-    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+    def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, or of some as a table of these alone; directory names tell the partitions."""
         from parquet_core.layout.places import partition_of_files
 
-        index = self.read_all() if numbers is None else self.listed.of_files(numbers).read_all()
+        index = self.read_all() if files is None else self.listed.of_files(files).read_all()
         return index, partition_of_files(index)
 
     def unread(self) -> NDArray[np.bool_]:
@@ -186,7 +186,7 @@ class ParquetTable:
         return self.listed.part(numbers)
 
     def claims(self) -> Claims:
-        """Return what directory names claim."""
+        """Return the claims of directory names."""
         from prune_assets.tables.parquet.claims import DirectoryClaims
 
         return DirectoryClaims(self.schema)
@@ -273,25 +273,27 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
 
 
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return what directory names say of a predicate in every file; constants count beside one of their columns."""
+    """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
     values = {
         column.path: index.partition_values[column.path].cast(bounds_type(column))
         for column in index.partitions
         if column.path in index.partition_values
     }
-    is_asked = any(path in values for path in columns_of(predicate))
-    by_leaf = tuple(_of_leaf(leaf, values, len(index.files), is_asked=is_asked) for leaf in leaves(predicate))
+    constants_count = any(path in values for path in columns_of(predicate))
+    by_leaf = tuple(
+        _of_leaf(leaf, values, len(index.files), constants_count=constants_count) for leaf in leaves(predicate)
+    )
     folded = fold(predicate, list(by_leaf))
-    return FileAnswers(folded, folded, by_leaf, frozenset(values), told=None)
+    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
 
 
-def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, is_asked: bool) -> OutcomeArray:
+def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
     if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
         answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
         return answered
     if isinstance(leaf, ColumnLeaf) and leaf.column in values:
         return outcomes_of_values(leaf, values[leaf.column])
-    if isinstance(leaf, Constant) and is_asked:
+    if isinstance(leaf, Constant) and constants_count:
         return constant_answers(leaf, files)
     return unknown(files)
 

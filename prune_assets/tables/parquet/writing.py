@@ -198,4 +198,4 @@ def _place(table: str) -> str:
     return str(plain_directory(table))
 
 
-WRITING = Writing(place=_place, write=write_plain, refuse_existing=_refuse_existing, check_entry=_check_entry)
+WRITING = Writing(location=_place, write=write_plain, refuse_existing=_refuse_existing, check_entry=_check_entry)

@@ -72,7 +72,7 @@ def asked(snapshot):
     found = skip_files(snapshot, PREDICATE)
     kept = sorted(snapshot.paths(found.kept)), sorted(snapshot.paths(skip_files(snapshot, PARTITIONED).kept))
     counts = dict(zip(snapshot.paths(), record_counts(snapshot).tolist(), strict=True))
-    return *kept, counts, found.asked, found.told
+    return *kept, counts, found.examined_files, found.files_with_statistics
 
 
 class Read:

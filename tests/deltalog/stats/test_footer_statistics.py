@@ -57,7 +57,7 @@ def schema_of(columns, *, partitioned=(), mapping="none"):
         kind if isinstance(kind, dict) and "name" in kind else field(name, kind) for name, kind in columns.items()
     ]
     text = json.dumps({"type": "struct", "fields": fields})
-    return read_schema(text, partition_columns=partitioned, mapping=mapping, place="t")
+    return read_schema(text, partition_columns=partitioned, mapping=mapping, location="t")
 
 
 @pytest.fixture(scope="module")

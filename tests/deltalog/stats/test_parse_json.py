@@ -14,7 +14,7 @@ from log_writer import field
 
 from deltalog.log.file_block import StatisticsBatch
 from deltalog.log.paths import text_array
-from deltalog.stats.file_bounds import _bounds_of, said_by_objects, statistics_reader
+from deltalog.stats.file_bounds import _bounds_of, statistics_from_objects, statistics_reader
 from deltalog.stats.parse_json import decode_texts, parse_texts
 from deltalog.table.schema import read_schema
 
@@ -51,7 +51,7 @@ ODD = ["null", "true", "[]", "{}", '{"a":1}', '"\\ud800"']
 
 def columns_of(*fields):
     schema = json.dumps({"type": "struct", "fields": list(fields)})
-    return list(read_schema(schema, partition_columns=[], mapping="none", place="").columns)
+    return list(read_schema(schema, partition_columns=[], mapping="none", location="").columns)
 
 
 def binary(texts):
@@ -63,7 +63,7 @@ def both(columns, texts):
     data = binary(texts)
     return (
         statistics_reader(columns)(StatisticsBatch(np.arange(len(texts)), data, None)),
-        _bounds_of(columns, said_by_objects(decode_texts(columns, data))),
+        _bounds_of(columns, statistics_from_objects(decode_texts(columns, data))),
         parse_texts(columns, data),
     )
 

@@ -43,7 +43,7 @@ MEANT = {
 
 def schema_of(*kinds):
     fields = [("id", pa.int64()), *((kind, KINDS[kind]) for kind in kinds)]
-    return read_schema(schema_text(pa.schema(fields)), partition_columns=kinds, mapping="none", place="t")
+    return read_schema(schema_text(pa.schema(fields)), partition_columns=kinds, mapping="none", location="t")
 
 
 def placed(kinds, wanted, held):

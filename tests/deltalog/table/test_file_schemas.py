@@ -111,7 +111,7 @@ def text_of(columns):
 
 
 def added(directory, columns, *, mapping="none", partitioned=()):
-    schema = read_schema(text_of(columns), partition_columns=partitioned, mapping=mapping, place="t")
+    schema = read_schema(text_of(columns), partition_columns=partitioned, mapping=mapping, location="t")
     values = dict.fromkeys(partitioned, "1")
     return adds_of(str(directory), schema, [NewFile("x.parquet", values)])
 
@@ -245,7 +245,7 @@ def test_columns_that_the_file_lacks_and_that_the_table_lacks_are_added(tmp_path
 
 
 def test_of_many_files_the_one_that_differs_is_named(tmp_path):
-    schema = read_schema(text_of({"x": "long"}), partition_columns=(), mapping="none", place="t")
+    schema = read_schema(text_of({"x": "long"}), partition_columns=(), mapping="none", location="t")
     for number in range(5):
         pq.write_table(pa.table({"x": ["a" if number == 3 else number]}), tmp_path / f"{number}.parquet")
     with pytest.raises(RefusedCommit, match=r"3\.parquet: column x is string"):

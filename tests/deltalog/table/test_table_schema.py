@@ -18,7 +18,7 @@ MAPPED = {"minReaderVersion": 2, "minWriterVersion": 5}
 
 def schema(*fields, partitioned=(), mapping="none"):
     text = json.dumps({"type": "struct", "fields": list(fields)})
-    return read_schema(text, partition_columns=partitioned, mapping=mapping, place="t")
+    return read_schema(text, partition_columns=partitioned, mapping=mapping, location="t")
 
 
 def physical(name, number):
@@ -143,7 +143,7 @@ def deep(levels):
 )  # fmt: skip
 def test_what_is_no_schema_is_refused(text):
     with pytest.raises(MalformedLog, match="t: "):
-        read_schema(text, partition_columns=[], mapping="none", place="t")
+        read_schema(text, partition_columns=[], mapping="none", location="t")
 
 
 def test_an_unknown_mapping_and_an_unknown_partition_column_are_refused():

@@ -12,67 +12,67 @@ import prune_assets as pr
 from prune_assets import Finding, Severity
 from prune_assets.cli import main
 from prune_assets.commands.audit import audit_text
-from tests.lies.lies import UNSEEN
-from tests.lies.lying_file import planted, write_honest
+from tests.corrupt_metadata.corrupt_file import planted, write_correct
+from tests.corrupt_metadata.corruptions import UNSEEN
 
 
 @pytest.fixture
-def honest(tmp_path):
-    path = tmp_path / "honest.parquet"
-    write_honest(path)
+def correct(tmp_path):
+    path = tmp_path / "correct.parquet"
+    write_correct(path)
     return path
 
 
 @pytest.fixture
-def lying(honest, tmp_path):
-    planted(honest, tmp_path / "lying.parquet", UNSEEN["bounds_of_another_row_group"], "n")
-    return tmp_path / "lying.parquet"
+def corrupt(correct, tmp_path):
+    planted(correct, tmp_path / "corrupt.parquet", UNSEEN["bounds_of_another_row_group"], "n")
+    return tmp_path / "corrupt.parquet"
 
 
 def prune(*arguments):
     return CliRunner().invoke(main, ["audit", *map(str, arguments)])
 
 
-def test_what_is_true_ends_in_0_and_says_what_was_looked_at(honest):
-    result = prune(honest)
+def test_what_is_true_ends_in_0_and_says_what_was_looked_at(correct):
+    result = prune(correct)
     assert result.exit_code == 0
     first, _, read, held = result.output.splitlines()
-    assert first == f"{honest}: all verified metadata is correct"
+    assert first == f"{correct}: all verified metadata is correct"
     assert read.startswith("read: 4 of 4 row groups in 1 of 1 file, 400 rows, ")
     assert "32 row group bounds" in held
 
 
-def test_a_lie_ends_in_1_and_is_shown(lying):
-    result = prune(lying)
+def test_a_wrong_claim_ends_in_1_and_is_shown(corrupt):
+    result = prune(corrupt)
     assert result.exit_code == 1
     assert "row_group_bounds" in result.output
     assert "error (1)" in result.output
 
 
-def test_json_has_every_finding(lying):
-    result = prune(lying, "--json")
+def test_json_has_every_finding(corrupt):
+    result = prune(corrupt, "--json")
     report = json.loads(result.output)
     assert (result.exit_code, report["schema"], report["findings"][0]["severity"]) == (1, "audit/1", "error")
     assert report["claims"]["page_rows"] == 80
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("warn", 1), ("error", 0)])
-def test_what_is_wrong_and_not_relied_on_fails_where_it_is_asked_for(honest, tmp_path, fail_on, code):
-    from tests.lies.lies import CONTRADICTIONS
+def test_what_is_wrong_and_not_relied_on_fails_where_it_is_asked_for(correct, tmp_path, fail_on, code):
+    from tests.corrupt_metadata.corruptions import CONTRADICTIONS
 
-    planted(honest, tmp_path / "t.parquet", CONTRADICTIONS["min_above_max"], "n")
+    planted(correct, tmp_path / "t.parquet", CONTRADICTIONS["min_above_max"], "n")
     assert prune(tmp_path / "t.parquet", "--fail-on", fail_on).exit_code == code
 
 
-def test_a_part_of_a_table_is_read_when_it_is_asked_for(lying):
-    assert prune(lying, "--sample", "0.25").exit_code == 0, "the first row group tells the truth"
-    assert prune(lying, "--columns", "a, d").exit_code == 0
-    assert prune(lying, "--columns", "a,n", "--files", "1").exit_code == 1
+def test_a_part_of_a_table_is_read_when_it_is_asked_for(corrupt):
+    assert prune(corrupt, "--sample", "0.25").exit_code == 0, "the first row group tells the truth"
+    assert prune(corrupt, "--columns", "a, d").exit_code == 0
+    assert prune(corrupt, "--columns", "a,n", "--files", "1").exit_code == 1
 
 
 @pytest.mark.parametrize("arguments", [["--sample", "2"], ["--files", "0"], ["--columns", "no_such"]])
-def test_wrong_use_ends_in_2(honest, arguments):
-    result = prune(honest, *arguments)
+def test_wrong_use_ends_in_2(correct, arguments):
+    result = prune(correct, *arguments)
     assert (result.exit_code, result.output.startswith("error: ")) == (2, True)
 
 

@@ -144,7 +144,14 @@ class ToyTable:
                 told[path] = len(self.files)
         partitions, outcomes = fold(predicate, by_partition), fold(predicate, by_bounds)
         by_values = frozenset({self.day.path})
-        return FileAnswers(partitions, outcomes, tuple(by_bounds), by_values, told=told, asked=len(self.files))
+        return FileAnswers(
+            partitions,
+            outcomes,
+            tuple(by_bounds),
+            by_values,
+            files_with_statistics=told,
+            examined_files=len(self.files),
+        )
 
     def _days(self):
         days = pa.array([file[self.manifest["partition"]] for file in self.files], pa.string())
@@ -311,7 +318,7 @@ def _write(df, table, request):
     return WriteResult(table=table, files=tuple(added), rows=rows, bytes=sum(added.values()), row_groups=0, removed=())
 
 
-WRITING = Writing(place=str, write=_write, refuse_existing=lambda _: None, check_entry=lambda _: None)
+WRITING = Writing(location=str, write=_write, refuse_existing=lambda _: None, check_entry=lambda _: None)
 TOY = Format(
     name="toy",
     is_at=_is_at,

@@ -46,7 +46,7 @@ def found(table, **options):
     return {finding.code: finding for finding in pr.audit(table, **options).findings}
 
 
-def test_what_is_honest_is_found_true(table):
+def test_correct_metadata_pass(table):
     report = pr.audit(table)
     assert not report.findings
     assert report.claims["log_rows"] == 1

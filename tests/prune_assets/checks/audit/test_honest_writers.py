@@ -86,9 +86,9 @@ def test_no_false_alarm_about_files_of_spark(spark, tmp_path, timestamps):
 
 def test_a_table_in_a_store_is_read_as_a_local_one_is(s3, tmp_path):
     from parquet_core.storage import put_if_absent
-    from tests.lies.lying_file import write_honest
+    from tests.corrupt_metadata.corrupt_file import write_correct
 
-    write_honest(tmp_path / "t.parquet")
+    write_correct(tmp_path / "t.parquet")
     put_if_absent(f"{s3}/t/a.parquet", (tmp_path / "t.parquet").read_bytes())
     report = pr.audit(f"{s3}/t")
     assert not report.findings

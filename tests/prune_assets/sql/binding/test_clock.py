@@ -15,8 +15,8 @@ NOW = int(dt.datetime(2024, 2, 11, 3, 30, 1, tzinfo=dt.UTC).timestamp()) * 1_000
 NEW_YORK = SparkSemantics(time_zone="America/New_York")
 
 
-def lowered(sql, *, semantics=NEW_YORK, columns=FIXTURE_COLUMNS, now=NOW, is_own=None):
-    return lower(sql, columns, semantics=semantics, now=now, is_own=is_own)
+def lowered(sql, *, semantics=NEW_YORK, columns=FIXTURE_COLUMNS, now=NOW, is_builtin=None):
+    return lower(sql, columns, semantics=semantics, now=now, is_builtin=is_builtin)
 
 
 @pytest.mark.parametrize("line", fixture_lines("clock.txt"), ids=lambda line: line.predicate)
@@ -68,16 +68,16 @@ def test_a_column_of_the_name_is_meant_before_the_clock():
 
 
 def test_a_function_of_the_session_s_own_is_left_alone():
-    found = lowered("day < current_date() and ts < now()", is_own=lambda name: name != "current_date")
+    found = lowered("day < current_date() and ts < now()", is_builtin=lambda name: name != "current_date")
     assert found.frozen_sql == "day < current_date() and ts < TIMESTAMP_LTZ '2024-02-11 03:30:01.000005Z'"
     (part,) = [leaf for leaf in leaves(found.predicate) if isinstance(leaf, Unsupported)]
     assert part.sql == "day < current_date()"
 
 
 def test_extract_is_no_function_of_the_session_s_own():
-    found = lowered("extract(year from day) = 2024", is_own={"extract"}.__contains__)
+    found = lowered("extract(year from day) = 2024", is_builtin={"extract"}.__contains__)
     assert found.normalized == "day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'"
-    found = lowered("day > dateadd(DAY, -7, current_date())", is_own={"current_date"}.__contains__)
+    found = lowered("day > dateadd(DAY, -7, current_date())", is_builtin={"current_date"}.__contains__)
     assert found.normalized == "day > DATE '2024-02-03'"
 
 

@@ -9,7 +9,7 @@ from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 def normalized(sql, *, replaced=""):
     semantics = SparkSemantics()
-    return lower(sql, FIXTURE_COLUMNS, semantics=semantics, is_own=lambda name: name != replaced).normalized
+    return lower(sql, FIXTURE_COLUMNS, semantics=semantics, is_builtin=lambda name: name != replaced).normalized
 
 
 @pytest.mark.parametrize("replaced", ["year", "month"])

@@ -9,9 +9,9 @@ import pytest
 from parquet_core.dataset import opening
 from prune_assets.engines.spark.reader_bugs import ALL
 from prune_assets.explain.plan import plan
-from tests.lies.judging import Truth, judged, read_now
-from tests.lies.lies import CONTRADICTIONS, UNSEEN
-from tests.lies.lying_file import PAGE, planted, write_honest
+from tests.corrupt_metadata.corrupt_file import PAGE, planted, write_correct
+from tests.corrupt_metadata.corruptions import CONTRADICTIONS, UNSEEN
+from tests.corrupt_metadata.judging import Truth, judged, read_now
 
 PREDICATES = (
     "a = 1150",
@@ -30,15 +30,15 @@ PREDICATES = (
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory):
-    path = tmp_path_factory.mktemp("honest") / "t.parquet"
-    write_honest(path)
+def correct(tmp_path_factory):
+    path = tmp_path_factory.mktemp("correct") / "t.parquet"
+    write_correct(path)
     return path
 
 
 @pytest.fixture(scope="module")
-def truth(honest):
-    return Truth(honest)
+def truth(correct):
+    return Truth(correct)
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +46,9 @@ def without_cache(monkeypatch):
     monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
 
 
-def test_what_is_honest_is_believed(honest, truth):
-    assert not judged(honest, truth, PREDICATES)
-    made = plan(honest, where="n = 1090 AND s = 'g1-0090'")
+def test_correct_metadata_is_used(correct, truth):
+    assert not judged(correct, truth, PREDICATES)
+    made = plan(correct, where="n = 1090 AND s = 'g1-0090'")
     assert made.report.kept.rows == PAGE
     assert not made.index.doubts.any()
     assert not any(made.index.footers.doubts(column).any() for column in made.index.columns)
@@ -57,19 +57,19 @@ def test_what_is_honest_is_believed(honest, truth):
 @pytest.mark.sampled(14)
 @pytest.mark.parametrize("column", ["n", "s"])
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_a_contradiction_loses_no_row(honest, truth, tmp_path, name, column):
+def test_a_contradiction_loses_no_row(correct, truth, tmp_path, name, column):
     path = tmp_path / "t.parquet"
-    planted(honest, path, CONTRADICTIONS[name], column)
+    planted(correct, path, CONTRADICTIONS[name], column)
     assert not judged(path, truth, PREDICATES)
     now = read_now(path, truth)
     assert now is truth or not judged(path, now, PREDICATES)
 
 
-@pytest.mark.parametrize(("name", "lie"), UNSEEN.items())
-def test_what_nothing_contradicts_is_believed(honest, truth, tmp_path, name, lie):
+@pytest.mark.parametrize(("name", "corruption"), UNSEEN.items())
+def test_what_nothing_contradicts_is_believed(correct, truth, tmp_path, name, corruption):
     """What no metadata that a plan reads gives away: the limits of what is promised."""
     path = tmp_path / "t.parquet"
-    planted(honest, path, lie, "s" if name == "pages_cut_at_other_rows" else "n")
+    planted(correct, path, corruption, "s" if name == "pages_cut_at_other_rows" else "n")
     assert judged(path, truth, [*PREDICATES, "s = 'g1-0038'"])
 
 
@@ -88,28 +88,28 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("name", "where", "reason"), REASONS)
-def test_the_report_says_why_nothing_is_believed(honest, tmp_path, name, where, reason):
+def test_the_report_says_why_nothing_is_believed(correct, tmp_path, name, where, reason):
     path = tmp_path / "t.parquet"
-    planted(honest, path, CONTRADICTIONS[name], "n")
+    planted(correct, path, CONTRADICTIONS[name], "n")
     made = plan(path, where=where, depth="row_groups" if name.startswith("filter") else "pages")
     groups = {group.index: group for file in made.files for group in file.row_groups}
     assert groups[1].verdict == "scan"
     assert reason in groups[1].reason
 
 
-def test_spark_is_not_left_to_believe_what_is_doubted(honest, tmp_path):
+def test_spark_is_not_left_to_believe_what_is_doubted(correct, tmp_path):
     path = tmp_path / "t.parquet"
-    planted(honest, path, CONTRADICTIONS["filters_exchanged"], "n")
+    planted(correct, path, CONTRADICTIONS["filters_exchanged"], "n")
     made = plan(path, where="n = 1090")
     assert {warning.option for warning in made.warnings} == set(ALL)
 
 
 @pytest.mark.parametrize("name", ["file_of_more_rows", "every_page_null", "filters_exchanged"])
-def test_a_file_is_checked_once(honest, tmp_path, monkeypatch, name):
+def test_a_file_is_checked_once(correct, tmp_path, monkeypatch, name):
     monkeypatch.setenv("PRUNE_CACHE_BYTES", str(1 << 20))
     monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "t.parquet"
-    planted(honest, path, CONTRADICTIONS[name], "n")
+    planted(correct, path, CONTRADICTIONS[name], "n")
     os.utime(path, (1_000_000_000, 1_000_000_000))
     first = plan(path, where="n = 1090")
     monkeypatch.setattr(opening, "doubts_about", None)

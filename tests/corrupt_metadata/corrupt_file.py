@@ -1,12 +1,12 @@
-"""A file of four row groups with everything that metadata can have, to tell lies about."""
+"""A file of four row groups with everything that metadata can have, to plant corruptions in."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.lies.lies import Place
-from tests.lies.told import Told
+from tests.corrupt_metadata.corruptions import Place
+from tests.corrupt_metadata.raw_metadata import RawMetadata
 
 ROWS, PAGE = 100, 20
 COLUMNS = {"a": 0, "n": 1, "s": 2, "d": 3}
@@ -23,7 +23,7 @@ def rows_of(group):
     }
 
 
-def write_honest(path):
+def write_correct(path):
     """Write the file."""
     filters = {name: {"ndv": ROWS} for name in COLUMNS}
     groups = [pa.table(rows_of(group)) for group in range(4)]
@@ -33,8 +33,8 @@ def write_honest(path):
             writer.write_table(group)
 
 
-def planted(honest, path, lie, column):
-    """Write the file with a lie about a column of its second row group."""
-    told = Told(honest.read_bytes())
-    lie(told, Place(1, COLUMNS[column], 2, (COLUMNS[column] + 1) % len(COLUMNS)))
-    path.write_bytes(told.bytes())
+def planted(correct, path, corruption, column):
+    """Write the file with a corruption of a column of its second row group."""
+    raw = RawMetadata(correct.read_bytes())
+    corruption(raw, Place(1, COLUMNS[column], 2, (COLUMNS[column] + 1) % len(COLUMNS)))
+    path.write_bytes(raw.bytes())

@@ -1,4 +1,4 @@
-"""Every lie that a Parquet file can tell is found: as one that loses rows, or as one that nothing relies on."""
+"""Every corruption of a Parquet file is found: one that loses rows, or one that nothing relies on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from slow_thrift import BINARY, I32, I64, LIST
 
 import prune_assets as pr
 from parquet_core.bloom import parse_filter
-from tests.lies.lies import CONTRADICTIONS, UNSEEN, Place, bounds_of_another_row_group
-from tests.lies.lying_file import COLUMNS, planted, write_honest
-from tests.lies.told import Told
+from tests.corrupt_metadata.corrupt_file import COLUMNS, planted, write_correct
+from tests.corrupt_metadata.corruptions import CONTRADICTIONS, UNSEEN, Place, bounds_of_another_row_group
+from tests.corrupt_metadata.raw_metadata import RawMetadata
 from tests.numbered_cases.cases import put, value_of
 
 # Nothing skips by these, and so nobody is asked to believe them.
 NO_CLAIMS = {"distinct_values_that_cannot_be", "one_distinct_value", "sorted_the_other_way"}
-# What is no lie of this file: the row groups have the same rows, `s` has no nulls, the first page of `n` has no others.
+# No corruption of this file: the row groups have the same rows, `s` has no nulls, the first page of `n` has no others.
 TRUE = {
     ("rows_of_two_row_groups_exchanged", "n"),
     ("rows_of_two_row_groups_exchanged", "s"),
@@ -36,15 +36,15 @@ LIES = [
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory):
-    path = tmp_path_factory.mktemp("honest") / "t.parquet"
-    write_honest(path)
+def correct(tmp_path_factory):
+    path = tmp_path_factory.mktemp("correct") / "t.parquet"
+    write_correct(path)
     return path
 
 
 @pytest.fixture
-def lying(tmp_path):
-    return tmp_path / "lying.parquet"
+def corrupt(tmp_path):
+    return tmp_path / "corrupt.parquet"
 
 
 def codes(path, severity="error", **options):
@@ -52,8 +52,8 @@ def codes(path, severity="error", **options):
     return {finding.code for finding in found if severity in {"any", finding.severity}}
 
 
-def test_what_is_honest_is_found_true(honest):
-    report = pr.audit(honest)
+def test_correct_metadata_pass(correct):
+    report = pr.audit(correct)
     assert report.is_true
     assert not report.findings
     assert report.claims == {
@@ -70,9 +70,9 @@ def test_what_is_honest_is_found_true(honest):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "column"), LIES)
-def test_a_lie_is_found(honest, lying, name, column):
-    planted(honest, lying, {**CONTRADICTIONS, **UNSEEN}[name], column)
-    assert codes(lying, "any")
+def test_a_corruption_is_found(correct, corrupt, name, column):
+    planted(correct, corrupt, {**CONTRADICTIONS, **UNSEEN}[name], column)
+    assert codes(corrupt, "any")
 
 
 @pytest.mark.parametrize(("name", "column", "code"), [
@@ -83,51 +83,51 @@ def test_a_lie_is_found(honest, lying, name, column):
     ("row_group_of_no_rows_in_its_chunks_too", "n", "row_group_rows"),
     ("pages_cut_at_other_rows", "s", "page_rows"),
 ])  # fmt: skip
-def test_what_loses_rows_is_an_error(honest, lying, name, column, code):
-    planted(honest, lying, UNSEEN[name], column)
-    assert code in codes(lying)
+def test_what_loses_rows_is_an_error(correct, corrupt, name, column, code):
+    planted(correct, corrupt, UNSEEN[name], column)
+    assert code in codes(corrupt)
 
 
-def page_bounds_too_tight(told, at):
+def page_bounds_too_tight(raw, at):
     """The third page, whose bounds are not those of the chunk: its least value is no longer between them."""
-    index = told.column_index(at.group, at.column)
+    index = raw.column_index(at.group, at.column)
     lows = list(value_of(index, 2)[1])
     lows[2] = value_of(index, 3)[1][2]
     put(index, 2, LIST, (BINARY, lows))
 
 
-def nulls_of_two_pages_exchanged(told, at):
-    index = told.column_index(at.group, at.column)
+def nulls_of_two_pages_exchanged(raw, at):
+    index = raw.column_index(at.group, at.column)
     counts = list(value_of(index, 5)[1])
     counts[1], counts[2] = counts[2], counts[1]
     put(index, 5, LIST, (I64, counts))
 
 
-@pytest.mark.parametrize(("lie", "column", "expected"), [
-    (page_bounds_too_tight, "s", ("page_bounds", "lying.parquet, row group 1, page 2, column s")),
-    (nulls_of_two_pages_exchanged, "n", ("page_null_count", "lying.parquet, row group 1, page 2, column n")),
+@pytest.mark.parametrize(("corruption", "column", "expected"), [
+    (page_bounds_too_tight, "s", ("page_bounds", "corrupt.parquet, row group 1, page 2, column s")),
+    (nulls_of_two_pages_exchanged, "n", ("page_null_count", "corrupt.parquet, row group 1, page 2, column n")),
 ])  # fmt: skip
-def test_a_lie_about_a_page_names_the_page(honest, lying, lie, column, expected):
-    planted(honest, lying, lie, column)
-    (finding,) = (finding for finding in pr.audit(lying).findings if finding.severity == "error")
+def test_a_corrupt_page_claim_names_the_page(correct, corrupt, corruption, column, expected):
+    planted(correct, corrupt, corruption, column)
+    (finding,) = (finding for finding in pr.audit(corrupt).findings if finding.severity == "error")
     assert (finding.code, finding.location) == expected
 
 
-def test_a_finding_names_the_value_and_the_predicates_that_lose_it(honest, lying):
-    planted(honest, lying, page_bounds_too_tight, "s")
-    (finding,) = pr.audit(lying).findings
-    assert finding.location == "lying.parquet, row group 1, page 2, column s"
+def test_a_finding_names_the_value_and_the_predicates_that_lose_it(correct, corrupt):
+    planted(correct, corrupt, page_bounds_too_tight, "s")
+    (finding,) = pr.audit(corrupt).findings
+    assert finding.location == "corrupt.parquet, row group 1, page 2, column s"
     assert finding.message == (
         "the page claims min 'g1-0059', row 40 holds 'g1-0040': `s = 'g1-0040'` and `s < 'g1-0059'` lose it"
     )
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_value_that_its_bloom_filter_lacks_is_found(honest, lying, column):
-    told = Told(honest.read_bytes())
-    meta = told.meta(1, COLUMNS[column])
+def test_a_value_that_its_bloom_filter_lacks_is_found(correct, corrupt, column):
+    raw = RawMetadata(correct.read_bytes())
+    meta = raw.meta(1, COLUMNS[column])
     offset, length = value_of(meta, 14), value_of(meta, 15)
-    data = honest.read_bytes()
+    data = correct.read_bytes()
     blocks = parse_filter(data[offset : offset + length], place="t")
     assert not isinstance(blocks, str)
     bits = data.index(bytes(blocks.reshape(-1).view("u1")), offset)
@@ -136,22 +136,22 @@ def test_a_value_that_its_bloom_filter_lacks_is_found(honest, lying, column):
     cleared[bits + blocks.nbytes // 3 : bits + 2 * blocks.nbytes // 3] = bytes(
         2 * blocks.nbytes // 3 - blocks.nbytes // 3
     )
-    lying.write_bytes(cleared)
-    assert codes(lying, "any") & {"bloom_filter", "not_relied_on.bloom_filter"}
+    corrupt.write_bytes(cleared)
+    assert codes(corrupt, "any") & {"bloom_filter", "not_relied_on.bloom_filter"}
 
 
-def test_a_dictionary_that_lacks_values_is_found(tmp_path, lying):
+def test_a_dictionary_that_lacks_values_is_found(tmp_path, corrupt):
     """The dictionary was given up halfway; the footer says that it was not."""
     words = pa.array([f"word {i % 4000:05}" for i in range(8000)])
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"s": words}), path, dictionary_pagesize_limit=20_000, data_page_size=10_000)
-    told = Told(path.read_bytes())
-    meta = told.meta(0, 0)
+    raw = RawMetadata(path.read_bytes())
+    meta = raw.meta(0, 0)
     meta[:] = [field for field in meta if field[0] != 13]
     put(meta, 2, LIST, (I32, [2, 3]))
-    lying.write_bytes(told.bytes())
+    corrupt.write_bytes(raw.bytes())
     assert not pr.audit(path).findings
-    assert codes(lying) == {"dictionary"}
+    assert codes(corrupt) == {"dictionary"}
 
 
 TYPES = {
@@ -179,7 +179,7 @@ TYPES = {
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("index", [True, False])
-def test_bounds_of_every_type_are_held_against_values(tmp_path, lying, name, index):
+def test_bounds_of_every_type_are_held_against_values(tmp_path, corrupt, name, index):
     kind, low, high = TYPES[name]
     path = tmp_path / "t.parquet"
     with pq.ParquetWriter(path, pa.schema([("x", kind)]), write_page_index=index) as writer:
@@ -188,10 +188,10 @@ def test_bounds_of_every_type_are_held_against_values(tmp_path, lying, name, ind
     report = pr.audit(path)
     assert not report.findings
     assert report.claims["row_group_bounds"] == 6
-    told = Told(path.read_bytes())
-    bounds_of_another_row_group(told, Place(0, 0, 1, 0))
-    lying.write_bytes(told.bytes())
-    assert codes(lying) == {"row_group_bounds"}
+    raw = RawMetadata(path.read_bytes())
+    bounds_of_another_row_group(raw, Place(0, 0, 1, 0))
+    corrupt.write_bytes(raw.bytes())
+    assert codes(corrupt) == {"row_group_bounds"}
 
 
 NAN = float("nan")
@@ -217,13 +217,13 @@ def test_bounds_that_are_nan_are_named(spark, tmp_path):
     assert found.message == "not relied on: a bound of floats that is NaN says nothing of the other values"
 
 
-def test_a_nan_that_is_counted_as_none_is_found(tmp_path, lying):
+def test_a_nan_that_is_counted_as_none_is_found(tmp_path, corrupt):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [1.0, NAN, 2.0]}), path)
-    told = Told(path.read_bytes())
-    put(told.statistics(0, 0), 9, I64, 0)
-    lying.write_bytes(told.bytes())
-    assert codes(lying) == {"row_group_nan_count"}
+    raw = RawMetadata(path.read_bytes())
+    put(raw.statistics(0, 0), 9, I64, 0)
+    corrupt.write_bytes(raw.bytes())
+    assert codes(corrupt) == {"row_group_nan_count"}
 
 
 def test_what_lies_in_a_list_is_skipped_with_a_reason(tmp_path):
@@ -233,24 +233,24 @@ def test_what_lies_in_a_list_is_skipped_with_a_reason(tmp_path):
     assert report.is_true
 
 
-def test_a_sample_is_the_same_each_time_and_reads_less(honest):
-    report = pr.audit(honest, sample=0.5)
+def test_a_sample_is_the_same_each_time_and_reads_less(correct):
+    report = pr.audit(correct, sample=0.5)
     assert (report.audited_row_groups, report.rows) == (2, 200)
-    assert report.read_bytes < pr.audit(honest).read_bytes
-    assert pr.audit(honest, sample=0.5).claims == report.claims
+    assert report.read_bytes < pr.audit(correct).read_bytes
+    assert pr.audit(correct, sample=0.5).claims == report.claims
 
 
-def test_chosen_columns_and_files_are_read_alone(honest, tmp_path):
+def test_chosen_columns_and_files_are_read_alone(correct, tmp_path):
     for name in ("1", "2", "3", "4"):
-        (tmp_path / f"{name}.parquet").write_bytes(honest.read_bytes())
+        (tmp_path / f"{name}.parquet").write_bytes(correct.read_bytes())
     report = pr.audit(tmp_path, files=2, columns=["n"])
     assert (report.audited_files, report.rows, report.claims["row_group_bounds"]) == (2, 800, 16)
 
 
 @pytest.mark.parametrize("options", [{"sample": 0}, {"sample": 1.5}, {"files": 0}, {"columns": ["no_such"]}])
-def test_what_cannot_be_read_is_refused(honest, options):
+def test_what_cannot_be_read_is_refused(correct, options):
     with pytest.raises(pr.PruneError):
-        pr.audit(honest, **options)
+        pr.audit(correct, **options)
 
 
 def test_a_file_of_another_partition_is_found(tmp_path):
@@ -264,10 +264,10 @@ def test_a_file_of_another_partition_is_found(tmp_path):
     assert "`day = 1`" in finding.message
 
 
-def test_a_damaged_file_is_named_and_the_others_are_read(honest, lying, tmp_path):
-    planted(honest, lying, CONTRADICTIONS["chunk_of_fewer_values"], "n")
-    (tmp_path / "true.parquet").write_bytes(honest.read_bytes())
+def test_a_damaged_file_is_named_and_the_others_are_read(correct, corrupt, tmp_path):
+    planted(correct, corrupt, CONTRADICTIONS["chunk_of_fewer_values"], "n")
+    (tmp_path / "true.parquet").write_bytes(correct.read_bytes())
     report = pr.audit(tmp_path)
     (finding,) = (finding for finding in report.findings if finding.severity == "error")
-    assert (finding.code, finding.location) == ("unreadable", "lying.parquet, column n")
+    assert (finding.code, finding.location) == ("unreadable", "corrupt.parquet, column n")
     assert report.claims["page_rows"] > 80

@@ -1,4 +1,4 @@
-"""Plans for a file that lies, held against the rows that its data pages hold."""
+"""Plans of a file with corrupt metadata, verified against the rows in its data pages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Truth:
 
 
 def read_now(path, truth):
-    """Return what pyarrow reads of a file that lies; `truth` where that is the same, or it reads nothing."""
+    """Return the rows that pyarrow reads from a corrupt file; `truth` if they are the same, or it reads none."""
     try:
         now = Truth(path)
     except (pa.ArrowException, OSError, ValueError):

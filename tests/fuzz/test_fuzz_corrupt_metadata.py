@@ -1,4 +1,4 @@
-"""A few of the files of `make fuzz ARGS="lies"`; and without the check the machine finds what it is to find."""
+"""A few of the files of `make fuzz ARGS="contradictions"`; without the check the machine finds some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Parquet file taken apart into what it tells of itself, to be changed and put together again."""
+"""The metadata of a Parquet file as parsed structs, to change and write back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.numbered_cases.cases import META, ROW_GROUPS, STATISTICS, put, value_
 OFFSET_INDEX, COLUMN_INDEX = (4, 5), (6, 7)
 
 
-class Told:
-    """What a file tells: `footer` and, by row group and column, its indexes: parsed structs to be changed in place."""
+class RawMetadata:
+    """The `footer` of a file and, by row group and column, its indexes: parsed structs to change in place."""
 
     def __init__(self, data):
         (length,) = struct.unpack("<i", data[-8:-4])
