@@ -6,6 +6,7 @@ Source: `parquet.thrift`, and the compact protocol of Apache Thrift.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -140,9 +141,7 @@ def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, at: int) -> bytes:
 
 
 def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
-    """Return the part of the schema that has these leaves, which ascend, under the names that the table has for them."""
-    from dataclasses import replace
-
+    """Return the part of the schema that has these leaves, under the names that the table has for them."""
     wanted, elements = set(leaves), iter(kind.elements)
     leaf_number = 0
 

@@ -65,7 +65,7 @@ def covering_rows(chunks: Sequence[PagedChunk], ranges: RowRanges, rows: int) ->
     last = np.searchsorted(borders, ranges[:, 1], "left")
     starts, stops = borders[first], np.append(borders, rows)[last]
     # Ranges that share a page, or whose pages touch, are one.
-    new = np.append(True, starts[1:] > stops[:-1])  # noqa: FBT003 - a value of the array
+    new = np.append(True, starts[1:] > stops[:-1])
     heads = np.flatnonzero(new)
     return np.column_stack([starts[heads], np.append(stops[heads[1:] - 1], stops[-1:])])
 

@@ -67,7 +67,9 @@ class ArrowColumns:
         """Return the columns in files, by their numbers in the index, which ascend; UnsupportedFeature names one."""
         index = self.plan.index
         found = {}
-        for number, constants in zip(numbers, self.plan.table.constants(index, numbers, self.constant_names), strict=True):
+        for number, constants in zip(
+            numbers, self.plan.table.constants(index, numbers, self.constant_names), strict=True
+        ):
             for name, why in constants.unknown.items():
                 raise refused(name, why)
             stored, missing = self._of_kind(int(index.kind[number]), index.files[number].path)

@@ -75,7 +75,9 @@ class ArrowScan:
 
     def count(self, positions: NDArray[np.int64]) -> int:
         """Return the number of selected rows; those that are proven to match are not read."""
-        return sum(sum(one.group.count for one in self._selected(some)) for some in self._windows(positions, WINDOW_BYTES))
+        return sum(
+            sum(one.group.count for one in self._selected(some)) for some in self._windows(positions, WINDOW_BYTES)
+        )
 
     def _windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
         sizes = self.plan.sizes.bytes
@@ -123,9 +125,7 @@ class ArrowScan:
         stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
         found = pages.read([rows[i].group for i in reads], stored)
         read = dict(zip(reads, found, strict=True))
-        return [
-            one._replace(columns={**one.columns, **read[i]}) if i in read else one for i, one in enumerate(rows)
-        ]
+        return [one._replace(columns={**one.columns, **read[i]}) if i in read else one for i, one in enumerate(rows)]
 
     def _filtered(self, rows: _Rows, stage: Stage) -> _Rows:
         count = rows.group.count

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from parquet_core.errors import StaleTable
 from parquet_core.storage import is_remote, look_up, read_many
@@ -19,6 +18,7 @@ from parquet_core.values.page_ranges import PagedChunk, byte_ranges, chosen_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -81,7 +81,9 @@ class RowPages:
         data = iter(_fetched(everything, self.index))
         jobs = [(part, next(data)) for part in everything]
         decoded = in_flight(self._decode, jobs, threads=DECODING_THREADS, ahead=2 * DECODING_THREADS)
-        return [{name: t.column(name) for t in (next(decoded) for _ in some) for name in t.column_names} for some in parts]
+        return [
+            {name: t.column(name) for t in (next(decoded) for _ in some) for name in t.column_names} for some in parts
+        ]
 
     def _check_files(self, wanted: Sequence[GroupRows]) -> None:
         # Of what is remote, the store notices with the request.
