@@ -1,4 +1,4 @@
-"""Read the rows that a plan kept into Arrow: pages of the predicate first, other columns for the rows that it selects."""
+"""Read the rows that a plan kept into Arrow: the predicate's pages first, other columns for the rows it selects."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class ArrowScan:
             rows = self._selected(window)
             rows = self._with(rows, [name for name in self.names if name not in self.columns.constant_names])
             for one in rows:
-                if one.group.count:
+                if one.group.total:
                     yield self._table(one)
 
     def count(self, positions: NDArray[np.int64]) -> int:
         """Return the number of selected rows; those that are proven to match are not read."""
         return sum(
-            sum(one.group.count for one in self._selected(some)) for some in self._windows(positions, WINDOW_BYTES)
+            sum(one.group.total for one in self._selected(some)) for some in self._windows(positions, WINDOW_BYTES)
         )
 
     def _windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
@@ -119,7 +119,7 @@ class ArrowScan:
     def _with(self, rows: Sequence[_Rows], names: Sequence[str]) -> list[_Rows]:
         """Read columns that are not there yet."""
         wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
-        reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.count]
+        reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
         every = dict.fromkeys(name for i in reads for name in wanted[i])
         pages = RowPages(self.plan.index, {name: self.columns.leaves[name] for name in every})
         stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
@@ -128,7 +128,7 @@ class ArrowScan:
         return [one._replace(columns={**one.columns, **read[i]}) if i in read else one for i, one in enumerate(rows)]
 
     def _filtered(self, rows: _Rows, stage: Stage) -> _Rows:
-        count = rows.group.count
+        count = rows.group.total
         if not count:
             return rows
         values = {name: self._values(rows, name) for name in stage.columns}
@@ -144,7 +144,7 @@ class ArrowScan:
         if name in rows.columns:
             return rows.columns[name]
         constant = rows.file.constants[name]
-        return pa.chunked_array([pa.repeat(constant, rows.group.count).cast(self.columns.types[name])])
+        return pa.chunked_array([pa.repeat(constant, rows.group.total).cast(self.columns.types[name])])
 
     def _table(self, rows: _Rows) -> pa.Table:
         file = self.plan.index.files[int(self.plan.index.file[rows.group.position])]
@@ -156,7 +156,7 @@ class ArrowScan:
                     arrays.append(values.cast(self.columns.types[name]))
                 except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
                     raise refused(name, f"{file.path} has it as {values.type} ({error})") from None
-        return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.count)
+        return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
 
     def _file(self, number: int) -> FileColumns:
         if not self._files:
@@ -179,7 +179,7 @@ class ArrowScan:
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str]) -> ArrowScan:
-    """Prepare a planned read of columns; UnsupportedFeature names a column or a part of the predicate that is not read."""
+    """Prepare a planned read of columns; UnsupportedFeature names a column or a condition that is not read."""
     predicate = plan.lowered.predicate
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))

@@ -36,7 +36,7 @@ class GroupRows(NamedTuple):
     ranges: NDArray[np.int64]
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """The number of rows."""
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
