@@ -47,10 +47,12 @@ _MOST_IN_BLOCK = 1 << 20
 class Claims(NamedTuple):
     """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages.
 
+    `num_values`: None where pages alone tell.
+
     `levels`: how many streams of levels stand before the values of a page.
     """
 
-    num_values: int
+    num_values: int | None
     codec: int
     place: str
     is_text: bool
@@ -67,14 +69,21 @@ class _Page(NamedTuple):
     compressed: bool
 
 
-def widest_value(data: bytes, length: int, chunk: Claims) -> int:
-    """Check the pages of a chunk of `length` bytes that `data` begins with; return how much one value may expand to.
+class PageFacts(NamedTuple):
+    """Of the pages of a chunk: the bytes that one value may expand to beyond those in its page, and the values."""
 
-    In bytes, 0 where no value takes more than its bytes in a page. Raises MalformedFile for a page that the chunk
-    cannot hold, and UnsupportedFeature for one that is too large to be read.
+    widest: int
+    num_values: int
+
+
+def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
+    """Check the pages of a chunk of `length` bytes that `data` begins with.
+
+    Raises MalformedFile for a page that the chunk cannot hold, and UnsupportedFeature for one that is too large to be
+    read.
     """
     seen = position = widest = 0
-    while seen < chunk.num_values and position < length:
+    while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
         if page.kind in {_DATA, _DATA_V2}:
             seen += page.num_values
@@ -84,9 +93,9 @@ def widest_value(data: bytes, length: int, chunk: Claims) -> int:
                 widest = max(widest, page.plain_bytes)
         elif page.kind == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
-    if seen != chunk.num_values:
+    if chunk.num_values is not None and seen != chunk.num_values:
         raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
-    return widest
+    return PageFacts(widest, seen)
 
 
 def values_of_page(data: bytes, *, place: str) -> int | None:
@@ -139,7 +148,8 @@ def _check(page: _Page, stored_bytes: int, position: int, chunk: Claims) -> None
     where = f"the page at byte {position} of the chunk"
     if not 0 <= stored_bytes == len(page.stored):
         raise _malformed(chunk, f"{where} claims {stored_bytes} bytes, of which {len(page.stored)} are there")
-    if not 0 <= page.num_values <= chunk.num_values and page.kind != _DICTIONARY:
+    most = page.num_values if chunk.num_values is None else chunk.num_values
+    if not 0 <= page.num_values <= most and page.kind != _DICTIONARY:
         raise _malformed(chunk, f"{where} claims {page.num_values} of the chunk's {chunk.num_values} values")
     levels = page.level_bytes or 0
     if page.plain_bytes < 0 or not 0 <= levels <= min(page.plain_bytes, stored_bytes):

@@ -15,7 +15,7 @@ from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
 from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
-from parquet_core.values.pages import BEHIND, CODECS, Claims, widest_value
+from parquet_core.values.pages import BEHIND, CODECS, Claims, check_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,8 +153,8 @@ class ValueReader:
 
     def _widest(self, chunk: _Place, data: bytes) -> int:
         """Check the pages of a chunk; return the bytes that one of its values may take beyond those in a page."""
-        kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values
-        widest = widest_value(data, chunk.length, chunk.claims)
+        kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
+        widest = check_pages(data, chunk.length, chunk.claims).widest
         widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
         in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:

@@ -1,0 +1,229 @@
+"""Chosen pages of some column chunks as a small Parquet file in memory, which Arrow decodes like any other.
+
+The pages stay as they are; around them is a footer of one row group that describes these columns alone.
+Source: `parquet.thrift`, and the compact protocol of Apache Thrift.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.format.encoded_footers import MAGIC
+from parquet_core.format.schema import Physical
+from parquet_core.values.pages import CODECS, Claims, PageFacts, check_pages
+from parquet_core.values.reader import BATCH_BYTES, BATCH_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn, SchemaElement
+
+_MOST_RATIO = 64
+_TRUE, _FALSE, _BYTE, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
+_DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
+
+
+class ChunkPages(NamedTuple):
+    """Pages of one column chunk, headers included: its dictionary page if it has one, then data pages, in order.
+
+    `leaf`: its number among the columns of the file. `data` may have more behind the `length` bytes of the pages.
+    `dictionary_bytes`: where the data pages begin. `num_values`: nulls included; None where only the pages tell.
+    `place` names the chunk in messages.
+    """
+
+    leaf: int
+    codec: int
+    data: bytes
+    length: int
+    dictionary_bytes: int
+    num_values: int | None
+    place: str
+
+
+def schema_of(kind: Provenance, leaves: Sequence[int]) -> bytes:
+    """Return the encoded schema of some leaves of a file, which ascend, under the names that the table has for them."""
+    return _list(_STRUCT, [_element(element) for element in _tree(kind, leaves)])
+
+
+def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], rows: int) -> pa.Table:
+    """Decode pages of some columns that hold the same `rows` rows; `schema`: that of their leaves, in this order.
+
+    The columns of the table are the top-level columns. Raises MalformedFile for pages that contradict what is claimed
+    of them, UnsupportedFeature for a codec that is not read and for values that take much more than their pages,
+    and what Arrow raises.
+    """
+    widest, parts, described, at = 1, [MAGIC], [], len(MAGIC)
+    most = max(4 * BATCH_BYTES, _MOST_RATIO * sum(len(chunk.data) for chunk in chunks))
+    for chunk in chunks:
+        leaf = kind.columns[chunk.leaf]
+        facts = _facts(chunk, leaf)
+        widest = max(widest, facts.widest)
+        if leaf.max_repetition_level and facts.num_values * max(facts.widest, 16) > most:
+            raise _too_large(chunk.place, most)
+        described.append(_chunk(leaf, chunk, facts.num_values, at))
+        parts.append(chunk.data)
+        at += len(chunk.data)
+    footer = _footer(schema, described, rows, kind.created_by)
+    whole = b"".join([*parts, footer, len(footer).to_bytes(4, "little"), MAGIC])
+    return _decoded(whole, rows, widest, most, chunks[0].place)
+
+
+def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Table:
+    """Return a table of no rows with the types that `decode_pages` gives for these leaves."""
+    chunks = [ChunkPages(leaf, 0, b"", 0, 0, 0, "") for leaf in leaves]
+    return decode_pages(kind, schema, chunks, 0)
+
+
+def _facts(chunk: ChunkPages, leaf: LeafColumn) -> PageFacts:
+    if chunk.codec not in CODECS:
+        raise UnsupportedFeature(f"{chunk.place}: compression codec {chunk.codec} is not read; leave the column out")
+    levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
+    is_text = leaf.physical is Physical.BYTE_ARRAY
+    facts = check_pages(chunk.data, chunk.length, Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels))
+    if leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY:
+        facts = facts._replace(widest=leaf.type_length)
+    return facts
+
+
+def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str) -> pa.Table:
+    """Decode in batches where a few bytes may expand to much, so that it is noticed before it fills the memory."""
+    opened = pq.ParquetFile(
+        pa.BufferReader(whole), coerce_int96_timestamp_unit="us", page_checksum_verification=True, pre_buffer=False
+    )
+    if rows * widest <= most:
+        return opened.read(use_threads=False)
+    taken, parts = 0, []
+    for batch in opened.iter_batches(max(1, min(BATCH_ROWS, BATCH_BYTES // widest)), use_threads=False):
+        taken += batch.nbytes
+        if taken > most:
+            raise _too_large(place, most)
+        parts.append(batch)
+    return pa.Table.from_batches(parts, opened.schema_arrow)
+
+
+def _too_large(place: str, most: int) -> UnsupportedFeature:
+    return UnsupportedFeature(f"{place}: its values take more than {most:,} bytes decoded; leave the column out")
+
+
+def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) -> bytes:
+    group = _struct((1, _LIST, _list(_STRUCT, chunks)), (2, _I64, _number(0)), (3, _I64, _number(rows)))
+    return _struct(
+        (1, _I32, _number(2)),
+        (2, _LIST, schema),
+        (3, _I64, _number(rows)),
+        (4, _LIST, _list(_STRUCT, [group])),
+        # Arrow reads what some old writers wrote in ways of its own.
+        (6, _BINARY, _bytes(created_by.encode())),
+    )
+
+
+def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, at: int) -> bytes:
+    described = [
+        (1, _I32, _number(leaf.physical)),
+        (2, _LIST, _list(_I32, [])),
+        (3, _LIST, _list(_BINARY, [_bytes(name.encode()) for name in leaf.path])),
+        (4, _I32, _number(chunk.codec)),
+        (5, _I64, _number(count)),
+        (6, _I64, _number(chunk.length)),
+        (7, _I64, _number(chunk.length)),
+        (9, _I64, _number(at + chunk.dictionary_bytes)),
+    ]
+    if chunk.dictionary_bytes:
+        described.append((11, _I64, _number(at)))
+    return _struct((2, _I64, _number(at)), (3, _STRUCT, _struct(*described)))
+
+
+def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
+    """Return the part of the schema that has these leaves, under the names that the table has for them."""
+    wanted, elements = set(leaves), iter(kind.elements)
+    leaf_number = 0
+
+    def below(depth: int) -> list[SchemaElement]:
+        """Return the next element and all below it, without what is not wanted."""
+        nonlocal leaf_number
+        element = next(elements)
+        if depth and element.physical is not None:
+            leaf_number += 1
+            name = kind.columns[leaf_number - 1].path[depth - 1]
+            return [replace(element, name=name)] if leaf_number - 1 in wanted else []
+        first = leaf_number
+        children = [below(depth + 1) for _ in range(element.children or 0)]
+        kept = [part for part in children if part]
+        if depth and not kept:
+            return []
+        name = kind.columns[first].path[depth - 1] if depth else element.name
+        return [replace(element, name=name, children=len(kept)), *(one for part in kept for one in part)]
+
+    return below(0)
+
+
+def _element(element: SchemaElement) -> bytes:
+    numbers = [
+        (1, element.physical),
+        (2, element.type_length),
+        (3, element.repetition),
+        (4, element.name.encode()),
+        (5, None if element.physical is not None else element.children),
+        (6, element.converted),
+        (7, element.scale),
+        (8, element.precision),
+    ]
+    fields = [
+        (number, _BINARY, _bytes(value)) if isinstance(value, bytes) else (number, _I32, _number(int(value)))
+        for number, value in numbers
+        if value is not None
+    ]
+    if element.logical is not None:
+        fields.append((10, _STRUCT, _struct((element.logical[0], _STRUCT, _logical(*element.logical)))))
+    return _struct(*fields)
+
+
+def _logical(member: int, slots: list[Any]) -> bytes:
+    if member == _DECIMAL:
+        return _struct(*((i, _I32, _number(slot)) for i, slot in enumerate(slots, 1) if slot is not None))
+    if member in {_TIME, _TIMESTAMP}:
+        unit = [] if slots[1] is None else [(2, _STRUCT, _struct((slots[1][0], _STRUCT, _struct())))]
+        return _struct((1, _TRUE if slots[0] is True else _FALSE, b""), *unit)
+    if member == _INTEGER:
+        return _struct((1, _BYTE, bytes([slots[0] & 0xFF])), (2, _TRUE if slots[1] is True else _FALSE, b""))
+    return _struct()
+
+
+def _struct(*fields: tuple[int, int, bytes]) -> bytes:
+    found, last = bytearray(), 0
+    for number, wire, value in fields:
+        delta = number - last
+        found += bytes([delta << 4 | wire]) if 0 < delta < 16 else bytes([wire]) + _number(number)
+        found += value
+        last = number
+    return bytes(found) + b"\0"
+
+
+def _list(wire: int, items: Iterable[bytes]) -> bytes:
+    found = list(items)
+    head = bytes([len(found) << 4 | wire]) if len(found) < 15 else bytes([0xF0 | wire]) + _varint(len(found))
+    return head + b"".join(found)
+
+
+def _bytes(value: bytes) -> bytes:
+    return _varint(len(value)) + value
+
+
+def _number(value: int) -> bytes:
+    return _varint(value << 1 ^ value >> 63)
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)

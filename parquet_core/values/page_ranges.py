@@ -1,0 +1,97 @@
+"""Which pages of column chunks hold chosen rows of a row group, and where they are in the file."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.ragged import spans
+from parquet_core.values.pages import BEHIND
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    RowRanges = NDArray[np.int64]
+
+# Of more pieces a copy is cheaper than a table of so many chunks.
+_MOST_SLICES = 64
+
+
+class PagedChunk(NamedTuple):
+    """A column chunk of `length` bytes from `start`, and its data pages: file offset, bytes, first row of each.
+
+    `leaf`: its number among the columns of the file. No pages: nothing tells where they are. `place` is for messages.
+    """
+
+    leaf: int
+    codec: int
+    start: int
+    length: int
+    data_start: int
+    num_values: int
+    file_size: int
+    offset: Numbers
+    size: Numbers
+    first_row: Numbers
+    place: str
+
+    @property
+    def is_located(self) -> bool:
+        """Whether single pages can be read: they are known, and follow one another."""
+        return len(self.offset) > 0 and bool(np.array_equal(self.offset[1:], (self.offset + self.size)[:-1]))
+
+
+def covering_rows(chunks: Sequence[PagedChunk], ranges: RowRanges, rows: int) -> RowRanges:
+    """Return the rows of the smallest pages that hold the ranges and begin and end together in all chunks.
+
+    Shape (n, 2), like `ranges`: ascending, disjoint, half-open; `rows`: those of the row group.
+
+    >>> whole = PagedChunk(0, 0, 4, 90, 4, 30, 99, *np.array([[4, 34, 64], [30, 30, 30], [0, 10, 20]]), "")
+    >>> covering_rows([whole], np.array([[12, 14]]), 30).tolist()
+    [[10, 20]]
+    """
+    if not all(chunk.is_located for chunk in chunks):
+        return np.array([[0, rows]], np.int64)
+    borders = reduce(np.intersect1d, [chunk.first_row for chunk in chunks])
+    if len(borders) == 0 or borders[0] != 0:
+        return np.array([[0, rows]], np.int64)
+    first = np.searchsorted(borders, ranges[:, 0], "right") - 1
+    last = np.searchsorted(borders, ranges[:, 1], "left")
+    starts, stops = borders[first], np.append(borders, rows)[last]
+    # Ranges that share a page, or whose pages touch, are one.
+    new = np.append(True, starts[1:] > stops[:-1])
+    heads = np.flatnonzero(new)
+    return np.column_stack([starts[heads], np.append(stops[heads[1:] - 1], stops[-1:])])
+
+
+def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[int, int]]:
+    """Return (start, bytes) of the pages of whole-page row ranges, the dictionary page first; or of the whole chunk."""
+    if len(covered) == 1 and covered[0, 0] == 0 and covered[0, 1] == rows:
+        # Some old writers did not count the header of the dictionary page.
+        return [(chunk.start, min(chunk.length + BEHIND, chunk.file_size - chunk.start))]
+    first = np.searchsorted(chunk.first_row, covered[:, 0])
+    last = np.searchsorted(chunk.first_row, covered[:, 1]) - 1
+    starts, stops = chunk.offset[first], (chunk.offset + chunk.size)[last]
+    dictionary = int(chunk.offset[0]) - chunk.start
+    before = [(chunk.start, dictionary)] if dictionary > 0 else []
+    return [*before, *zip(starts.tolist(), (stops - starts).tolist(), strict=True)]
+
+
+def chosen_rows(table: pa.Table, covered: RowRanges, ranges: RowRanges) -> pa.Table:
+    """Return the rows of `ranges` out of a table that holds those of `covered`."""
+    if np.array_equal(covered, ranges):
+        return table
+    before = np.cumsum(covered[:, 1] - covered[:, 0]) - (covered[:, 1] - covered[:, 0])
+    within = np.searchsorted(covered[:, 0], ranges[:, 0], "right") - 1
+    starts = before[within] + ranges[:, 0] - covered[within, 0]
+    lengths = ranges[:, 1] - ranges[:, 0]
+    if len(ranges) > _MOST_SLICES:
+        return table.take(pa.array(spans(starts, lengths)))
+    pieces = [table.slice(start, length) for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+    return pa.concat_tables(pieces)

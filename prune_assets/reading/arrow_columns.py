@@ -1,0 +1,172 @@
+"""The columns of an Arrow result: their types, where each file has them, and values that a file has for all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.format.schema import Physical
+from parquet_core.spark_rules.calendars import is_rebased
+from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
+from parquet_core.values.page_file import schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.tables.table import DeletedRows
+
+# As Spark reads them; types that are not here stay as they are, or are refused.
+_AS_SPARK = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+}
+
+
+def refused(name: str, why: str) -> UnsupportedFeature:
+    """Return the error for a column that is not read into Arrow."""
+    return UnsupportedFeature(f"column {name!r}: {why}; name other columns, or use pr.read")
+
+
+class FileColumns(NamedTuple):
+    """Of one file: the leaves that hold each column, the value of columns that it has for all rows, deleted rows."""
+
+    stored: Mapping[str, tuple[LeafColumn, ...]]
+    constants: Mapping[str, pa.Scalar]
+    deleted: DeletedRows | None
+
+
+@dataclass(slots=True)
+class ArrowColumns:
+    """Top-level columns of a planned table.
+
+    `types`: by name that in the result; `leaves`: by name what is read of files, nothing for partition columns.
+    `compared`: by path every column that a predicate may name.
+    """
+
+    plan: PlannedRead
+    types: Mapping[str, pa.DataType]
+    leaves: Mapping[str, tuple[LeafColumn, ...]]
+    compared: Mapping[Path, LeafColumn]
+    _kinds: dict[int, tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = field(default_factory=dict)
+
+    @property
+    def constant_names(self) -> set[str]:
+        """The columns that files do not store."""
+        return self.types.keys() - self.leaves.keys()
+
+    def of_files(self, numbers: Sequence[int]) -> dict[int, FileColumns]:
+        """Return the columns in files, by their numbers in the index, which ascend; UnsupportedFeature names one."""
+        index = self.plan.index
+        found = {}
+        for number, constants in zip(
+            numbers, self.plan.table.constants(index, numbers, self.constant_names), strict=True
+        ):
+            for name, why in constants.unknown.items():
+                raise refused(name, why)
+            stored, missing = self._of_kind(int(index.kind[number]), index.files[number].path)
+            found[number] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
+        return found
+
+    def _of_kind(self, kind: int, path: str) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
+        if kind not in self._kinds:
+            stored: dict[str, tuple[LeafColumn, ...]] = {}
+            missing: dict[str, pa.Scalar] = {}
+            for name, leaves in self.leaves.items():
+                found = [_leaf_in(name, leaf, self.plan.index.kinds[kind], path) for leaf in leaves]
+                if all(leaf is None for leaf in found):
+                    missing[name] = pa.scalar(None, pa.null())
+                elif None in found:
+                    raise refused(name, f"{path} lacks a part of it")
+                else:
+                    stored[name] = tuple(leaf for leaf in found if leaf is not None)
+            self._kinds[kind] = stored, missing
+        return self._kinds[kind]
+
+
+def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
+    """Return columns of a planned table by their names; UnsupportedFeature for one whose type is not read."""
+    index = plan.index
+    partitions = {column.path[0]: column for column in plan.table.partitions}
+    leaves: dict[str, tuple[LeafColumn, ...]] = {}
+    types: dict[str, pa.DataType] = {}
+    for name in names:
+        if name in partitions:
+            types[name] = _flat_type(partitions[name])
+            continue
+        in_files = {column.path: column for column in index.columns}
+        leaves[name] = tuple(in_files.get(c.path, c) for c in plan.table.columns if c.path[0] == name)
+        types[name] = _type_of(name, leaves[name], plan)
+    compared = {column.path: column for column in (*plan.table.partitions, *plan.table.columns)}
+    return ArrowColumns(plan, types, leaves, compared)
+
+
+def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa.DataType:
+    if len(leaves) == 1 and len(leaves[0].path) == 1:
+        return _flat_type(leaves[0])
+    for kind in plan.index.kinds:
+        found = [kind.by_path.get(leaf.path) for leaf in leaves]
+        if all(leaf is not None for leaf in found):
+            stored = _stored_type(kind, sorted(leaf.index for leaf in found if leaf is not None))
+            return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
+    raise refused(name, "no file has all parts of it")
+
+
+def _stored_type(kind: Provenance, leaves: Sequence[int]) -> pa.DataType:
+    from parquet_core.values.page_file import empty_table
+
+    return empty_table(kind, schema_of(kind, leaves), leaves).schema.field(0).type
+
+
+def _flat_type(column: LeafColumn) -> pa.DataType:
+    name = column.path[0]
+    if column.type is None:
+        raise refused(name, column.unsupported or "its type is not known")
+    return as_spark(name, column.type, is_int96=column.physical is Physical.INT96)
+
+
+def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
+    """Return the Arrow type of the values that Spark reads from a stored type; UnsupportedFeature if it reads none."""
+    if pa.types.is_struct(kind):
+        return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(
+            as_spark(name, kind.key_type, is_int96=is_int96), as_spark_field(name, kind.item_field, is_int96=is_int96)
+        )
+    if pa.types.is_list(kind):
+        return pa.list_(as_spark_field(name, kind.value_field, is_int96=is_int96))
+    if pa.types.is_timestamp(kind):
+        if kind.unit == "ns" and not is_int96:
+            raise refused(name, "Spark does not read timestamps of nanoseconds")
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_time(kind) or pa.types.is_float16(kind):
+        raise refused(name, f"Spark does not read type {kind} everywhere")
+    return _AS_SPARK.get(kind, kind)
+
+
+def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
+    """Return a field of a nested column with the type that Spark reads."""
+    return pa.field(child.name, as_spark(name, child.type, is_int96=is_int96), nullable=True)
+
+
+def _leaf_in(name: str, column: LeafColumn, kind: Provenance, path: str) -> LeafColumn | None:
+    found = leaf_as_read(column, kind)
+    if found is None:
+        if reads_as_null(column, kind) and not column.may_be_filled:
+            return None
+        if column.path not in kind.by_path and len(column.path) > 1 and not column.may_be_filled:
+            return None
+        raise refused(name, f"{path} stores it as another type, under another name, or not at all")
+    if is_rebased(found, kind):
+        raise refused(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
+    return found

@@ -1,0 +1,217 @@
+"""Read the rows that a plan kept into Arrow: the predicate's pages first, other columns for the rows it selects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.access_plan import Verdict
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.predicate import columns_of
+from parquet_core.ragged import spans
+from parquet_core.values import reading
+from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, refused
+from prune_assets.reading.row_filter import adapted, stages_of
+from prune_assets.reading.row_pages import GroupRows, RowPages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.reading.arrow_columns import FileColumns
+    from prune_assets.reading.row_filter import Stage
+
+# Compressed bytes of the row groups that are read together: what one of them needs is fetched with the others.
+WINDOW_BYTES = 64 << 20
+_WINDOW_GROUPS = 256
+
+
+class _Rows(NamedTuple):
+    """Rows of one row group on their way: which are left, and the columns that were read of them."""
+
+    group: GroupRows
+    file: FileColumns
+    columns: dict[str, pa.ChunkedArray]
+    is_filtered: bool
+
+
+@dataclass(slots=True)
+class ArrowScan:
+    """A planned read as tables, one for each row group with selected rows, in the order of `positions`."""
+
+    plan: PlannedRead
+    columns: ArrowColumns
+    names: tuple[str, ...]
+    stages: list[Stage]
+    _files: dict[int, FileColumns] = field(default_factory=dict)
+    _deleted: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result."""
+        return pa.schema([pa.field(name, self.columns.types[name]) for name in self.names])
+
+    def kept(self) -> NDArray[np.int64]:
+        """Return the row groups that are read, by their numbers in the index."""
+        return np.flatnonzero(self.plan.evaluation.access.verdict != Verdict.SKIP)
+
+    def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
+        """Yield the selected rows of row groups, a table for each that has some.
+
+        `first_window`: the compressed bytes of the row groups that are read together at first; each window is twice
+        the one before, up to WINDOW_BYTES.
+        """
+        for window in self._windows(positions, first_window):
+            rows = self._selected(window)
+            rows = self._with(rows, [name for name in self.names if name not in self.columns.constant_names])
+            for one in rows:
+                if one.group.total:
+                    yield self._table(one)
+
+    def count(self, positions: NDArray[np.int64]) -> int:
+        """Return the number of selected rows; those that are proven to match are not read."""
+        return sum(
+            sum(one.group.total for one in self._selected(some)) for some in self._windows(positions, WINDOW_BYTES)
+        )
+
+    def _windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
+        sizes = self.plan.sizes.bytes
+        some: list[int] = []
+        room = most
+        for position in positions.tolist():
+            some.append(position)
+            room -= int(sizes[position])
+            if room <= 0 or len(some) == _WINDOW_GROUPS:
+                yield some
+                most = min(2 * most, WINDOW_BYTES)
+                some, room = [], most
+        if some:
+            yield some
+
+    def _selected(self, positions: Sequence[int]) -> list[_Rows]:
+        """Return the rows of row groups that the predicate selects, with the columns that it needed."""
+        rows = [self._planned(position) for position in positions]
+        for stage in self.stages:
+            needed = [name for name in stage.columns if name not in self.columns.constant_names]
+            filtered = self._with([one for one in rows if not one.is_filtered], needed)
+            done = iter([self._filtered(one, stage) for one in filtered])
+            rows = [one if one.is_filtered else next(done) for one in rows]
+        self.stages = adapted(self.stages)
+        return rows
+
+    def _planned(self, position: int) -> _Rows:
+        """Return the rows of a row group that the plan keeps and that are not deleted."""
+        access, index = self.plan.evaluation.access, self.plan.index
+        number = int(index.file[position])
+        ranges = access.ranges.of(position)
+        matches = access.matches.of(position)
+        is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
+        file = self._file(number)
+        if file.deleted is not None:
+            ranges = _without(ranges, self._deleted_rows(number) - self._first_row(position))
+        return _Rows(GroupRows(position, ranges), file, {}, is_proven)
+
+    def _with(self, rows: Sequence[_Rows], names: Sequence[str]) -> list[_Rows]:
+        """Read columns that are not there yet."""
+        wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
+        reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
+        every = dict.fromkeys(name for i in reads for name in wanted[i])
+        pages = RowPages(self.plan.index, {name: self.columns.leaves[name] for name in every})
+        stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
+        found = pages.read([rows[i].group for i in reads], stored)
+        read = dict(zip(reads, found, strict=True))
+        return [one._replace(columns={**one.columns, **read[i]}) if i in read else one for i, one in enumerate(rows)]
+
+    def _filtered(self, rows: _Rows, stage: Stage) -> _Rows:
+        count = rows.group.total
+        if not count:
+            return rows
+        values = {name: self._values(rows, name) for name in stage.columns}
+        with reading(self.plan.index.files[int(self.plan.index.file[rows.group.position])]):
+            keep = stage.select(values, self.columns.compared, count)
+        if keep.all():
+            return rows
+        mask = from_numpy(keep)
+        columns = {name: values.filter(mask) for name, values in rows.columns.items()}
+        return rows._replace(group=GroupRows(rows.group.position, _chosen(rows.group.ranges, keep)), columns=columns)
+
+    def _values(self, rows: _Rows, name: str) -> pa.ChunkedArray:
+        if name in rows.columns:
+            return rows.columns[name]
+        constant = rows.file.constants[name]
+        return pa.chunked_array([pa.repeat(constant, rows.group.total).cast(self.columns.types[name])])
+
+    def _table(self, rows: _Rows) -> pa.Table:
+        file = self.plan.index.files[int(self.plan.index.file[rows.group.position])]
+        arrays = []
+        with reading(file):
+            for name in self.names:
+                values = self._values(rows, name)
+                try:
+                    arrays.append(values.cast(self.columns.types[name]))
+                except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                    raise refused(name, f"{file.path} has it as {values.type} ({error})") from None
+        return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
+
+    def _file(self, number: int) -> FileColumns:
+        if not self._files:
+            numbers = self.plan.surviving_numbers.tolist()
+            self._files = self.columns.of_files(numbers)
+        return self._files[number]
+
+    def _deleted_rows(self, number: int) -> NDArray[np.int64]:
+        if number not in self._deleted:
+            deleted = self._files[number].deleted
+            assert deleted is not None
+            self._deleted = {number: deleted.read()}
+        return self._deleted[number]
+
+    def _first_row(self, position: int) -> int:
+        """Return the number in its file of the first row of a row group."""
+        index = self.plan.index
+        before = slice(position - int(index.ordinal[position]), position)
+        return int(index.row_count[before].sum())
+
+
+def scan_of(plan: PlannedRead, names: Sequence[str]) -> ArrowScan:
+    """Prepare a planned read of columns; UnsupportedFeature names a column or a condition that is not read."""
+    predicate = plan.lowered.predicate
+    filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
+    columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
+    return ArrowScan(plan, columns, tuple(names), stages_of(predicate, _bytes_per_row(plan, columns)))
+
+
+def _bytes_per_row(plan: PlannedRead, columns: ArrowColumns) -> Mapping[str, float]:
+    at = plan.index.read_from()
+    rows = max(1, int(plan.index.row_count[at].sum()))
+    return {
+        name: sum(int(plan.index.footers.chunks(leaf).compressed_bytes[at].sum()) for leaf in leaves) / rows
+        for name, leaves in columns.leaves.items()
+    }
+
+
+def _chosen(ranges: NDArray[np.int64], keep: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return as ranges the chosen ones of the rows of ranges."""
+    return _as_ranges(spans(ranges[:, 0], ranges[:, 1] - ranges[:, 0])[keep])
+
+
+def _without(ranges: NDArray[np.int64], deleted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ranges without rows, which ascend."""
+    rows = spans(ranges[:, 0], ranges[:, 1] - ranges[:, 0])
+    return _as_ranges(rows[~np.isin(rows, deleted, assume_unique=True)])
+
+
+def _as_ranges(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(rows) == 0:
+        return np.zeros((0, 2), np.int64)
+    heads = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
+    return np.column_stack([rows[heads], rows[np.append(heads[1:] - 1, len(rows) - 1)] + 1])
+
+
+def _no_columns(rows: int) -> pa.Table:
+    return pa.table({"": pa.nulls(rows)}).select([])

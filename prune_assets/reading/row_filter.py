@@ -1,0 +1,88 @@
+"""The predicate as stages: conjuncts by the columns that they need, each evaluated on the rows that are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.evidence.each_row import selected_rows
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.predicate import And, OnPartitions, OnValues, Unsupported, columns_of, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path, Predicate
+
+# A stage that leaves more of the rows than this is not worth the requests of a stage of its own.
+MOST_LEFT = 0.5
+
+
+@dataclass(slots=True)
+class Stage:
+    """Conjuncts that are evaluated together; `columns`: the top-level columns that they need.
+
+    `seen`, `left`: the rows that it was evaluated on, and those that it selected.
+    """
+
+    conjuncts: tuple[Predicate, ...]
+    columns: frozenset[str]
+    seen: int = 0
+    left: int = 0
+
+    def select(
+        self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int
+    ) -> NDArray[np.bool_]:
+        """Tell which of `count` rows all conjuncts select; UnsupportedFeature if values do not decide it."""
+        keep = np.ones(count, np.bool_)
+        for part in self.conjuncts:
+            compared = {path: _compared(path, values, table[path]) for path in columns_of(part)}
+            keep &= selected_rows(part, compared, count)
+        self.seen += count
+        self.left += int(keep.sum())
+        return keep
+
+
+def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float]) -> list[Stage]:
+    """Split a predicate into stages, the cheapest columns first; UnsupportedFeature names a part that is not evaluated.
+
+    `bytes_per_row`: of each column, compressed.
+    """
+    for leaf in leaves(predicate):
+        part = leaf.part if isinstance(leaf, OnValues | OnPartitions) else leaf
+        if isinstance(part, Unsupported):
+            raise UnsupportedFeature(f"{part.sql}: {part.reason}; it is not evaluated in Python: use pr.read")
+    together: dict[frozenset[str], list[Predicate]] = {}
+    for conjunct in predicate.children if isinstance(predicate, And) else (predicate,):
+        together.setdefault(frozenset(path[0] for path in columns_of(conjunct)), []).append(conjunct)
+    stages = [Stage(tuple(parts), columns) for columns, parts in together.items()]
+    return sorted(stages, key=lambda stage: sum(bytes_per_row.get(name, 0.0) for name in stage.columns))
+
+
+def adapted(stages: Sequence[Stage]) -> list[Stage]:
+    """Join each stage that left most of its rows with the one after it: a later read of columns saves little there."""
+    found: list[Stage] = []
+    for stage in stages:
+        before = found[-1] if found else None
+        if before is not None and before.seen and before.left > MOST_LEFT * before.seen:
+            found[-1] = Stage(before.conjuncts + stage.conjuncts, before.columns | stage.columns, 0, 0)
+        else:
+            found.append(stage)
+    return found
+
+
+def _compared(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn) -> pa.Array:
+    """Return the values of a column in the type that predicates compare."""
+    found = values[path[0]]
+    for name in path[1:]:
+        found = pc.struct_field(found, [found.type.get_field_index(name)])
+    whole = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return whole.cast(bounds_type(column))

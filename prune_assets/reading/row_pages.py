@@ -1,0 +1,190 @@
+"""Read chosen rows of row groups page by page: fetched for all of them at once, decoded by Arrow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.errors import StaleTable
+from parquet_core.storage import is_remote, look_up, read_many
+from parquet_core.storage.ranges import in_flight
+from parquet_core.values import reading
+from parquet_core.values.page_file import ChunkPages, decode_pages, schema_of
+from parquet_core.values.page_ranges import PagedChunk, byte_ranges, chosen_rows, covering_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.page_index import OffsetIndexes
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.storage import DataFile
+
+DECODING_THREADS = 2
+
+
+class GroupRows(NamedTuple):
+    """Rows of one row group, by its number in the index: ascending half-open ranges, shape (n, 2)."""
+
+    position: int
+    ranges: NDArray[np.int64]
+
+    @property
+    def total(self) -> int:
+        """The number of rows."""
+        return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
+
+
+class _Part(NamedTuple):
+    """Columns of a row group whose pages begin and end together, and where their bytes are in the file."""
+
+    file: DataFile
+    kind: int
+    chunks: tuple[PagedChunk, ...]
+    covered: NDArray[np.int64]
+    ranges: NDArray[np.int64]
+    bytes: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(slots=True)
+class RowPages:
+    """Reads rows of the row groups of an index.
+
+    `leaves`: by top-level column the leaves that are read of it. Pages that several calls need are fetched by each.
+    """
+
+    index: MetadataIndex
+    leaves: Mapping[str, Sequence[LeafColumn]]
+    _schemas: dict[tuple[int, tuple[int, ...]], bytes] = field(default_factory=dict)
+
+    def read(
+        self, wanted: Sequence[GroupRows], stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
+    ) -> list[dict[str, pa.ChunkedArray]]:
+        """Return by row group the columns of the wanted rows.
+
+        `stored`: for each row group by column the leaves of its file that hold it, those of `leaves` in their order.
+        Raises StaleTable if a file is no longer the one that was planned, MalformedFile, UnsupportedFeature and
+        StorageFailure.
+        """
+        if not wanted:
+            return []
+        self._check_files(wanted)
+        chunks = self._chunks(wanted, stored)
+        parts = [self._parts(rows, columns) for rows, columns in zip(wanted, chunks, strict=True)]
+        everything = [part for some in parts for part in some]
+        data = iter(_fetched(everything, self.index))
+        jobs = [(part, next(data)) for part in everything]
+        decoded = in_flight(self._decode, jobs, threads=DECODING_THREADS, ahead=2 * DECODING_THREADS)
+        return [
+            {name: t.column(name) for t in (next(decoded) for _ in some) for name in t.column_names} for some in parts
+        ]
+
+    def _check_files(self, wanted: Sequence[GroupRows]) -> None:
+        # Of what is remote, the store notices with the request.
+        numbers = dict.fromkeys(int(self.index.file[rows.position]) for rows in wanted)
+        files = [self.index.files[number] for number in numbers]
+        local = [file for file in files if not is_remote(file.path)]
+        for planned, now in zip(local, look_up([file.path for file in local]), strict=True):
+            if planned != now:
+                raise StaleTable(f"{planned.path}: changed since it was planned; read again")
+
+    def _chunks(
+        self, wanted: Sequence[GroupRows], stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
+    ) -> list[dict[str, list[PagedChunk]]]:
+        """Return by row group and column its chunks."""
+        positions = np.array([rows.position for rows in wanted], np.int64)
+        found: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
+        flat = [(name, i, leaf) for name, leaves in self.leaves.items() for i, leaf in enumerate(leaves)]
+        located = self.index.page_indexes.locations([leaf for _, _, leaf in flat], positions)
+        for (name, number, leaf), offsets in zip(flat, located, strict=True):
+            facts = self.index.footers.chunks(leaf)
+            for i, position in enumerate(positions.tolist()):
+                if name in stored[i]:
+                    in_file = stored[i][name][number]
+                    pages = _pages(offsets, i)
+                    chunk = PagedChunk(
+                        in_file.index,
+                        int(facts.codec[position]),
+                        int(facts.first_page_offset[position]),
+                        int(facts.compressed_bytes[position]),
+                        int(facts.data_page_offset[position]),
+                        int(facts.num_values[position]),
+                        self.index.files[int(self.index.file[position])].size,
+                        *pages,
+                        self.index.place(position, leaf),
+                    )
+                    found[i].setdefault(name, []).append(chunk)
+        return found
+
+    def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_Part]:
+        """Put columns whose covering pages hold the same rows together."""
+        number, count = int(self.index.file[rows.position]), int(self.index.row_count[rows.position])
+        together: defaultdict[bytes, list[PagedChunk]] = defaultdict(list)
+        covers: dict[bytes, NDArray[np.int64]] = {}
+        for chunks in columns.values():
+            covered = covering_rows(chunks, rows.ranges, count)
+            covers[covered.tobytes()] = covered
+            together[covered.tobytes()] += chunks
+        return [
+            _Part(
+                self.index.files[number],
+                int(self.index.kind[number]),
+                ordered := tuple(sorted(chunks, key=lambda chunk: chunk.leaf)),
+                covers[key],
+                rows.ranges,
+                tuple(tuple(byte_ranges(chunk, covers[key], count)) for chunk in ordered),
+            )
+            for key, chunks in together.items()
+        ]
+
+    def _decode(self, job: tuple[_Part, list[list[bytes]]]) -> pa.Table:
+        part, data = job
+        rows = int((part.covered[:, 1] - part.covered[:, 0]).sum())
+        kind = self.index.kinds[part.kind]
+        numbers = tuple(chunk.leaf for chunk in part.chunks)
+        if (part.kind, numbers) not in self._schemas:
+            self._schemas[part.kind, numbers] = schema_of(kind, numbers)
+        chunks = [
+            _with_bytes(kind.columns[chunk.leaf], chunk, ranges, pieces, rows)
+            for chunk, ranges, pieces in zip(part.chunks, part.bytes, data, strict=True)
+        ]
+        with reading(part.file):
+            table = decode_pages(kind, self._schemas[part.kind, numbers], chunks, rows)
+            return chosen_rows(table, part.covered, part.ranges)
+
+
+def _pages(offsets: OffsetIndexes, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    at = slice(int(offsets.first[i]), int(offsets.first[i + 1])) if offsets.reason[i] == "" else slice(0, 0)
+    return offsets.offset[at], offsets.compressed_bytes[at], offsets.first_row[at]
+
+
+def _fetched(parts: Sequence[_Part], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
+    """Read the bytes of parts, those of one file in one go; by part and chunk its pieces."""
+    by_file: defaultdict[DataFile, list[tuple[int, int]]] = defaultdict(list)
+    for part in parts:
+        by_file[part.file] += [piece for pieces in part.bytes for piece in pieces]
+    answers = read_many(list(by_file.items()), purpose="rows", traffic=index.traffic)
+    pieces = {file: iter(some) for file, some in zip(by_file, answers, strict=True)}
+    for part in parts:
+        yield [[next(pieces[part.file]) for _ in some] for some in part.bytes]
+
+
+def _with_bytes(
+    leaf: LeafColumn, chunk: PagedChunk, ranges: Sequence[tuple[int, int]], data: list[bytes], rows: int
+) -> ChunkPages:
+    is_whole = len(ranges) == 1 and ranges[0][0] == chunk.start and ranges[0][1] >= chunk.length
+    if is_whole:
+        count, dictionary, length = chunk.num_values, max(0, chunk.data_start - chunk.start), chunk.length
+    else:
+        dictionary = len(data[0]) if chunk.offset[0] > chunk.start else 0
+        count, length = None, sum(map(len, data))
+    # A flat column has one value a row, whatever is claimed.
+    count = count if leaf.max_repetition_level else rows
+    joined = data[0] if len(data) == 1 else b"".join(data)
+    return ChunkPages(chunk.leaf, chunk.codec, joined, length, dictionary, count, chunk.place)
