@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -88,11 +89,21 @@ class AirflowServer:
         self._process.wait()
 
     def ask(self, path: str, body: object = None, *, method: str | None = None):
-        """Return the answer to a request."""
+        """Return the answer to a request.
+
+        What only reads is asked again where the server fails: its SQLite locks while the scheduler writes.
+        """
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {getattr(self, '_token', '')}"}
-        with urlopen(Request(f"{self.url}{path}", data, headers, method=method), timeout=60) as response:
-            return json.load(response)
+        for left in reversed(range(1 if data is not None or method else 5)):
+            try:
+                with urlopen(Request(f"{self.url}{path}", data, headers, method=method), timeout=60) as response:
+                    return json.load(response)
+            except HTTPError as error:
+                if not left or error.code < 500:
+                    raise
+            time.sleep(1)
+        raise AssertionError
 
     def start(self, dag: str, **conf) -> str:
         """Start a run of a DAG and return its id."""

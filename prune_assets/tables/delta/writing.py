@@ -153,8 +153,8 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
 
     snapshot = _opened(location)
     if snapshot is None:
-        if not is_remote(place):
-            refuse_table_formats([Path(local_path(place))], OF_OTHERS)
+        if not is_remote(location):
+            refuse_table_formats([Path(local_path(location))], OF_OTHERS)
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
         schema = deltalog.check_create(location, fresh.json(), partition_by=bound.partition_by)
