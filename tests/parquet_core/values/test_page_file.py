@@ -1,0 +1,135 @@
+"""Chosen rows of single pages: the values that pyarrow gives for the same rows of the whole file."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import MalformedFile, StaleTable
+
+ROWS = 3_000
+FORMS = {
+    "plain": {"use_dictionary": False, "compression": "none"},
+    "dictionary": {"compression": "snappy"},
+    "version 2": {"data_page_version": "2.0", "compression": "zstd"},
+    "checksums": {"write_page_checksum": True, "compression": "gzip"},
+    "brotli": {"compression": "brotli"},
+    "without page index": {"write_page_index": False},
+}
+
+
+def table():
+    chance = random.Random(5)
+
+    def some(value):
+        return [None if chance.random() < 0.2 else value(i) for i in range(ROWS)]
+
+    return pa.table(
+        {
+            "id": pa.array(range(ROWS), pa.int64()),
+            "small": pa.array(some(lambda i: i % 100), pa.int8()),
+            "half": pa.array(some(lambda i: i / 2), pa.float64()),
+            "flag": some(lambda i: i % 3 == 0),
+            "text": some(lambda i: f"text {i % 50}" * (i % 4)),
+            "bytes": pa.array(some(lambda i: bytes([i % 256])), pa.binary()),
+            "day": some(lambda i: dt.date(2020, 1, 1) + dt.timedelta(i)),
+            "at": pa.array(some(lambda i: i * 1_000_003), pa.timestamp("us", "UTC")),
+            "local": pa.array(some(lambda i: i * 1_003), pa.timestamp("ms")),
+            "price": pa.array(some(lambda i: Decimal(i) / 100), pa.decimal128(9, 2)),
+            "total": pa.array(some(lambda i: Decimal(-i) / 100), pa.decimal128(30, 2)),
+            "list": some(lambda i: list(range(i % 5))),
+            "pair": some(lambda i: {"a": i, "b": None if i % 7 == 0 else str(i)}),
+            "map": pa.array(some(lambda i: [(str(i), i)] * (i % 3)), pa.map_(pa.string(), pa.int64())),
+            "deep": some(lambda i: [{"x": i, "y": [str(i)] * (i % 3)}] * (i % 4)),
+        }
+    )
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def written(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pages") / "t.parquet"
+    options = {"write_page_index": True, "row_group_size": 1_100, "data_page_size": 600, "write_batch_size": 64}
+    pq.write_table(table(), path, **{**options, **FORMS[request.param]})
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "true",
+        "id = 1234",
+        "id BETWEEN 1090 AND 1110 OR id = 2999 OR id < 3",
+        "small = 7 AND id > 500",
+        "text = 'text 9' AND half > 100",
+        "pair.a = 600",
+        "flag IS NULL",
+        "id > 5000",
+    ],
+)
+def test_rows_are_those_that_pyarrow_reads_and_filters(written, where):
+    found = pr.read_arrow(written, where=where)
+    whole = pq.read_table(written).to_pylist()
+    tests = {
+        "true": lambda row: True,
+        "id = 1234": lambda row: row["id"] == 1234,
+        "id BETWEEN 1090 AND 1110 OR id = 2999 OR id < 3": lambda row: (
+            1090 <= row["id"] <= 1110 or row["id"] == 2999 or row["id"] < 3
+        ),
+        "small = 7 AND id > 500": lambda row: row["small"] == 7 and row["id"] > 500,
+        "text = 'text 9' AND half > 100": lambda row: (
+            row["text"] == "text 9" and row["half"] is not None and row["half"] > 100
+        ),
+        "pair.a = 600": lambda row: row["pair"] is not None and row["pair"]["a"] == 600,
+        "flag IS NULL": lambda row: row["flag"] is None,
+        "id > 5000": lambda row: False,
+    }
+    wanted = [row for row in whole if tests[where](row)]
+    assert found.to_pylist() == wanted
+    assert pr.count(written, where=where) == len(wanted)
+    assert pr.exists(written, where=where) is bool(wanted)
+    assert pr.read_arrow(written, where=where, limit=4).to_pylist() == wanted[:4]
+
+
+def test_columns_are_read_alone_in_the_order_of_their_names(written):
+    found = pr.read_arrow(written, where="id = 40", columns=["deep", "ID"])
+    assert (found.column_names, found["id"].to_pylist()) == (["deep", "id"], [40])
+
+
+def test_a_damaged_page_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": range(5_000)}), path, write_page_checksum=True, use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    data[5_000] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(MalformedFile, match=r"t\.parquet"):
+        pr.read_arrow(path)
+
+
+def test_fewer_bytes_are_read_than_the_row_group_has(tmp_path):
+    path = tmp_path / "t.parquet"
+    rows = pa.table({"id": range(200_000), "text": [f"{i:064d}" for i in range(200_000)]})
+    pq.write_table(rows, path, write_page_index=True, use_dictionary=False, compression="none", data_page_size=20_000)
+    planned = pr.plan(path, where="id = 150000")
+    from prune_assets.reading.arrow_scan import scan_of
+
+    scan = scan_of(planned, ("text",))
+    assert [one.to_pylist() for one in scan.tables(scan.kept())] == [[{"text": f"{150_000:064d}"}]]
+    assert 0 < planned.index.traffic.bytes["rows"] < 150_000
+
+
+def test_a_file_that_changed_since_the_plan_is_noticed(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": range(50)}), path)
+    planned = pr.plan(path, where="id = 5")
+    pq.write_table(pa.table({"id": range(60, 70)}), path)
+    from prune_assets.reading.arrow_scan import scan_of
+
+    scan = scan_of(planned, ("id",))
+    with pytest.raises(StaleTable, match=r"t\.parquet: changed since it was planned"):
+        list(scan.tables(scan.kept()))
