@@ -14,7 +14,7 @@ from parquet_core.errors import WrongUse
 from prune_assets.cli import main
 from prune_assets.engines.spark.predicted_scan import PAGES
 from prune_assets.engines.spark.spark_profile import PROFILES, profile_of, version_of_engine
-from tests.lies.told import Told
+from tests.corrupt_metadata.raw_metadata import RawMetadata
 from tests.numbered_cases.cases import value_of
 
 EVERY = ("3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0")
@@ -94,7 +94,7 @@ def with_fewer_pages_in_its_column_index(path):
         write_batch_size=1,
         use_dictionary=False,
     )
-    told = Told(path.read_bytes())
+    told = RawMetadata(path.read_bytes())
     index = told.column_index(0, 0)
     index[:] = [part for part in index if part[0] <= 5]  # newer readers hold the histograms to the pages
     for number in {part[0] for part in index} & {1, 2, 3, 5}:
