@@ -68,7 +68,11 @@ def refuse_unread(table: object) -> None:
         return
     place = Path(local_path(os.fspath(table)))
     for name in OF_OTHERS:
-        if (mark := FORMATS[name](place)) is not None:
+        try:
+            mark = FORMATS[name](place)
+        except ValueError:  # no file can have the name: who opens the table says so
+            return
+        if mark is not None:
             raise UnsupportedFeature(
                 f"{table}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and only Parquet and "
                 f"Delta are supported; read it with Spark's own reader for {name}"
