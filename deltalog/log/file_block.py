@@ -197,7 +197,7 @@ def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts
 
 
 def identities(vectors: pa.StructArray) -> pa.Array:
-    """Return the identity of each deletion vector among those of its path, null if there is none."""
+    """Return the identity of each deletion vector among those of its path, or null."""
     path_or_inline = pc.binary_join_element_wise(
         pc.struct_field(vectors, "storageType"), pc.struct_field(vectors, "pathOrInlineDv"), ""
     )

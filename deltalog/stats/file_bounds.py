@@ -261,7 +261,7 @@ def _is_count(value: Any) -> bool:
 
 
 def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:
-    """Return the array at a path of structs; nulls if there is none."""
+    """Return the array at a path of structs, or null."""
     array = parsed
     for name in path:
         if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:

@@ -76,7 +76,7 @@ def _decoded(decoder: msgspec.json.Decoder[dict[str, Any]], text: str | bytes | 
 
 
 def values_at(rows: Sequence[Any], path: Sequence[str]) -> list[Any]:
-    """Return the value at a path of objects in each row; None if there is none."""
+    """Return the value at a path of objects in each row, or None."""
     values = list(rows)
     for name in path:
         values = [value.get(name) if type(value) is dict else None for value in values]

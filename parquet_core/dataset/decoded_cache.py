@@ -30,7 +30,7 @@ class DecodedCache:
     _lock: Lock = field(default_factory=Lock)
 
     def get(self, key: Hashable) -> Any | None:
-        """Return the value of a key, None if there is none."""
+        """Return the value of a key, or None."""
         with self._lock:
             entry = self._values.pop(key, None)
             if entry is None:

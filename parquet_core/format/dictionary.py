@@ -157,7 +157,7 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
 
 
 def _doubt(page: _Page, chunk: ColumnChunk) -> str:
-    """Return the reason why a header is implausible, empty if there is none."""
+    """Return the reason why a header is implausible, or an empty string."""
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:

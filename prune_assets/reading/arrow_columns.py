@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.format.schema import Physical
+from parquet_core.format.schema import Physical, in_any_case
 from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
 from parquet_core.values.page_file import schema_of
@@ -128,7 +128,8 @@ def _stored_type(kind: Provenance, leaves: Sequence[int]) -> pa.DataType:
 
 def _flat_type(column: LeafColumn) -> pa.DataType:
     name = column.path[0]
-    if column.type is None:
+    if column.type is None or column.unsupported:
+        # Annotated bytes among them, of which Spark makes strings.
         raise refused(name, column.unsupported or "its type is not known")
     return as_spark(name, column.type, is_int96=column.physical is Physical.INT96)
 
@@ -162,9 +163,10 @@ def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
 def _leaf_in(name: str, column: LeafColumn, kind: Provenance, path: str) -> LeafColumn | None:
     found = leaf_as_read(column, kind)
     if found is None:
-        if reads_as_null(column, kind) and not column.may_be_filled:
-            return None
-        if column.path not in kind.by_path and len(column.path) > 1 and not column.may_be_filled:
+        # Of a column that the file has in another shape, a list written in the old form say, Spark reads values.
+        is_nested = len(column.path) > 1
+        lacks_it = in_any_case(name) not in kind.by_any_case if is_nested else reads_as_null(column, kind)
+        if lacks_it and kind.columns and not column.may_be_filled:
             return None
         raise refused(name, f"{path} stores it as another type, under another name, or not at all")
     if is_rebased(found, kind):

@@ -57,6 +57,8 @@ def read_arrow(
     Raises what `plan` raises, StaleTable when a file changed since it was planned, and UnsupportedFeature for a column
     or a part of the predicate that is not read here, which it names: `pr.read` reads them.
     """
+    if columns is not None and len(columns) == 0:
+        raise WrongUse("columns=[]: name at least one column; pr.count counts the rows")
     planned = plan_read(
         table, where=where, columns=columns, session=session, version=version, timestamp=timestamp, allow=allow
     )
@@ -129,8 +131,8 @@ def _names(planned: PlannedRead, columns: Sequence[str] | None) -> list[str]:
 
 
 def _limited(scan: ArrowScan, limit: int | None) -> Iterator[pa.Table]:
-    if limit is not None and (isinstance(limit, bool) or limit < 0):
-        raise WrongUse(f"limit={limit}: give a number of rows that is not negative")
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
     positions = scan.kept()
     if limit is None:
         yield from scan.tables(positions)

@@ -81,7 +81,7 @@ def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
 
 
 def necessary(predicate: Predicate) -> Predicate | None:
-    """Return a condition that the predicate implies and that names plain columns alone; None if there is none.
+    """Return a condition that the predicate implies and that names plain columns alone, or None.
 
     >>> from parquet_core.predicate import IsNull, Unsupported
     >>> necessary(And((IsNull(("x",)), Unsupported("f(y)", "not known"))))

@@ -52,7 +52,7 @@ def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilt
 
 
 def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
-    """Return the filter that is pushed to parquet-java for one file; None if there is none.
+    """Return the filter that is pushed to parquet-java for one file, or None.
 
     `file`: by path the leaf of this file, None when it lacks the column or stores it as another type.
     """
@@ -74,7 +74,7 @@ def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
 
 
 def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
-    """Return a filter that the tree implies and that has wanted leaves alone; None if there is none."""
+    """Return a filter that the tree implies and that has wanted leaves alone, or None."""
     match tree:
         case Filter():
             return tree if wanted(tree) else None

@@ -84,7 +84,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:
-    """Return the value to which Spark folds a constant, as an equivalent literal; None if there is none.
+    """Return the value to which Spark folds a constant, as an equivalent literal, or None.
 
     Dates, instants, plain texts and whole numbers: the text of a decimal may have another type.
     """

@@ -245,7 +245,7 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
-    """Return a predicate that is TRUE for all but the raising values, and unknown for these; None if there are none."""
+    """Return a predicate that is TRUE for all but the raising values, and unknown for these, or None."""
     if not values.raises:
         return None
     return Or((Not(_surely(values.column, values.raises)), Constant(Outcomes.UNKNOWN)))

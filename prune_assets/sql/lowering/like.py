@@ -107,7 +107,7 @@ def like(column: Path, pattern: str, escape: str = DEFAULT_ESCAPE) -> Predicate:
 
 
 def _simple(column: Path, parts: tuple[str | Wildcard, ...]) -> Predicate | None:
-    """Return an equivalent leaf that prunes better, None if there is none."""
+    """Return an equivalent leaf that prunes better, or None."""
     leaf: Predicate | None = None
     match parts:
         case ():

@@ -112,7 +112,7 @@ def _may_have_alternatives(rest: str) -> bool:
 
 
 def _whole(column: Path, read: _Regex) -> Predicate | None:
-    """Return a predicate equivalent to the whole expression, None if there is none."""
+    """Return a predicate equivalent to the whole expression, or None."""
     if read.rest in {"", ".*"}:
         return _any(_leaves(_kind(read), column, read.texts))
     if read.rest != "$" or any(text.endswith("\r") for text in read.texts):

@@ -40,7 +40,7 @@ class Rewrite(NamedTuple):
 
 
 def rewrite_of(node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
-    """Return the suggested rewrite of a condition, None if there is none."""
+    """Return the suggested rewrite of a condition, or None."""
     found = (source(node, text, find) for source in SUGGESTIONS)
     return next((rewrite for rewrite in found if rewrite is not None), None)
 

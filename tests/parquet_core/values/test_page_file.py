@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from parquet_core.errors import MalformedFile, StaleTable
+from parquet_core.errors import MalformedFile, StaleTable, UnsupportedFeature, WrongUse
 
 ROWS = 3_000
 FORMS = {
@@ -133,3 +133,35 @@ def test_a_file_that_changed_since_the_plan_is_noticed(tmp_path):
     scan = scan_of(planned, ("id",))
     with pytest.raises(StaleTable, match=r"t\.parquet: changed since it was planned"):
         list(scan.tables(scan.kept()))
+
+
+FIRST = pa.table({"id": [1], "list": [[1, 2]], "pair": [{"a": 1}]})
+
+
+@pytest.mark.parametrize(
+    ("second", "options", "column"),
+    [
+        (pa.table({"id": [2], "list": [[3]], "pair": [{"a": 2}]}), {"use_compliant_nested_type": False}, "list"),
+        (pa.table({"id": [2], "list": [[3]], "pair": [{"c": 2}]}), {}, "pair"),
+    ],
+    ids=["old form of a list", "other fields of a struct"],
+)
+def test_a_nested_column_in_another_shape_is_refused_not_null(tmp_path, second, options, column):
+    pq.write_table(FIRST, tmp_path / "0.parquet")
+    pq.write_table(second, tmp_path / "1.parquet", **options)
+    with pytest.raises(UnsupportedFeature, match=f"column '{column}'.*use pr.read"):
+        pr.read_arrow(tmp_path)
+    assert pr.read_arrow(tmp_path, columns=["id"])["id"].to_pylist() == [1, 2]
+
+
+def test_a_nested_column_that_a_file_lacks_is_null(tmp_path):
+    pq.write_table(FIRST, tmp_path / "0.parquet")
+    pq.write_table(FIRST.select(["id"]), tmp_path / "1.parquet")
+    assert pr.read_arrow(tmp_path)["list"].to_pylist() == [[1, 2], None]
+
+
+@pytest.mark.parametrize(("arguments", "said"), [({"limit": 1.5}, "limit=1.5"), ({"columns": []}, "pr.count")])
+def test_wrong_arguments_are_named(tmp_path, arguments, said):
+    pq.write_table(FIRST, tmp_path / "0.parquet")
+    with pytest.raises(WrongUse, match=said):
+        pr.read_arrow(tmp_path, **arguments)
