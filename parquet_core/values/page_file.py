@@ -35,6 +35,7 @@ class ChunkPages(NamedTuple):
 
     `leaf`: its number among the columns of the file. `data` may have more behind the `length` bytes of the pages.
     `dictionary_bytes`: where the data pages begin. `num_values`: nulls included; None where only the pages tell.
+    `page_values`: those of each data page, empty where nothing tells.
     `place` names the chunk in messages.
     """
 
@@ -44,6 +45,7 @@ class ChunkPages(NamedTuple):
     length: int
     dictionary_bytes: int
     num_values: int | None
+    page_values: Sequence[int]
     place: str
 
 
@@ -77,7 +79,7 @@ def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], 
 
 def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Table:
     """Return a table of no rows with the types that `decode_pages` gives for these leaves."""
-    chunks = [ChunkPages(leaf, 0, b"", 0, 0, 0, "") for leaf in leaves]
+    chunks = [ChunkPages(leaf, 0, b"", 0, 0, 0, (), "") for leaf in leaves]
     return decode_pages(kind, schema, chunks, 0)
 
 
@@ -86,7 +88,8 @@ def _facts(chunk: ChunkPages, leaf: LeafColumn) -> PageFacts:
         raise UnsupportedFeature(f"{chunk.place}: compression codec {chunk.codec} is not read; leave the column out")
     levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
     is_text = leaf.physical is Physical.BYTE_ARRAY
-    facts = check_pages(chunk.data, chunk.length, Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels))
+    claims = Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values)
+    facts = check_pages(chunk.data, chunk.length, claims)
     if leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY:
         facts = facts._replace(widest=leaf.type_length)
     return facts

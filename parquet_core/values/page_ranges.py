@@ -83,6 +83,16 @@ def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[
     return [*before, *zip(starts.tolist(), (stops - starts).tolist(), strict=True)]
 
 
+def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]:
+    """Return the rows of each page of whole-page row ranges as the offset index has them; nothing if it has none."""
+    if not chunk.is_located:
+        return []
+    first = np.searchsorted(chunk.first_row, covered[:, 0])
+    last = np.searchsorted(chunk.first_row, covered[:, 1])
+    counts: list[int] = np.diff(chunk.first_row, append=rows)[spans(first, last - first)].tolist()
+    return counts
+
+
 def chosen_rows(table: pa.Table, covered: RowRanges, ranges: RowRanges) -> pa.Table:
     """Return the rows of `ranges` out of a table that holds those of `covered`."""
     if np.array_equal(covered, ranges):

@@ -6,7 +6,7 @@ Source: `parquet.thrift`; which bytes are a chunk's, and when its pages end, as 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ import pyarrow as pa
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
 from parquet_core.format.plain import length_prefixed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A page may take so much uncompressed whatever is stored of it, and so many times what is stored.
 FREE_PAGE_BYTES = 64 << 20
@@ -47,7 +50,8 @@ _MOST_IN_BLOCK = 1 << 20
 class Claims(NamedTuple):
     """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages.
 
-    `num_values`: None where pages alone tell.
+    `num_values`: None where pages alone tell. `page_values`: the values of each data page as an offset index has them,
+    empty where none does.
 
     `levels`: how many streams of levels stand before the values of a page.
     """
@@ -57,6 +61,7 @@ class Claims(NamedTuple):
     place: str
     is_text: bool
     levels: int
+    page_values: Sequence[int] = ()
 
 
 class _Page(NamedTuple):
@@ -82,10 +87,14 @@ def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
     Raises MalformedFile for a page that the chunk cannot hold, and UnsupportedFeature for one that is too large to be
     read.
     """
-    seen = position = widest = 0
+    seen = position = widest = data_pages = 0
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
         if page.kind in {_DATA, _DATA_V2}:
+            if data_pages < len(chunk.page_values) and page.num_values != chunk.page_values[data_pages]:
+                claimed = chunk.page_values[data_pages]
+                raise _malformed(chunk, f"a page holds {page.num_values} rows, not the {claimed} of the offset index")
+            data_pages += 1
             seen += page.num_values
             if page.encoding in _DELTA_ENCODINGS:
                 _check_delta(page, chunk)

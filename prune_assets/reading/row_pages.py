@@ -13,7 +13,7 @@ from parquet_core.storage import is_remote, look_up, read_many
 from parquet_core.storage.ranges import in_flight
 from parquet_core.values import reading
 from parquet_core.values.page_file import ChunkPages, decode_pages, schema_of
-from parquet_core.values.page_ranges import PagedChunk, byte_ranges, chosen_rows, covering_rows
+from parquet_core.values.page_ranges import PagedChunk, byte_ranges, chosen_rows, covering_rows, rows_of_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +50,12 @@ class _Part(NamedTuple):
     covered: NDArray[np.int64]
     ranges: NDArray[np.int64]
     bytes: tuple[tuple[tuple[int, int], ...], ...]
+    group_rows: int
+
+    @property
+    def rows(self) -> int:
+        """The rows of the pages that are read."""
+        return int((self.covered[:, 1] - self.covered[:, 0]).sum())
 
 
 @dataclass(slots=True)
@@ -139,23 +145,23 @@ class RowPages:
                 covers[key],
                 rows.ranges,
                 tuple(tuple(byte_ranges(chunk, covers[key], count)) for chunk in ordered),
+                count,
             )
             for key, chunks in together.items()
         ]
 
     def _decode(self, job: tuple[_Part, list[list[bytes]]]) -> pa.Table:
         part, data = job
-        rows = int((part.covered[:, 1] - part.covered[:, 0]).sum())
         kind = self.index.kinds[part.kind]
         numbers = tuple(chunk.leaf for chunk in part.chunks)
         if (part.kind, numbers) not in self._schemas:
             self._schemas[part.kind, numbers] = schema_of(kind, numbers)
         chunks = [
-            _with_bytes(kind.columns[chunk.leaf], chunk, ranges, pieces, rows)
+            _with_bytes(kind.columns[chunk.leaf], chunk, part, ranges, pieces)
             for chunk, ranges, pieces in zip(part.chunks, part.bytes, data, strict=True)
         ]
         with reading(part.file):
-            table = decode_pages(kind, self._schemas[part.kind, numbers], chunks, rows)
+            table = decode_pages(kind, self._schemas[part.kind, numbers], chunks, part.rows)
             return chosen_rows(table, part.covered, part.ranges)
 
 
@@ -175,8 +181,13 @@ def _fetched(parts: Sequence[_Part], index: MetadataIndex) -> Iterator[list[list
         yield [[next(pieces[part.file]) for _ in some] for some in part.bytes]
 
 
+def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _Part) -> list[int]:
+    """Return the values that each page has to hold; of a list rows tell nothing of them."""
+    return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
+
+
 def _with_bytes(
-    leaf: LeafColumn, chunk: PagedChunk, ranges: Sequence[tuple[int, int]], data: list[bytes], rows: int
+    leaf: LeafColumn, chunk: PagedChunk, part: _Part, ranges: Sequence[tuple[int, int]], data: list[bytes]
 ) -> ChunkPages:
     is_whole = len(ranges) == 1 and ranges[0][0] == chunk.start and ranges[0][1] >= chunk.length
     if is_whole:
@@ -185,6 +196,7 @@ def _with_bytes(
         dictionary = len(data[0]) if chunk.offset[0] > chunk.start else 0
         count, length = None, sum(map(len, data))
     # A flat column has one value a row, whatever is claimed.
-    count = count if leaf.max_repetition_level else rows
+    count = count if leaf.max_repetition_level else part.rows
     joined = data[0] if len(data) == 1 else b"".join(data)
-    return ChunkPages(chunk.leaf, chunk.codec, joined, length, dictionary, count, chunk.place)
+    page_values = _page_values(leaf, chunk, part)
+    return ChunkPages(chunk.leaf, chunk.codec, joined, length, dictionary, count, page_values, chunk.place)

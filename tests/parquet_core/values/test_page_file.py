@@ -6,12 +6,14 @@ import datetime as dt
 import random
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
 from parquet_core.errors import MalformedFile, StaleTable, UnsupportedFeature, WrongUse
+from prune_assets.reading.arrow_scan import scan_of
 
 ROWS = 3_000
 FORMS = {
@@ -116,8 +118,6 @@ def test_fewer_bytes_are_read_than_the_row_group_has(tmp_path):
     rows = pa.table({"id": range(200_000), "text": [f"{i:064d}" for i in range(200_000)]})
     pq.write_table(rows, path, write_page_index=True, use_dictionary=False, compression="none", data_page_size=20_000)
     planned = pr.plan(path, where="id = 150000")
-    from prune_assets.reading.arrow_scan import scan_of
-
     scan = scan_of(planned, ("text",))
     assert [one.to_pylist() for one in scan.tables(scan.kept())] == [[{"text": f"{150_000:064d}"}]]
     assert 0 < planned.index.traffic.bytes["rows"] < 150_000
@@ -128,8 +128,6 @@ def test_a_file_that_changed_since_the_plan_is_noticed(tmp_path):
     pq.write_table(pa.table({"id": range(50)}), path)
     planned = pr.plan(path, where="id = 5")
     pq.write_table(pa.table({"id": range(60, 70)}), path)
-    from prune_assets.reading.arrow_scan import scan_of
-
     scan = scan_of(planned, ("id",))
     with pytest.raises(StaleTable, match=r"t\.parquet: changed since it was planned"):
         list(scan.tables(scan.kept()))
@@ -165,3 +163,17 @@ def test_wrong_arguments_are_named(tmp_path, arguments, said):
     pq.write_table(FIRST, tmp_path / "0.parquet")
     with pytest.raises(WrongUse, match=said):
         pr.read_arrow(tmp_path, **arguments)
+
+
+def test_an_offset_index_that_counts_rows_wrongly_is_noticed(tmp_path):
+    path = str(tmp_path / "t.parquet")
+    rows = pa.table({"id": range(2_000), "text": [f"{i:04d}" for i in range(2_000)]})
+    pq.write_table(rows, path, write_page_index=True, use_dictionary=False, data_page_size=500, write_batch_size=50)
+    planned = pr.plan(path, where="id = 700")
+    text = next(column for column in planned.index.columns if column.path == ("text",))
+    (offsets,) = planned.index.page_indexes.locations([text], np.array([0]))
+    # Pages of 124 rows and 126 where each has 125: their sum is right.
+    offsets.first_row[1::2] -= 1
+    scan = scan_of(planned, ("text",))
+    with pytest.raises(MalformedFile, match="rows, not the"):
+        list(scan.tables(scan.kept()))
