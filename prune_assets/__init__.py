@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from prune_assets.maintenance.optimize import optimize as optimize
     from prune_assets.maintenance.result import OptimizeResult as OptimizeResult
     from prune_assets.reading.actual import report_after as report_after
-    from prune_assets.reading.read_arrow import count as count
-    from prune_assets.reading.read_arrow import exists as exists
+    from prune_assets.reading.aggregates import count as count
+    from prune_assets.reading.aggregates import exists as exists
+    from prune_assets.reading.aggregates import min_max as min_max
     from prune_assets.reading.read_arrow import read_arrow as read_arrow
+    from prune_assets.reading.read_arrow import read_batches as read_batches
     from prune_assets.reading.reader import read as read
     from prune_assets.reading.register_source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport

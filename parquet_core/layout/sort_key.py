@@ -40,8 +40,10 @@ def direction_hint(name: str, columns: Sequence[str]) -> str:
     return f"write '{column} DESC' for descending order" if word and column in columns else ""
 
 
-def parse_sort_key(key: str) -> SortKey:
+def parse_sort_key(key: str, option: str = "sort_by") -> SortKey:
     """Parse a column with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it, or neither.
+
+    `option` is where the key was given, for the message.
 
     >>> parse_sort_key("amount desc")
     SortKey(column='amount', descending=True, nulls_last=True)
@@ -55,7 +57,7 @@ def parse_sort_key(key: str) -> SortKey:
     quoted = len(name) > 2 and name[0] == name[-1] == "`"
     if match is None or (not quoted and _WORDS & set(name.upper().split()[1:])):
         raise LayoutError(
-            f"sort_by = {shown(key)}: write COLUMN [ASC|DESC] [NULLS FIRST|LAST], and a name with such words in "
+            f"{option} = {shown(key)}: write COLUMN [ASC|DESC] [NULLS FIRST|LAST], and a name with such words in "
             "backquotes"
         )
     descending = (match["direction"] or "").upper() == "DESC"

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prune_assets.commands.row_selection import semantics_of
 from prune_assets.report.output import write_whole
-from prune_assets.session.spark_defaults import configured_time_zone
-from prune_assets.session.spark_versions import installed_version
-from prune_assets.sql.semantics import SparkSemantics
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
@@ -97,12 +95,8 @@ def explain(
     from prune_assets.engines.spark.spark_profile import version_of_engine
     from prune_assets.explain.plan import plan
 
-    spark_version = installed_version() if engine is None else version_of_engine(engine)
-    if time_zone is None:
-        time_zone = configured_time_zone()
-    session = SparkSemantics.of(spark_version, time_zone=time_zone, case_sensitive=case_sensitive)
-    if no_ansi:
-        session = replace(session, ansi=False)
+    session = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
+    session = replace(session, case_sensitive=case_sensitive, ansi=session.ansi and not no_ansi)
     made = plan(table, where=where, columns=_names(columns), session=session, version=version, timestamp=timestamp)
     report = made.report
     if as_json:

@@ -12,6 +12,7 @@ from parquet_core.format.schema import Physical, in_any_case
 from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
 from parquet_core.values.page_file import schema_of
+from prune_assets.tables.column_names import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,6 +108,14 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
         types[name] = _type_of(name, leaves[name], plan)
     compared = {column.path: column for column in (*plan.table.partitions, *plan.table.columns)}
     return ArrowColumns(plan, types, leaves, compared)
+
+
+def names_of(plan: PlannedRead, columns: Sequence[str] | None) -> list[str]:
+    """Return top-level columns of a planned table as it spells them, by default all; UnknownColumn for another."""
+    every = [*plan.table.columns, *plan.table.partitions]
+    if columns is None:
+        return list(dict.fromkeys(column.path[0] for column in every))
+    return [resolve(name, every) for name in columns]
 
 
 def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa.DataType:

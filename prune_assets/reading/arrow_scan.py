@@ -11,11 +11,11 @@ import pyarrow as pa
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.predicate import columns_of
-from parquet_core.ragged import spans
 from parquet_core.values import reading
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, refused
 from prune_assets.reading.row_filter import adapted, stages_of
 from prune_assets.reading.row_pages import GroupRows, RowPages
+from prune_assets.reading.row_ranges import as_ranges, chosen, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 # Compressed bytes of the row groups that are read together: what one of them needs is fetched with the others.
 WINDOW_BYTES = 64 << 20
 _WINDOW_GROUPS = 256
+# Of a read that ends early.
+_LIMITED_WINDOW = 1 << 20
 
 
-class _Rows(NamedTuple):
+class ScannedRows(NamedTuple):
     """Rows of one row group on their way: which are left, and the columns that were read of them."""
 
     group: GroupRows
@@ -67,16 +69,24 @@ class ArrowScan:
         the one before, up to WINDOW_BYTES.
         """
         for window in self._windows(positions, first_window):
-            rows = self._selected(window)
-            rows = self._with(rows, [name for name in self.names if name not in self.columns.constant_names])
+            rows = self.selected(window)
+            rows = self.with_columns(rows, [name for name in self.names if name not in self.columns.constant_names])
             for one in rows:
                 if one.group.total:
-                    yield self._table(one)
+                    yield self.table(one)
+
+    def first(self, limit: int) -> Iterator[pa.Table]:
+        """Yield the first `limit` selected rows, as `tables` does; reads little more than what has them."""
+        for table in self.tables(self.kept(), first_window=_LIMITED_WINDOW) if limit else ():
+            yield table.slice(0, limit)
+            limit -= len(table)
+            if limit <= 0:
+                return
 
     def count(self, positions: NDArray[np.int64]) -> int:
         """Return the number of selected rows; those that are proven to match are not read."""
         return sum(
-            sum(one.group.total for one in self._selected(some)) for some in self._windows(positions, WINDOW_BYTES)
+            sum(one.group.total for one in self.selected(some)) for some in self._windows(positions, WINDOW_BYTES)
         )
 
     def _windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
@@ -93,18 +103,18 @@ class ArrowScan:
         if some:
             yield some
 
-    def _selected(self, positions: Sequence[int]) -> list[_Rows]:
+    def selected(self, positions: Sequence[int]) -> list[ScannedRows]:
         """Return the rows of row groups that the predicate selects, with the columns that it needed."""
         rows = [self._planned(position) for position in positions]
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
-            filtered = self._with([one for one in rows if not one.is_filtered], needed)
+            filtered = self.with_columns([one for one in rows if not one.is_filtered], needed)
             done = iter([self._filtered(one, stage) for one in filtered])
             rows = [one if one.is_filtered else next(done) for one in rows]
         self.stages = adapted(self.stages)
         return rows
 
-    def _planned(self, position: int) -> _Rows:
+    def _planned(self, position: int) -> ScannedRows:
         """Return the rows of a row group that the plan keeps and that are not deleted."""
         access, index = self.plan.evaluation.access, self.plan.index
         number = int(index.file[position])
@@ -113,10 +123,10 @@ class ArrowScan:
         is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
         file = self._file(number)
         if file.deleted is not None:
-            ranges = _without(ranges, self._deleted_rows(number) - self._first_row(position))
-        return _Rows(GroupRows(position, ranges), file, {}, is_proven)
+            ranges = without(ranges, self._deleted_rows(number) - self._first_row(position))
+        return ScannedRows(GroupRows(position, ranges), file, {}, is_proven)
 
-    def _with(self, rows: Sequence[_Rows], names: Sequence[str]) -> list[_Rows]:
+    def with_columns(self, rows: Sequence[ScannedRows], names: Sequence[str]) -> list[ScannedRows]:
         """Read columns that are not there yet."""
         wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
         reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
@@ -127,31 +137,42 @@ class ArrowScan:
         read = dict(zip(reads, found, strict=True))
         return [one._replace(columns={**one.columns, **read[i]}) if i in read else one for i, one in enumerate(rows)]
 
-    def _filtered(self, rows: _Rows, stage: Stage) -> _Rows:
+    def _filtered(self, rows: ScannedRows, stage: Stage) -> ScannedRows:
         count = rows.group.total
         if not count:
             return rows
-        values = {name: self._values(rows, name) for name in stage.columns}
+        values = {name: self.values(rows, name) for name in stage.columns}
         with reading(self.plan.index.files[int(self.plan.index.file[rows.group.position])]):
             keep = stage.select(values, self.columns.compared, count)
         if keep.all():
             return rows
         mask = from_numpy(keep)
         columns = {name: values.filter(mask) for name, values in rows.columns.items()}
-        return rows._replace(group=GroupRows(rows.group.position, _chosen(rows.group.ranges, keep)), columns=columns)
+        return rows._replace(group=GroupRows(rows.group.position, chosen(rows.group.ranges, keep)), columns=columns)
 
-    def _values(self, rows: _Rows, name: str) -> pa.ChunkedArray:
+    def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
+        """Return rows of a row group that were selected before, which ascend, without their columns."""
+        file = self._file(int(self.plan.index.file[position]))
+        return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
+
+    def constant(self, position: int, name: str) -> pa.Scalar:
+        """Return the value that all rows of a row group have of a column that files do not store."""
+        return self._file(int(self.plan.index.file[position])).constants[name]
+
+    def values(self, rows: ScannedRows, name: str) -> pa.ChunkedArray:
+        """Return the values of a column that was read, or that the file has for all rows."""
         if name in rows.columns:
             return rows.columns[name]
         constant = rows.file.constants[name]
         return pa.chunked_array([pa.repeat(constant, rows.group.total).cast(self.columns.types[name])])
 
-    def _table(self, rows: _Rows) -> pa.Table:
+    def table(self, rows: ScannedRows) -> pa.Table:
+        """Return the columns of the result, in its types."""
         file = self.plan.index.files[int(self.plan.index.file[rows.group.position])]
         arrays = []
         with reading(file):
             for name in self.names:
-                values = self._values(rows, name)
+                values = self.values(rows, name)
                 try:
                     arrays.append(values.cast(self.columns.types[name]))
                 except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -193,24 +214,6 @@ def _bytes_per_row(plan: PlannedRead, columns: ArrowColumns) -> Mapping[str, flo
         name: sum(int(plan.index.footers.chunks(leaf).compressed_bytes[at].sum()) for leaf in leaves) / rows
         for name, leaves in columns.leaves.items()
     }
-
-
-def _chosen(ranges: NDArray[np.int64], keep: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return as ranges the chosen ones of the rows of ranges."""
-    return _as_ranges(spans(ranges[:, 0], ranges[:, 1] - ranges[:, 0])[keep])
-
-
-def _without(ranges: NDArray[np.int64], deleted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ranges without rows, which ascend."""
-    rows = spans(ranges[:, 0], ranges[:, 1] - ranges[:, 0])
-    return _as_ranges(rows[~np.isin(rows, deleted, assume_unique=True)])
-
-
-def _as_ranges(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    if len(rows) == 0:
-        return np.zeros((0, 2), np.int64)
-    heads = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
-    return np.column_stack([rows[heads], rows[np.append(heads[1:] - 1, len(rows) - 1)] + 1])
 
 
 def _no_columns(rows: int) -> pa.Table:

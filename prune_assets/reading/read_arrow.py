@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.errors import WrongUse
+from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
-from prune_assets.reading.arrow_scan import ArrowScan, scan_of
-from prune_assets.tables.column_names import resolve
+from prune_assets.reading.arrow_columns import names_of
+from prune_assets.reading.arrow_scan import scan_of
+from prune_assets.reading.ordered_rows import rows_in_order, sort_keys
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import Column, SparkSession
 
-    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.format import Location
-
-_LIMITED_WINDOW = 1 << 20
 
 
 def read_arrow(
@@ -29,6 +28,7 @@ def read_arrow(
     *,
     where: str | Column = "true",
     columns: Sequence[str] | None = None,
+    order_by: str | Sequence[str] = (),
     limit: int | None = None,
     session: SparkSession | SparkSemantics | None = None,
     version: int | None = None,
@@ -50,95 +50,74 @@ def read_arrow(
     [{'name': 'n41'}, {'name': 'n42'}]
 
     `table`, `where`, `session`, `version`, `timestamp`, `allow`: as `plan` has them. `columns`: those to return, by
-    default all. `limit`: at most so many rows; reading stops when they are found.
+    default all. `order_by`: columns to sort by, each with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it or
+    neither, as in Spark SQL. `limit`: at most so many rows; reading stops when they are found, and with `order_by`
+    when no other row group can hold one that comes before them.
 
-    Rows come in the order of files and of rows inside of them. Types are those that Spark has for the table.
+    >>> pr.read_arrow(table, order_by="id DESC", limit=2).to_pylist()
+    [{'id': 999, 'name': 'n999'}, {'id': 998, 'name': 'n998'}]
+
+    Without `order_by` rows come in the order of files and of rows inside of them. Types are those that Spark has for
+    the table.
 
     Raises what `plan` raises, StaleTable when a file changed since it was planned, and UnsupportedFeature for a column
     or a part of the predicate that is not read here, which it names: `pr.read` reads them.
     """
-    if columns is not None and len(columns) == 0:
-        raise WrongUse("columns=[]: name at least one column; pr.count counts the rows")
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
+    keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
+    read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
     planned = plan_read(
-        table, where=where, columns=columns, session=session, version=version, timestamp=timestamp, allow=allow
+        table, where=where, columns=read, session=session, version=version, timestamp=timestamp, allow=allow
     )
-    scan = scan_of(planned, _names(planned, columns))
-    return pa.concat_tables([scan.schema.empty_table(), *_limited(scan, limit)])
+    names = names_of(planned, columns)
+    if keys:
+        return rows_in_order(planned, names, keys, limit)
+    scan = scan_of(planned, names)
+    tables = scan.tables(scan.kept()) if limit is None else scan.first(limit)
+    return pa.concat_tables([scan.schema.empty_table(), *tables])
 
 
-def count(
+def read_batches(
     table: Location,
     *,
     where: str | Column = "true",
+    columns: Sequence[str] | None = None,
     session: SparkSession | SparkSemantics | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
-) -> int:
-    """Return how many rows of a table a predicate selects, without Spark.
-
-    Of row groups and pages that are proven to match wholly no value is read.
+) -> pa.RecordBatchReader:
+    """Return the rows that a predicate selects as a stream of batches, for more of them than the memory holds.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import prune_assets as pr
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> pr.count(table, where="id < 150")
-    150
+    >>> [batch.num_rows for batch in pr.read_batches(table, where="id BETWEEN 150 AND 320")]
+    [50, 100, 21]
 
-    Arguments and errors are those of `read_arrow`.
+    DuckDB, polars and whatever else takes an Arrow stream reads it. Row groups of about 64 MiB are in memory at a time.
+    Arguments, order and types are those of `read_arrow`. Its errors that planning does not find are raised while the
+    batches are read.
     """
     planned = plan_read(
-        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=columns if columns is None else _checked(columns),
+        session=session,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
     )
-    scan = scan_of(planned, ())
-    return scan.count(scan.kept())
+    scan = scan_of(planned, names_of(planned, columns))
+    batches = (batch for some in scan.tables(scan.kept()) for batch in some.combine_chunks().to_batches())
+    return pa.RecordBatchReader.from_batches(scan.schema, batches)
 
 
-def exists(
-    table: Location,
-    *,
-    where: str | Column,
-    session: SparkSession | SparkSemantics | None = None,
-    version: int | None = None,
-    timestamp: dt.datetime | int | str | None = None,
-    allow: Sequence[str] = (),
-) -> bool:
-    """Tell whether a predicate selects at least one row of a table, without Spark.
-
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> table = tempfile.mkdtemp()
-    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> pr.exists(table, where="id = 150"), pr.exists(table, where="id = 1500")
-    (True, False)
-
-    Arguments and errors are those of `read_arrow`.
-    """
-    planned = plan_read(
-        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
-    )
-    return next(_limited(scan_of(planned, ()), 1), None) is not None
-
-
-def _names(planned: PlannedRead, columns: Sequence[str] | None) -> list[str]:
-    every = [*planned.table.columns, *planned.table.partitions]
-    if columns is None:
-        return list(dict.fromkeys(column.path[0] for column in every))
-    return [resolve(name, every) for name in columns]
-
-
-def _limited(scan: ArrowScan, limit: int | None) -> Iterator[pa.Table]:
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
-        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
-    positions = scan.kept()
-    if limit is None:
-        yield from scan.tables(positions)
-        return
-    for table in scan.tables(positions, first_window=_LIMITED_WINDOW) if limit else ():
-        yield table.slice(0, limit)
-        limit -= len(table)
-        if limit <= 0:
-            return
+def _checked(columns: Sequence[str]) -> Sequence[str]:
+    check_names(columns)
+    if len(columns) == 0:
+        raise WrongUse("columns=[]: name at least one column; pr.count counts the rows")
+    return columns

@@ -44,7 +44,7 @@ class Stage:
         """Tell which of `count` rows all conjuncts select; UnsupportedFeature if values do not decide it."""
         keep = np.ones(count, np.bool_)
         for part in self.conjuncts:
-            compared = {path: _compared(path, values, table[path]) for path in columns_of(part)}
+            compared = {path: compared_values(path, values, table[path]) for path in columns_of(part)}
             keep &= selected_rows(part, compared, count)
         self.seen += count
         self.left += int(keep.sum())
@@ -79,7 +79,7 @@ def adapted(stages: Sequence[Stage]) -> list[Stage]:
     return found
 
 
-def _compared(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn) -> pa.Array:
+def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn) -> pa.Array:
     """Return the values of a column in the type that predicates compare."""
     found = values[path[0]]
     for name in path[1:]:

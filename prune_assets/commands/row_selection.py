@@ -1,0 +1,67 @@
+"""The options of commands that read rows, and what they mean to the functions that read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from prune_assets.session.spark_defaults import configured_time_zone
+from prune_assets.session.spark_versions import installed_version
+from prune_assets.sql.semantics import SparkSemantics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Command = Callable[..., Any]
+
+
+class RowSelection(NamedTuple):
+    """Which rows of which version are read, as `read_arrow` and its like take them."""
+
+    where: str
+    session: SparkSemantics
+    version: int | None
+    timestamp: str | None
+
+
+def row_options(command: Command) -> Command:
+    """Give a command the options `--where`, `--version`, `--timestamp` and `--time-zone`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def row_selection(where: str, version: int | None, timestamp: str | None, time_zone: str | None) -> RowSelection:
+    """Put what was given together; UsageError where it contradicts itself."""
+    if version is not None and timestamp is not None:
+        raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
+    return RowSelection(where, semantics_of(time_zone), version, timestamp)
+
+
+def semantics_of(time_zone: str | None, spark_version: str | None = None) -> SparkSemantics:
+    """Return how predicates are understood: by a version of Spark, by default the one installed, in a time zone."""
+    semantics = SparkSemantics.of(installed_version() if spark_version is None else spark_version)
+    return replace(semantics, time_zone=configured_time_zone() if time_zone is None else time_zone)
+
+
+_OPTIONS = (
+    click.option("--where", default="true", metavar="SQL", help="The predicate, in Spark SQL; by default all rows."),
+    click.option(
+        "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
+    ),
+    click.option(
+        "--timestamp",
+        metavar="TIME",
+        help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
+    ),
+    click.option(
+        "--time-zone",
+        envvar="PRUNE_TIME_ZONE",
+        metavar="ZONE",
+        help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in "
+        "SPARK_CONF_DIR.",
+    ),
+)

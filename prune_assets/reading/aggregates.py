@@ -1,0 +1,111 @@
+"""How many rows a predicate selects, whether it selects any, and the least and greatest value among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.layout.sort_key import SortKey
+from prune_assets.planner.plan_read import plan_read
+from prune_assets.reading.arrow_columns import names_of
+from prune_assets.reading.arrow_scan import scan_of
+from prune_assets.reading.ordered_rows import rows_in_order
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, SparkSession
+
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.format import Location
+
+
+def count(
+    table: Location,
+    *,
+    where: str | Column = "true",
+    session: SparkSession | SparkSemantics | None = None,
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+) -> int:
+    """Return how many rows of a table a predicate selects, without Spark.
+
+    Of row groups and pages that are proven to match wholly no value is read.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> pr.count(table, where="id < 150")
+    150
+
+    Arguments and errors are those of `read_arrow`.
+    """
+    planned = plan_read(
+        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+    )
+    scan = scan_of(planned, ())
+    return scan.count(scan.kept())
+
+
+def exists(
+    table: Location,
+    *,
+    where: str | Column,
+    session: SparkSession | SparkSemantics | None = None,
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+) -> bool:
+    """Tell whether a predicate selects at least one row of a table, without Spark.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> pr.exists(table, where="id = 150"), pr.exists(table, where="id = 1500")
+    (True, False)
+
+    Arguments and errors are those of `read_arrow`.
+    """
+    planned = plan_read(
+        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+    )
+    return next(scan_of(planned, ()).first(1), None) is not None
+
+
+def min_max(
+    table: Location,
+    column: str,
+    *,
+    where: str | Column = "true",
+    session: SparkSession | SparkSemantics | None = None,
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+) -> tuple[Any, Any]:
+    """Return the least and the greatest value of a column among the rows that a predicate selects, without Spark.
+
+    Only row groups whose bounds reach further than what was found are read.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> pr.min_max(table, "id", where="id > 42")
+    (43, 999)
+
+    Both are None where no row has a value. NaN is greater than every number, as in Spark. Arguments and errors are
+    those of `read_arrow`.
+    """
+    planned = plan_read(
+        table, where=where, columns=[column], session=session, version=version, timestamp=timestamp, allow=allow
+    )
+    names = names_of(planned, [column])
+    ends = [SortKey(column, descending=descending, nulls_last=True) for descending in (False, True)]
+    least, greatest = (rows_in_order(planned, names, [key], 1).column(0).to_pylist() for key in ends)
+    return (least or [None])[0], (greatest or [None])[0]

@@ -1,0 +1,133 @@
+"""The first rows of a table in an order: row groups by their bounds, until none that is left can hold one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.layout.sort_key import parse_sort_key
+from parquet_core.ragged import distinct
+from prune_assets.reading.arrow_columns import names_of, refused
+from prune_assets.reading.arrow_scan import scan_of
+from prune_assets.reading.row_filter import compared_values
+from prune_assets.reading.row_order import ranks_of_bounds, ranks_of_values, sorted_positions
+from prune_assets.reading.row_ranges import rows_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.layout.sort_key import SortKey
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.reading.arrow_scan import ArrowScan, ScannedRows
+    from prune_assets.reading.row_order import Ranks
+
+# Beside the values of the keys: which row of which row group it is.
+_GROUP, _ROW = "group", "row"
+_MOST_GROUPS = 64
+
+
+def sort_keys(order_by: Sequence[str], option: str = "order_by") -> list[SortKey]:
+    """Return columns of ORDER BY as keys; LayoutError for one that is written otherwise."""
+    return [parse_sort_key(key, option) for key in order_by]
+
+
+def rows_in_order(plan: PlannedRead, names: Sequence[str], keys: Sequence[SortKey], limit: int | None) -> pa.Table:
+    """Return columns of the selected rows, sorted, and the first `limit` of them alone.
+
+    Raises UnknownColumn for a key, and UnsupportedFeature for a column that rows are not sorted by.
+    """
+    spelled = names_of(plan, [key.column for key in keys])
+    keys = [key._replace(column=name) for key, name in zip(keys, spelled, strict=True)]
+    scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])))
+    for name in spelled:
+        if pa.types.is_nested(kind := scan.columns.types[name]):
+            raise refused(name, f"rows are not sorted by {kind}")
+    return (_all(scan, keys) if limit is None else _first(scan, keys, limit)).select(list(names))
+
+
+def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
+    table = pa.concat_tables([scan.schema.empty_table(), *scan.tables(scan.kept())])
+    ranks = [ranks_of_values(_compared(scan, key, table.column(key.column)), key) for key in keys]
+    return table.take(from_numpy(sorted_positions(ranks)))
+
+
+def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
+    """Read row groups in the order of their bounds, and columns beside the keys for the rows that are returned."""
+    positions = scan.kept()
+    bounds = _ranks_of_groups(scan, keys[0], positions)
+    best = pa.table({_GROUP: pa.array([], pa.int64())})
+    for window in _windows(sorted_positions([bounds]), scan.plan.index.row_count[positions], limit):
+        if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
+            break
+        rows = scan.with_columns(scan.selected(positions[window].tolist()), _stored(scan, keys))
+        found = [best] * bool(len(best)) + [_with_keys(scan, one, keys) for one in rows if one.group.total]
+        if found:
+            whole = pa.concat_tables(found)
+            best = whole.take(from_numpy(sorted_positions(_ranks_of_rows(whole, keys))[:limit]))
+    return _completed(scan, best)
+
+
+def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
+    """Yield row groups that are read together: as many as have `limit` rows, then twice as many each time."""
+    many = max(1, min(_MOST_GROUPS, int(np.searchsorted(np.cumsum(rows[order]), limit)) + 1))
+    at = 0
+    while at < len(order):
+        yield order[at : at + many]
+        at, many = at + many, min(2 * many, _MOST_GROUPS)
+
+
+def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]) -> Ranks:
+    if key.column in scan.columns.constant_names:
+        kind = bounds_type(scan.columns.compared[key.column,])
+        values = [scan.constant(position, key.column).cast(kind) for position in positions.tolist()]
+        return ranks_of_values(pa.array([value.as_py() for value in values], kind), key)
+    (leaf,) = scan.columns.leaves[key.column]
+    return ranks_of_bounds(scan.plan.index.footers.bounds(leaf).take(positions), key)
+
+
+def _may_hold_better(bounds: Ranks, group: int, best: pa.Table, keys: Sequence[SortKey]) -> bool:
+    """Tell whether a row group may hold a row that comes before the last of the best."""
+    if not len(best):
+        return False
+    (last,) = _ranks_of_rows(best.slice(len(best) - 1), keys[:1])
+    step = bounds.compare(group, last, 0)
+    # Of rows that are equal in the only key any will do.
+    return step < 0 or (step == 0 and len(keys) > 1)
+
+
+def _stored(scan: ArrowScan, keys: Sequence[SortKey]) -> list[str]:
+    return [key.column for key in keys if key.column not in scan.columns.constant_names]
+
+
+def _with_keys(scan: ArrowScan, rows: ScannedRows, keys: Sequence[SortKey]) -> pa.Table:
+    numbers = rows_in(rows.group.ranges)
+    columns = [_compared(scan, key, scan.values(rows, key.column)) for key in keys]
+    named = {str(i): column for i, column in enumerate(columns)}
+    group = np.full(len(numbers), rows.group.position)
+    return pa.table({_GROUP: from_numpy(group), _ROW: from_numpy(numbers), **named})
+
+
+def _compared(scan: ArrowScan, key: SortKey, values: pa.ChunkedArray) -> pa.Array:
+    column = scan.columns.compared[key.column,]
+    return compared_values(column.path, {key.column: values}, column)
+
+
+def _ranks_of_rows(rows: pa.Table, keys: Sequence[SortKey]) -> list[Ranks]:
+    return [ranks_of_values(rows.column(str(i)).combine_chunks(), key) for i, key in enumerate(keys)]
+
+
+def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
+    """Return the columns of the result for rows of row groups, in their order."""
+    if not len(best):
+        return scan.schema.empty_table()
+    groups, rows = numbers_from(best.column(_GROUP).combine_chunks()), numbers_from(best.column(_ROW).combine_chunks())
+    chosen = [scan.rows_of(int(group), np.sort(rows[groups == group])) for group in distinct(np.sort(groups)).tolist()]
+    stored = [name for name in scan.names if name not in scan.columns.constant_names]
+    table = pa.concat_tables([scan.table(one) for one in scan.with_columns(chosen, stored)])
+    return table.take(from_numpy(np.argsort(np.lexsort((rows, groups)))))
