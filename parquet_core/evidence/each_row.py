@@ -36,7 +36,7 @@ def selected_rows(predicate: Predicate, values: Mapping[Path, pa.Array], count: 
     answers = fold(predicate, [_answers(leaf, values, count) for leaf in leaves(predicate)])
     selected = must_match(answers)
     if not np.array_equal(selected, may_match(answers)):
-        raise UnsupportedFeature(f"a value that decides nothing: {_undecided(answers, selected, values)}")
+        raise UnsupportedFeature(_undecided(predicate, answers, selected, values))
     return selected
 
 
@@ -44,13 +44,27 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
     match leaf:
         case Constant():
             return constant_answers(leaf, count)
-        case Unsupported() | OnValues() | OnPartitions():
+        case Unsupported():
             return np.full(count, Outcomes.UNKNOWN, np.uint8)
+        case OnPartitions(columns, _, test):
+            return test(*(values[column] for column in columns))
         case CompareColumns(left, op, right):
             return outcomes_from_two_bounds(op, bounds_of_values(values[left]), bounds_of_values(values[right]))
     return outcomes_of_values(leaf, values[leaf.column])
 
 
-def _undecided(answers: OutcomeArray, selected: NDArray[np.bool_], values: Mapping[Path, pa.Array]) -> str:
+def _undecided(
+    predicate: Predicate, answers: OutcomeArray, selected: NDArray[np.bool_], values: Mapping[Path, pa.Array]
+) -> str:
+    """Say which part, of which value, is not decided."""
+    tested = [leaf for leaf in leaves(predicate) if isinstance(leaf, OnValues | OnPartitions)]
+    limits = next((leaf.test.limits for leaf in tested if leaf.test.limits), "")
     row = int(np.flatnonzero(may_match(answers) & ~selected)[0])
-    return ", ".join(f"{'.'.join(path)} = {array[row].as_py()!r}"[:100] for path, array in values.items())
+    shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row].as_py())}"[:100] for path, array in values.items())
+    parts = ", ".join(leaf.part.sql for leaf in tested)
+    why = limits or f"it is not known what Spark computes where {shown}"
+    return f"{parts}: {why}; use pr.read" if parts else f"{why}; use pr.read"
+
+
+def _shown(value: object) -> str:
+    return repr(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value)

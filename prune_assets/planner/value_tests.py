@@ -109,10 +109,12 @@ def value_tests(
     partitions: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
+    most: int | None = None,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
     """Return the parts of a predicate that are tested on values, each with what takes its place.
 
-    `partitions`: the columns that directories or a log give their values. `semantics`: those of the session.
+    `partitions`: the columns that directories or a log give their values. `semantics`: those of the session. `most`: of
+    so many different values; by default of as many as a plan may gain from.
     """
     tests: dict[Unsupported, OnValues | OnPartitions] = {}
     is_builtin = builtin_check(session)
@@ -125,7 +127,7 @@ def value_tests(
         paths = tuple(column.path for column in named)
         if written is None or not named or not all(_has_plain_values(column, semantics) for column in named):
             continue
-        test = RememberedTest(named, _ask(part.sql, written, named, session, is_builtin), _most(session))
+        test = RememberedTest(named, _ask(part.sql, written, named, session, is_builtin), most or _most(session))
         if len(paths) == 1:
             tests[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):

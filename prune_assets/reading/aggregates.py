@@ -46,7 +46,7 @@ def count(
     planned = plan_read(
         table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
     )
-    scan = scan_of(planned, ())
+    scan = scan_of(planned, (), session)
     return scan.count(scan.kept())
 
 
@@ -74,7 +74,7 @@ def exists(
     planned = plan_read(
         table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
     )
-    return next(scan_of(planned, ()).first(1), None) is not None
+    return next(scan_of(planned, (), session).first(1), None) is not None
 
 
 def min_max(
@@ -107,5 +107,5 @@ def min_max(
     )
     names = names_of(planned, [column])
     ends = [SortKey(column, descending=descending, nulls_last=True) for descending in (False, True)]
-    least, greatest = (rows_in_order(planned, names, [key], 1).column(0).to_pylist() for key in ends)
+    least, greatest = (rows_in_order(planned, names, [key], 1, session).column(0).to_pylist() for key in ends)
     return (least or [None])[0], (greatest or [None])[0]

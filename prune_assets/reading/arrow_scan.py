@@ -11,7 +11,9 @@ import pyarrow as pa
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.predicate import columns_of
+from parquet_core.trees import replaced
 from parquet_core.values import reading
+from prune_assets.planner.value_tests import value_tests
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, refused
 from prune_assets.reading.row_filter import adapted, stages_of
 from prune_assets.reading.row_pages import GroupRows, RowPages
@@ -21,14 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
 
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage
+    from prune_assets.sql.semantics import SparkSemantics
 
 # Compressed bytes of the row groups that are read together: what one of them needs is fetched with the others.
 WINDOW_BYTES = 64 << 20
 _WINDOW_GROUPS = 256
+# Different values of a column that a part of the predicate is tested on.
+_MOST_TESTED = 50_000
 # Of a read that ends early.
 _LIMITED_WINDOW = 1 << 20
 
@@ -199,9 +205,20 @@ class ArrowScan:
         return int(index.row_count[before].sum())
 
 
-def scan_of(plan: PlannedRead, names: Sequence[str]) -> ArrowScan:
-    """Prepare a planned read of columns; UnsupportedFeature names a column or a condition that is not read."""
-    predicate = plan.lowered.predicate
+def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
+    """Prepare a planned read of columns; UnsupportedFeature names a column or a condition that is not read.
+
+    `session` is asked about conditions that are not evaluated here, for each value once.
+    """
+    tests = value_tests(
+        plan.lowered,
+        plan.table.columns,
+        partitions=plan.table.partitions,
+        session=session,
+        semantics=plan.semantics,
+        most=_MOST_TESTED,
+    )
+    predicate = replaced(plan.lowered.predicate, tests)
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
     return ArrowScan(plan, columns, tuple(names), stages_of(predicate, _bytes_per_row(plan, columns)))

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
 
     from parquet_core.layout.sort_key import SortKey
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_scan import ArrowScan, ScannedRows
     from prune_assets.reading.row_order import Ranks
+    from prune_assets.sql.semantics import SparkSemantics
 
 # Beside the values of the keys: which row of which row group it is.
 _GROUP, _ROW = "group", "row"
@@ -37,14 +39,20 @@ def sort_keys(order_by: Sequence[str], option: str = "order_by") -> list[SortKey
     return [parse_sort_key(key, option) for key in order_by]
 
 
-def rows_in_order(plan: PlannedRead, names: Sequence[str], keys: Sequence[SortKey], limit: int | None) -> pa.Table:
+def rows_in_order(
+    plan: PlannedRead,
+    names: Sequence[str],
+    keys: Sequence[SortKey],
+    limit: int | None,
+    session: SparkSession | SparkSemantics | None,
+) -> pa.Table:
     """Return columns of the selected rows, sorted, and the first `limit` of them alone.
 
     Raises UnknownColumn for a key, and UnsupportedFeature for a column that rows are not sorted by.
     """
     spelled = names_of(plan, [key.column for key in keys])
     keys = [key._replace(column=name) for key, name in zip(keys, spelled, strict=True)]
-    scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])))
+    scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session)
     for name in spelled:
         if pa.types.is_nested(kind := scan.columns.types[name]):
             raise refused(name, f"rows are not sorted by {kind}")

@@ -72,8 +72,8 @@ def read_arrow(
     )
     names = names_of(planned, columns)
     if keys:
-        return rows_in_order(planned, names, keys, limit)
-    scan = scan_of(planned, names)
+        return rows_in_order(planned, names, keys, limit, session)
+    scan = scan_of(planned, names, session)
     tables = scan.tables(scan.kept()) if limit is None else scan.first(limit)
     return pa.concat_tables([scan.schema.empty_table(), *tables])
 
@@ -111,7 +111,7 @@ def read_batches(
         timestamp=timestamp,
         allow=allow,
     )
-    scan = scan_of(planned, names_of(planned, columns))
+    scan = scan_of(planned, names_of(planned, columns), session)
     batches = (batch for some in scan.tables(scan.kept()) for batch in some.combine_chunks().to_batches())
     return pa.RecordBatchReader.from_batches(scan.schema, batches)
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.evidence.each_row import selected_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import And, OnPartitions, OnValues, Unsupported, columns_of, leaves
+from parquet_core.predicate import And, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,9 +57,8 @@ def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float]) -> list[
     `bytes_per_row`: of each column, compressed.
     """
     for leaf in leaves(predicate):
-        part = leaf.part if isinstance(leaf, OnValues | OnPartitions) else leaf
-        if isinstance(part, Unsupported):
-            raise UnsupportedFeature(f"{part.sql}: {part.reason}; it is not evaluated in Python: use pr.read")
+        if isinstance(leaf, Unsupported):
+            raise UnsupportedFeature(f"{leaf.sql}: {leaf.reason}; it is not evaluated in Python: use pr.read")
     together: dict[frozenset[str], list[Predicate]] = {}
     for conjunct in predicate.children if isinstance(predicate, And) else (predicate,):
         together.setdefault(frozenset(path[0] for path in columns_of(conjunct)), []).append(conjunct)

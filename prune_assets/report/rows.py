@@ -39,7 +39,9 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
     console.print(table, markup=False)
     left_out = rows.num_columns - len(shown)
     columns = f", {left_out} of {rows.num_columns} columns do not fit: name some with --columns" if left_out else ""
-    console.print(f"{rows.num_rows:,} row{'s' * (rows.num_rows != 1)}{columns}", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"{rows.num_rows:,} row{'s' * (rows.num_rows != 1)}{columns}", markup=False, highlight=False, soft_wrap=True
+    )
 
 
 def _that_fit(texts: dict[str, list[str]], width: int) -> list[str]:

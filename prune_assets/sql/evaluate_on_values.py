@@ -14,7 +14,9 @@ from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.lowering.conditions import Conditions
+from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
-    from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 
 def evaluate_on_values(
@@ -34,21 +35,41 @@ def evaluate_on_values(
     is_builtin: Callable[[str], bool] | None,
     values: Sequence[pa.Array],
 ) -> list[Outcomes]:
-    """Return the possible outcomes of a part for each row of values; NULL is always one, as a part may raise.
+    """Return the possible outcomes of a part for each row of values.
 
-    `values`: an array for each column.
+    NULL is one of them, as a part may raise, unless it is known that this one does not. `values`: an array for each
+    column.
     Raises Refusal where they say nothing of any value.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, parsed, semantics, is_builtin)
-    outcomes = [_settle(parsed.tree, columns, conditions, row) for row in zip(*values, strict=True)]
-    if outcomes and all(outcome == Outcomes.UNKNOWN for outcome in outcomes):
+    condition = _without_not(parsed.tree)
+    nulls = conditions.nulls_of(condition)
+    may_raise = not nulls or not decides_every_value(condition, scope)
+    rows = list(zip(*values, strict=True))
+    is_null = [
+        any(column.path in nulls and not value.is_valid for column, value in zip(columns, row, strict=True))
+        for row in rows
+    ]
+    outcomes = [
+        Outcomes.NULL if null else _settle(parsed.tree, columns, conditions, row, or_null=may_raise)
+        for null, row in zip(is_null, rows, strict=True)
+    ]
+    settled = [outcome for outcome, null in zip(outcomes, is_null, strict=True) if not null]
+    if settled and all(outcome == Outcomes.UNKNOWN for outcome in settled):
         raise Refusal("that needs Spark; pass a session")
     return outcomes
 
 
+def _without_not(tree: exp.Expr) -> exp.Expr:
+    """Return the condition whose negation a part is: it is NULL, and raises, for the same rows."""
+    while isinstance(tree, (exp.Not, exp.Paren)):
+        tree = tree.this
+    return tree
+
+
 def _settle(
-    tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar]
+    tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
 ) -> Outcomes:
     # Of floats there are two zeros, of which a constant is one.
     if any(not value.is_valid or (pa.types.is_floating(value.type) and value.as_py() == 0) for value in row):
@@ -62,7 +83,7 @@ def _settle(
         return Outcomes.UNKNOWN
     by_path = {column.path: column for column in columns}
     (found,) = fold(lowered, [_answer(leaf, by_path, known) for leaf in leaves(lowered)])
-    return Outcomes(int(found)) | Outcomes.NULL
+    return Outcomes(int(found)) | (Outcomes.NULL if or_null else Outcomes.NONE)
 
 
 def _answer(leaf: Leaf, columns: Mapping[Path, LeafColumn], known: Mapping[Path, pa.Scalar]) -> OutcomeArray:

@@ -161,14 +161,14 @@ class Conditions:
             lowered = self._leaves.lower(node) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
-            nulls = self._nulls_of(node)
+            nulls = self.nulls_of(node)
             unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True)
             return self._with_constants(node) or unknown
         except Refusal as refusal:
             if (found := self._with_constants(node)) is not None:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
-            known = self._nulls_of(node)
+            known = self.nulls_of(node)
             return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known, is_whole=True)
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
@@ -209,7 +209,7 @@ class Conditions:
         self._substituted += 1
         return lowered
 
-    def _nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
+    def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
         try:
             self._names.check_functions(node)

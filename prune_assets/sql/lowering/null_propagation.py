@@ -9,14 +9,15 @@ import pyarrow as pa
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.predicate import Op
-from prune_assets.sql.functions.registry import find
+from prune_assets.sql.functions.entry import Role
+from prune_assets.sql.functions.registry import field_of_call, find
 from prune_assets.sql.lowering.comparisons import beyond_bigint
 from prune_assets.sql.syntax.nodes import name_parts, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
@@ -34,6 +35,7 @@ _OF_ALL = (
 _OF_FIRST = (exp.Between, exp.In, exp.Cast)
 # Among more parts that may raise nothing is told.
 MOST_RAISING = 50
+_COMPARED_WITH_LITERALS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 
 
@@ -51,6 +53,48 @@ def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
         return ()
     harmless = [set(_columns(part, scope)) for part in raising]
     return tuple(column for column in candidates if all(column in columns for columns in harmless))
+
+
+def decides_every_value(node: exp.Expr, scope: Scope) -> bool:
+    """Tell whether a condition is TRUE or FALSE, and raises nothing, for every value of its columns but null.
+
+    Known of comparisons of a column, a field of its date, a text without a cast, or a remainder with literals.
+    """
+    if not isinstance(node, _COMPARED_WITH_LITERALS) or node.args.get("query") is not None:
+        return False
+    operand, *others = node.iter_expressions()
+    is_text = _is_text(operand, scope)
+    return is_text is not None and all(_is_literal(other, is_text=is_text) for other in others)
+
+
+def _is_literal(node: exp.Expr, *, is_text: bool) -> bool:
+    kinds = {Kind.STRING} if is_text else {Kind.INTEGER, Kind.DECIMAL}
+    return isinstance(node, exp.Literal) and spark_value(node).kind in kinds
+
+
+def _is_text(node: exp.Expr, scope: Scope) -> bool | None:
+    """Tell whether a value is a text or a number; None for another, and for one that may raise or be NULL."""
+    match node:
+        case exp.Paren():
+            return _is_text(node.this, scope)
+        case exp.Column():
+            return _kind_of(node, scope, {pa.types.is_string: True, pa.types.is_integer: False})
+        case exp.Mod():
+            divisor = node.expression
+            is_divisor = isinstance(divisor, exp.Literal) and spark_value(divisor).kind is Kind.INTEGER
+            return False if is_divisor and spark_value(divisor).value and _is_text(node.this, scope) is False else None
+    function, arguments = _function(node), list(node.iter_expressions())
+    if function is None or len(arguments) != 1:
+        return None
+    if field_of_call(node.name) is not None:
+        return _kind_of(arguments[0], scope, {pa.types.is_date: False, pa.types.is_timestamp: False})
+    keeps_text = function.null_strict and not function.may_raise and _is_text(arguments[0], scope)
+    return function.role is not Role.LENGTH if keeps_text else None
+
+
+def _kind_of(node: exp.Expr, scope: Scope, kinds: Mapping[Callable[[pa.DataType], bool], bool]) -> bool | None:
+    bound = _bound(node, scope) if isinstance(node, exp.Column) else []
+    return next((is_text for is_kind, is_text in kinds.items() if bound and is_kind(bound[0].type)), None)
 
 
 def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:

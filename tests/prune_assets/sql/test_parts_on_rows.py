@@ -1,0 +1,94 @@
+"""Parts of a predicate that no bounds answer, asked of every row without a session: Spark's rows, or a refusal."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import UnsupportedFeature
+from prune_assets.session.semantics_of_session import semantics_of
+
+ANSWERED = [
+    "month(day) = 3",
+    "NOT month(day) = 3",
+    "month(day) <> 3 OR day IS NULL",
+    "month(day) IN (1, 2) AND n > 3",
+    "month(day) NOT IN (1, 2)",
+    "dayofweek(day) BETWEEN 2 AND 4",
+    "NOT (dayofweek(day) BETWEEN 2 AND 4)",
+    "weekday(day) >= 5",
+    "dayofyear(day) < 40.5",
+    "quarter(day) = 4",
+    "n % 7 = 0",
+    "n % -3 <> 1",
+    "(n % 5) IN (1, -1)",
+    "lower(name) = 'ab'",
+    "NOT upper(name) = 'AB'",
+    "length(name) > 2",
+    "trim(name) = 'ab'",
+    "month(at) = 1",
+]
+REFUSED = [
+    "n % k = 1",
+    "soundex(name) = 'A100'",
+    "lower(name) = 3",
+    "n % 0 = 1",
+    "month(name) = 3",
+    "lower(text) = 'é'",
+]
+REFUSED += ["upper(name) IN ('AB', 'E')", "(month(day) = 12) IS NULL", "coalesce(month(day), 1) = 1"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    place = tmp_path_factory.mktemp("parts")
+    first = dt.date(1890, 1, 1)
+    days = [first + dt.timedelta(i * 997) for i in range(60)]
+    rows = pa.table(
+        {
+            "day": [*days, None, dt.date(1, 1, 1), dt.date(9999, 12, 31)],
+            "at": pa.array([*(dt.datetime.combine(d, dt.time(23, 59)) for d in days), None, None, None]),
+            "n": pa.array([*range(-30, 30), None, -(2**63), 2**63 - 1], pa.int64()),
+            "k": pa.array([*range(60), None, 1, 2], pa.int64()),
+            "name": ["ab", "AB", "e", "E", " ab ", "", "aB", "\t", "x" * 5, None] * 6 + [None, "ab\0", "ab"],
+            "text": ["é", None, "ab"] * 21,
+        }
+    )
+    pq.write_table(rows, place / "a.parquet", row_group_size=10, write_page_index=True)
+    return str(place)
+
+
+@pytest.mark.spark
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("where", ANSWERED)
+def test_rows_are_those_of_spark(spark, table, where):
+    wanted = spark.read.parquet(table).where(where).toArrow()
+    for session in (semantics_of(spark), spark):
+        found = pr.read_arrow(table, where=where, session=session)
+        assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, wanted.to_pylist()))
+    assert pr.count(table, where=f"NOT ({where})", session=semantics_of(spark)) == (
+        spark.read.parquet(table).where(f"NOT ({where})").count()
+    )
+
+
+@pytest.mark.parametrize("where", REFUSED)
+def test_what_is_not_known_is_refused_by_name(table, where):
+    with pytest.raises(UnsupportedFeature, match=r"use pr\.read"):
+        pr.read_arrow(table, where=where)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("where", ["hour(at) = 23", "soundex(name) = 'A100'", "date_format(day, 'EEEE') = 'Friday'"])
+def test_a_session_is_asked(spark, table, where):
+    wanted = spark.read.parquet(table).where(where).count()
+    assert pr.count(table, where=where, session=spark) == wanted
+
+
+@pytest.mark.spark
+def test_a_part_that_raises_is_refused(spark, table):
+    with pytest.raises(UnsupportedFeature, match=r"use pr\.read"):
+        pr.read_arrow(table, where="cast(name AS INT) = 3", session=spark)
