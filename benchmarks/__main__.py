@@ -21,6 +21,8 @@ from benchmarks.delta_logs import large_commits, million_files, thousand_commits
 from benchmarks.delta_reads import NAME as DELTA_READS
 from benchmarks.delta_reads import delta_reads
 from benchmarks.many_files import hundred_thousand_files, many_files
+from benchmarks.page_reader import NAME as PAGE_READER
+from benchmarks.page_reader import page_reader
 from benchmarks.reads import CASES, reads
 from benchmarks.wide_file import wide_file
 from benchmarks.writes import NAME as WRITES
@@ -125,6 +127,8 @@ def main() -> None:
         Console(width=160).print(reads())
     if word and word in DELTA_READS:
         Console(width=160).print(delta_reads())
+    if word and word in PAGE_READER:
+        Console(width=160).print(page_reader())
     if word in WRITES:
         Console(width=160).print(writes())
     if not word:

@@ -19,7 +19,7 @@ def many_files() -> Path:
     files = DIRECTORY / "lineitem_1000"
     if not (files / "_SUCCESS").is_file():
         shutil.rmtree(files, ignore_errors=True)
-        _write(_generated(), files)
+        _write(generated(SCALE), files)
     return files
 
 
@@ -36,10 +36,11 @@ def hundred_thousand_files() -> Path:
     return files
 
 
-def _generated() -> Path:
-    raw = DIRECTORY / "raw"
+def generated(scale: str) -> Path:
+    """Return lineitem as its generator makes it."""
+    raw = DIRECTORY / f"raw-{scale}"
     program = Path(sys.executable).with_name("tpchgen-cli")
-    command = [program, "parquet", "-s", SCALE, "--tables=lineitem", f"--output-dir={raw}"]
+    command = [program, "parquet", "-s", scale, "--tables=lineitem", f"--output-dir={raw}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return raw / "lineitem.parquet"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.ragged import spans
 from parquet_core.values.pages import BEHIND
 
@@ -102,6 +103,6 @@ def chosen_rows(table: pa.Table, covered: RowRanges, ranges: RowRanges) -> pa.Ta
     starts = before[within] + ranges[:, 0] - covered[within, 0]
     lengths = ranges[:, 1] - ranges[:, 0]
     if len(ranges) > _MOST_SLICES:
-        return table.take(pa.array(spans(starts, lengths)))
+        return table.take(from_numpy(spans(starts, lengths)))
     pieces = [table.slice(start, length) for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
     return pa.concat_tables(pieces)

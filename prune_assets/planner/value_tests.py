@@ -90,7 +90,7 @@ class RememberedTest:
             has = "has" if len(self._columns) == 1 else "have"
             self.limits = f"{names} {has} more than {self._most:,} values to test"
             return
-        new_values, readable = _as_read([column.take(pa.array(new)) for column in values], self._columns)
+        new_values, readable = _as_read([column.take(from_numpy(np.array(new))) for column in values], self._columns)
         try:
             results = self._ask(new_values)
         except Refusal as refusal:

@@ -124,7 +124,10 @@ def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa
     for kind in plan.index.kinds:
         found = [kind.by_path.get(leaf.path) for leaf in leaves]
         if all(leaf is not None for leaf in found):
-            stored = _stored_type(kind, sorted(leaf.index for leaf in found if leaf is not None))
+            try:
+                stored = _stored_type(kind, sorted(leaf.index for leaf in found if leaf is not None))
+            except (pa.ArrowException, OSError) as error:
+                raise refused(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
             return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
     raise refused(name, "no file has all parts of it")
 

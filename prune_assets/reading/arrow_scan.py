@@ -64,6 +64,10 @@ class ArrowScan:
         """The columns of the result."""
         return pa.schema([pa.field(name, self.columns.types[name]) for name in self.names])
 
+    def no_rows(self) -> pa.Table:
+        """Return the result of no rows; `Schema.empty_table` would load pandas."""
+        return pa.Table.from_batches([], self.schema)
+
     def kept(self) -> NDArray[np.int64]:
         """Return the row groups that are read, by their numbers in the index."""
         return np.flatnonzero(self.plan.evaluation.access.verdict != Verdict.SKIP)

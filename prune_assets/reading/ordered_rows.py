@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of_scalars, from_numpy, numbers_from
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.layout.sort_key import parse_sort_key
 from parquet_core.ragged import distinct
@@ -60,7 +60,7 @@ def rows_in_order(
 
 
 def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
-    table = pa.concat_tables([scan.schema.empty_table(), *scan.tables(scan.kept())])
+    table = pa.concat_tables([scan.no_rows(), *scan.tables(scan.kept())])
     ranks = [ranks_of_values(_compared(scan, key, table.column(key.column)), key) for key in keys]
     return table.take(from_numpy(sorted_positions(ranks)))
 
@@ -68,8 +68,10 @@ def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
 def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
     """Read row groups in the order of their bounds, and columns beside the keys for the rows that are returned."""
     positions = scan.kept()
+    if not len(positions):
+        return scan.no_rows()
     bounds = _ranks_of_groups(scan, keys[0], positions)
-    best = pa.table({_GROUP: pa.array([], pa.int64())})
+    best = pa.table({_GROUP: from_numpy(np.zeros(0, np.int64))})
     for window in _windows(sorted_positions([bounds]), scan.plan.index.row_count[positions], limit):
         if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
             break
@@ -94,7 +96,7 @@ def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]
     if key.column in scan.columns.constant_names:
         kind = bounds_type(scan.columns.compared[key.column,])
         values = [scan.constant(position, key.column).cast(kind) for position in positions.tolist()]
-        return ranks_of_values(pa.array([value.as_py() for value in values], kind), key)
+        return ranks_of_values(array_of_scalars(values), key)
     (leaf,) = scan.columns.leaves[key.column]
     return ranks_of_bounds(scan.plan.index.footers.bounds(leaf).take(positions), key)
 
@@ -133,7 +135,7 @@ def _ranks_of_rows(rows: pa.Table, keys: Sequence[SortKey]) -> list[Ranks]:
 def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
     """Return the columns of the result for rows of row groups, in their order."""
     if not len(best):
-        return scan.schema.empty_table()
+        return scan.no_rows()
     groups, rows = numbers_from(best.column(_GROUP).combine_chunks()), numbers_from(best.column(_ROW).combine_chunks())
     chosen = [scan.rows_of(int(group), np.sort(rows[groups == group])) for group in distinct(np.sort(groups)).tolist()]
     stored = [name for name in scan.names if name not in scan.columns.constant_names]

@@ -75,7 +75,7 @@ def read_arrow(
         return rows_in_order(planned, names, keys, limit, session)
     scan = scan_of(planned, names, session)
     tables = scan.tables(scan.kept()) if limit is None else scan.first(limit)
-    return pa.concat_tables([scan.schema.empty_table(), *tables])
+    return pa.concat_tables([scan.no_rows(), *tables])
 
 
 def read_batches(

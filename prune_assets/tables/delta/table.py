@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.storage import Traffic, look_up
@@ -315,7 +316,7 @@ class DeltaPart:
 
 
 def _texts(values: Texts) -> pa.Array:
-    return values.values.take(pa.array(np.maximum(values.codes, 0), mask=values.codes < 0))
+    return values.values.take(from_numpy(np.maximum(values.codes, 0), valid=values.codes >= 0))
 
 
 def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
