@@ -64,6 +64,15 @@ def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
     return array_of([value], kind)[0]
 
 
+def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - what takes the place of nulls
+    """Return an array with a value in place of nulls; `pc.fill_null` would load pandas for one of Python's.
+
+    >>> filled(array_of([1, None], pa.int64()), 0).to_pylist()
+    [1, 0]
+    """
+    return pc.fill_null(array, scalar_of(value, array.type))
+
+
 def array_of_scalars(scalars: Sequence[pa.Scalar]) -> pa.Array:
     """Return at least one scalar of one type as an array.
 

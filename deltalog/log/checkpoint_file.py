@@ -17,7 +17,7 @@ from deltalog.errors import MalformedLog
 from deltalog.log.actions import CheckpointMetadata, DomainMetadata, Line, Metadata, Protocol, Sidecar, Transaction
 from deltalog.log.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
 from deltalog.log.paths import canonical_paths, path_array
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
 from parquet_core.format.leaf_type import Physical
 from parquet_core.storage import find_file, is_remote
@@ -320,7 +320,7 @@ def _text_batch(
     there = stats_json.is_valid()
     # JSON may write other characters as escapes.
     if naming is not None and all(_PLAIN.fullmatch(name) for name in naming):
-        there = pc.fill_null(pc.match_substring_regex(stats_json, '"(' + "|".join(naming) + ')"'), fill_value=False)
+        there = filled(pc.match_substring_regex(stats_json, '"(' + "|".join(naming) + ')"'), value=False)
     return StatisticsBatch(positions[flags_from(there)], stats_json.filter(there), None)
 
 

@@ -19,7 +19,7 @@ from deltalog.errors import MalformedLog
 from deltalog.log.actions import DeletionVector
 from deltalog.log.allowed_locations import opened_place
 from deltalog.log.paths import canonical_path, resolve
-from parquet_core.arrow_arrays import numbers_from
+from parquet_core.arrow_arrays import filled, numbers_from
 from parquet_core.errors import MalformedFile
 from parquet_core.storage import Traffic, find_file, read_range
 
@@ -204,5 +204,5 @@ def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:
     counts = [np.zeros(len(block), np.int64) for block in blocks]
     for count, block in zip(counts, blocks, strict=True):
         if block.vectors is not None:
-            count[:] = numbers_from(pc.fill_null(pc.struct_field(block.vectors, "cardinality"), 0))
+            count[:] = numbers_from(filled(pc.struct_field(block.vectors, "cardinality"), 0))
     return np.concatenate(counts) if counts else np.zeros(0, np.int64)

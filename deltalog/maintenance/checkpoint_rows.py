@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from deltalog.log.file_block import VECTOR_TYPE
 from deltalog.stats.parsed_statistics import texts_of
 from deltalog.stats.partition_values import parsed_partitions
-from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
+from parquet_core.arrow_arrays import array_of, filled, flags_from, from_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,7 +186,7 @@ def _adds(
 ) -> pa.StructArray:
     count = len(children["path"])
     children["partitionValues"] = _without_null_maps(children["partitionValues"])
-    children["modificationTime"] = pc.fill_null(children["modificationTime"], scalar_of(0, pa.int64()))
+    children["modificationTime"] = filled(children["modificationTime"], 0)
     children["dataChange"] = from_numpy(np.zeros(count, np.bool_))
     stats_json = pa.nulls(count, pa.string()) if stats is None or not _is_text(stats.type) else stats.cast(pa.string())
     if parsed is not None and not pa.types.is_struct(parsed.type):

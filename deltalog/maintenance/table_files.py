@@ -22,6 +22,7 @@ from deltalog.log.actions import DeletionVector
 from deltalog.log.deletion_vectors import vector_path
 from deltalog.log.listing import LOG
 from deltalog.log.paths import canonical_path, is_absolute
+from parquet_core.arrow_arrays import filled
 from parquet_core.errors import StorageFailure
 from parquet_core.storage import DataFile, is_hidden, is_remote
 from parquet_core.storage.remote import remote_of
@@ -136,7 +137,7 @@ def _young_rows(rows: pa.StructArray | None, since: int | None) -> pa.StructArra
     field = rows.type.get_field_index("deletionTimestamp")
     if field < 0:
         return rows.slice(0, 0)
-    times = pc.fill_null(pc.struct_field(rows, field).cast(pa.int64()), 0)
+    times = filled(pc.struct_field(rows, field).cast(pa.int64()), 0)
     return rows.filter(pc.greater_equal(times, pa.scalar(since, pa.int64())))
 
 

@@ -32,7 +32,7 @@ from deltalog.stats.conservative_bounds import (
 )
 from deltalog.stats.parse_json import decode_texts, parse_texts, values_at
 from deltalog.stats.widened_bounds import widened
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.trust.bounds import Bounds, unknown_bounds
@@ -274,7 +274,7 @@ def _parsed_counts(parsed: pa.StructArray, path: Sequence[str]) -> NDArray[np.in
     array = child(parsed, path)
     if not pa.types.is_integer(array.type):
         return np.full(len(parsed), ABSENT, np.int64)
-    return numbers_from(pc.fill_null(array.cast(pa.int64()), ABSENT))
+    return numbers_from(filled(array.cast(pa.int64()), ABSENT))
 
 
 def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray[np.bool_], str]:

@@ -19,7 +19,7 @@ from deltalog.log.paths import encoded_path, resolve
 from deltalog.stats.written_json import ColumnTexts, bound_texts, prefix_length, statistics_text
 from deltalog.table.file_schemas import check_file_schemas
 from deltalog.table.properties import indexed_columns
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.dataset.logged import FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import TableNotFound, WrongUse
@@ -186,7 +186,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
 
 def _has_no_value(bounds: Bounds) -> Flags:
     """Tell which row groups hold nulls alone: their bounds are not missed."""
-    nulls = numbers_from(pc.fill_null(bounds.null_count, _UNKNOWN))
+    nulls = numbers_from(filled(bounds.null_count, _UNKNOWN))
     return np.asarray((nulls == bounds.row_count), np.bool_)
 
 
@@ -203,7 +203,7 @@ def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
 def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
     """Add up what row groups count, by file; unknown where one of them does not tell."""
     total, known = np.zeros(count, np.int64), np.ones(count, np.bool_)
-    np.add.at(total, file, numbers_from(pc.fill_null(counts, 0)))
+    np.add.at(total, file, numbers_from(filled(counts, 0)))
     known[file[~flags_from(counts.is_valid())]] = False
     return np.where(known, total, _UNKNOWN)
 
@@ -214,7 +214,7 @@ def _folded(
     """Return the outermost bound of the row groups of each file; null where one that holds a value has none."""
     known = flags_from(side.is_valid())
     if not cut:
-        known &= flags_from(pc.fill_null(exact, fill_value=True))
+        known &= flags_from(filled(exact, value=True))
     whole = np.ones(count, np.bool_)
     whole[file[~known & ~empty]] = False
     at = np.flatnonzero(known & whole[file])

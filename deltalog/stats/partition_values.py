@@ -215,10 +215,10 @@ def _typed(column: TableColumn, texts: pa.Array) -> pa.Array | None:
     if column.kind == "string":
         return texts
     low, high = _read(column, texts, column.leaf.type)
-    certain = flags_from(pc.fill_null(pc.equal(low, high), fill_value=False))
+    certain = flags_from(pc.equal(low, high))
     # NaN equals nothing.
     if pa.types.is_floating(low.type):
-        certain |= flags_from(pc.fill_null(pc.is_nan(low), fill_value=False))
+        certain |= flags_from(pc.is_nan(low))
     if pa.types.is_integer(low.type):
         certain &= flags_from(pc.match_substring_regex(texts, _WHOLE))
     return low if (certain | blank).all() else None

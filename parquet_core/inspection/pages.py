@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.format.page_index import BoundaryOrder
 from parquet_core.inspection.facts import PageFacts, PageIndexFacts
 from parquet_core.inspection.values import plain_values
@@ -107,7 +108,7 @@ def recomputed_orders(batch: PageBatch) -> Positions:
     """
     bounds, owner = batch.bounds, batch.row_group
     known = _flags(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
-    all_null = _flags(pc.equal(bounds.null_count, bounds.row_count))
+    all_null = _flags(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     silent = any_in(~known & ~all_null, owner, len(batch)) | (batch.reason != "")
     taken = np.flatnonzero(known)
     low, high, group = bounds.lower.take(taken), bounds.upper.take(taken), owner[taken]
@@ -128,8 +129,7 @@ def _steps(values: pa.Array, compare: object) -> Flags:
 
 
 def _flags(answer: pa.Array) -> Flags:
-    flags: Flags = pc.fill_null(answer, fill_value=False).to_numpy(zero_copy_only=False)
-    return flags
+    return flags_from(answer)
 
 
 def boundary_order_name(order: int) -> Order | None:

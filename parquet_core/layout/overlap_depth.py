@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Interval
 
 def may_hold_values(bounds: Bounds) -> NDArray[np.bool_]:
     """Tell for each container whether it may hold a value beside nulls and NaN."""
-    nulls, nans = numbers_from(pc.fill_null(bounds.null_count, -1)), numbers_from(pc.fill_null(bounds.nan_count, 0))
+    nulls, nans = numbers_from(filled(bounds.null_count, -1)), numbers_from(filled(bounds.nan_count, 0))
     valued: NDArray[np.bool_] = (nulls < 0) | (nulls + nans != bounds.row_count)
     return valued & (bounds.row_count > 0)
 

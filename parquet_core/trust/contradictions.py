@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, ordered_numbers, valid_flags
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from, ordered_numbers, valid_flags
 from parquet_core.bloom import can_hash, each_may_contain, hash_values
 from parquet_core.format.page_index import BoundaryOrder
 from parquet_core.format.schema import Physical
@@ -166,7 +166,7 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(found, str) for found in filters], np.bool_)
     for values, exact in ((chunks.lower, chunks.min_exact), (chunks.upper, chunks.max_exact)):
-        at = np.flatnonzero(present & valid_flags(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule)))
+        at = np.flatnonzero(present & valid_flags(values) & ~_is_zero(values) & flags_from(filled(exact, as_a_rule)))
         if len(at):
             hashes = hash_values(column, values.take(from_numpy(at)))
             wrong[at] |= ~each_may_contain([cast("Blocks", filters[i]) for i in at.tolist()], hashes)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from, valid_flags
+from parquet_core.arrow_arrays import filled, from_numpy, numbers_from, valid_flags
 from parquet_core.ranks import ranks
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
@@ -24,7 +23,7 @@ def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> 
     A bound is known when every page that may hold a value has it, a count when every page has it. A
     container without pages is unknown, with 0 rows. Whether a folded bound occurs is unknown.
     """
-    nulls, nans = (numbers_from(pc.fill_null(counts, 0)) for counts in (pages.null_count, pages.nan_count))
+    nulls, nans = (numbers_from(filled(counts, 0)) for counts in (pages.null_count, pages.nan_count))
     valueless = nulls + nans == pages.row_count
     starts = np.flatnonzero(np.diff(container, prepend=-1) != 0)
     return Bounds(
@@ -60,7 +59,7 @@ def _sum(counts: pa.Array, starts: NDArray[np.int64], container: NDArray[np.int6
     unknown = np.ones(containers, np.bool_)
     unknown[container[starts]] = False
     unknown[container[~valid_flags(counts)]] = True
-    sums = _spread(numbers_from(pc.fill_null(counts, 0)), starts, container, containers)
+    sums = _spread(numbers_from(filled(counts, 0)), starts, container, containers)
     return from_numpy(sums, valid=~unknown)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from, scalar_of
+from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
@@ -92,4 +92,4 @@ def _numbers(values: pa.Array) -> NDArray[np.float64] | None:
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return None
     doubles = pc.cast(values, pa.float64(), safe=False)
-    return numbers_from(pc.fill_null(doubles, scalar_of(np.nan, pa.float64())))
+    return numbers_from(filled(doubles, np.nan))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy
 from parquet_core.errors import LayoutError
 from parquet_core.format.schema import Physical
 from parquet_core.layout.bound_layout import find_column
@@ -124,7 +124,7 @@ def _ranks(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> tuple[N
     """
     bounds = index.page_indexes.filled_bounds(column)
     low, high = np.full(len(index), UNKNOWN), np.full(len(index), UNKNOWN)
-    nulls = flags_from(pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False))
+    nulls = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     known = _known(bounds) & ~nulls
     known[np.setdiff1d(np.arange(len(index)), groups)] = False
     lower, upper = bounds.lower.filter(from_numpy(known)), bounds.upper.filter(from_numpy(known))
@@ -135,7 +135,7 @@ def _ranks(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> tuple[N
 
 
 def _known(bounds: Bounds) -> Flags:
-    cut = pc.or_(*(pc.fill_null(pc.invert(exact), fill_value=False) for exact in (bounds.min_exact, bounds.max_exact)))
+    cut = pc.or_(*(filled(pc.invert(exact), value=False) for exact in (bounds.min_exact, bounds.max_exact)))
     return flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~flags_from(cut)
 
 
@@ -163,7 +163,7 @@ def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups:
         if column.physical is Physical.BOOLEAN:
             continue
         bounds = index.footers.bounds(column)
-        empty = flags_from(pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False))
+        empty = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
         lacking |= _by_file(index, groups[~index.bloom_filters.may_exist(column)[groups] & ~empty[groups]])
     return lacking
 
@@ -175,7 +175,7 @@ def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, desc
     # What comes later must not begin before the end of what comes first, in the direction of the key.
     is_before, begin, end = (pc.greater, "upper", "lower") if descending else (pc.less, "lower", "upper")
     falls = is_before(getattr(bounds, begin)[1:], getattr(bounds, end)[:-1])
-    falls = flags_from(pc.fill_null(falls, fill_value=False))
+    falls = flags_from(falls)
     pages = index.page_indexes.read(column, groups)
     within = np.diff(pages.row_group) == 0
     broken = np.zeros(len(within), np.bool_)
@@ -184,7 +184,7 @@ def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, desc
     pairs = [(side, side) for side in sides] + ([(begin, end)] if not _may_be_cut(column) else [])
     for after, before in pairs:
         behind, ahead = getattr(pages.bounds, after)[1:], getattr(pages.bounds, before)[:-1]
-        broken |= flags_from(pc.fill_null(is_before(behind, ahead), fill_value=False))
+        broken |= flags_from(is_before(behind, ahead))
     at = groups[pages.row_group[1:][broken & within]]
     return _by_file(index, np.flatnonzero(same & falls) + 1) | _by_file(index, at)
 

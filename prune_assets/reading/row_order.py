@@ -47,7 +47,7 @@ def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
     values = _comparable(values)
     level = np.where(flags_from(values.is_valid()), _VALUE, _null_level(key)).astype(np.int8)
     if pa.types.is_floating(values.type):
-        level[flags_from(pc.fill_null(pc.is_nan(values), fill_value=False))] = _nan_level(key)
+        level[flags_from(pc.is_nan(values))] = _nan_level(key)
     return Ranks(key, level, values)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.access_plan import Verdict
-from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, scalar_of
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.schema import SortOrder
@@ -289,7 +289,7 @@ class SurvivorBounds:
         if column.order is SortOrder.UNDEFINED:
             return None
         bounds = self._index.footers.bounds(column).take(self._survivors)
-        all_null = pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False)
+        all_null = filled(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), value=False)
         told = pc.or_(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)), all_null)
         return _ends(bounds.lower, bounds.upper) if pc.all(told).as_py() else None
 

@@ -12,10 +12,13 @@ import pytest
 
 SCRIPT = """
 import sys
-from prune_assets.explain.plan import plan
+import prune_assets as pr
 
-made = plan(sys.argv[1], where=sys.argv[2])
+made = pr.plan(sys.argv[1], where=sys.argv[2])
 made.report.to_json()
+assert pr.count(sys.argv[1], where=sys.argv[2]) > 0
+pr.read_arrow(sys.argv[1], where=sys.argv[2])
+pr.read_arrow(sys.argv[1], where=sys.argv[2], order_by=["i DESC", "s"], limit=3)
 assert "pandas" not in sys.modules
 assert "numpy.ma" not in sys.modules
 """
