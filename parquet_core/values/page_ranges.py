@@ -57,7 +57,8 @@ def covering_rows(chunks: Sequence[PagedChunk], ranges: RowRanges, rows: int) ->
     >>> covering_rows([whole], np.array([[12, 14]]), 30).tolist()
     [[10, 20]]
     """
-    if not all(chunk.is_located for chunk in chunks):
+    is_whole = len(ranges) == 1 and ranges[0, 0] == 0 and ranges[0, 1] == rows
+    if is_whole or not all(chunk.is_located for chunk in chunks):
         return np.array([[0, rows]], np.int64)
     borders = reduce(np.intersect1d, [chunk.first_row for chunk in chunks])
     if len(borders) == 0 or borders[0] != 0:
