@@ -111,7 +111,7 @@ def examination_text(examination: Examination) -> str:
     def show(console: Console) -> None:
         console.print(grid)
         for problem in examination.problems:
-            console.print(Text(f"missing: {printable(problem.what)}", style="red"), soft_wrap=True)
+            console.print(Text(f"problem: {printable(problem.what)}", style="red"), soft_wrap=True)
             console.print(Text(f"  remedy: {printable(problem.remedy)}"), soft_wrap=True)
         if not examination.problems:
             console.print(Text("nothing is missing", style="green"))
