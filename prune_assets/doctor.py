@@ -18,6 +18,7 @@ from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
 from prune_assets.session.java import Java, JavaCandidate, candidates, find_java
+from prune_assets.session.platforms import Platform, this_platform
 from prune_assets.session.spark_versions import installed_version
 from prune_assets.session.supported import check_start, is_client_only
 
@@ -63,14 +64,15 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
     A library that is missing has the version None; `compiled`: the reading of metadata runs as machine
-    code, `compiled_storage`: so does that of many local files; `aws_profile`: what AWS_PROFILE names and keys in the
-    environment do not override, and whether it is read; `spark` is None unless one was started.
+    code, `compiled_storage`: so does that of many local files; `runs_on`: the platform that is
+    recognized; `aws_profile`: what AWS_PROFILE names and keys in the environment do not override, and whether it is read; `spark` is None unless one was started.
     """
 
     schema: str = SCHEMA
     version: str
     python: str
     platform: str
+    runs_on: Platform | None
     java: Java | None
     candidates: tuple[JavaCandidate, ...]
     libraries: dict[str, str | None]
@@ -102,6 +104,7 @@ def examine(*, start_spark: bool = False) -> Examination:
         version=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
+        runs_on=this_platform(),
         java=java,
         candidates=looked_at,
         libraries=libraries,
