@@ -63,9 +63,10 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
-    A library that is missing has the version None; `compiled`: the reading of metadata runs as machine
-    code, `compiled_storage`: so does that of many local files; `runs_on`: the platform that is
-    recognized; `aws_profile`: what AWS_PROFILE names and keys in the environment do not override, and whether it is read; `spark` is None unless one was started.
+    A library that is missing has the version None; `compiled`: the reading of metadata runs as machine code,
+    `compiled_storage`: so does that of many local files; `runs_on`: the platform that is recognized; `aws_profile`:
+    what AWS_PROFILE names and keys in the environment do not override, and whether it is read; `spark` is None unless
+    one was started.
     """
 
     schema: str = SCHEMA
