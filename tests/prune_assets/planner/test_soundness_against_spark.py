@@ -455,6 +455,21 @@ def test_no_row_on_which_spark_raises_is_proven_to_match(spark, tmp_path):
             spark.read.parquet(str(tmp_path / "t")).selectExpr(f"({where}) AS p").collect()
 
 
+@pytest.mark.parametrize(
+    "ends", ["5 AND '20'", "'5' AND 20", "'five' AND 20", "5 AND 'twenty'", "'5' AND '20'", "5 AND NULL"]
+)
+@pytest.mark.parametrize("negation", ["", "NOT "])
+def test_a_range_with_a_string_beside_a_number_without_ansi(spark, tmp_path, ends, negation):
+    pq.write_table(pa.table({"x": pa.array(range(100), pa.int32())}), tmp_path / "a.parquet", row_group_size=10)
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    where = f"x {negation}BETWEEN {ends}"
+    wanted = session.read.parquet(str(tmp_path)).where(where).orderBy("x").collect()
+    assert pr.read(session, tmp_path, where=where).orderBy("x").collect() == wanted
+    if not negation and ends.startswith("5 "):
+        assert plan(tmp_path, where=where, session=session).report.kept.rows < 100 or not wanted
+
+
 def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path):
     pq.write_table(pa.table({"x": pa.array(range(-50, 50), pa.int32())}), tmp_path / "a.parquet", row_group_size=10)
     session = spark.newSession()

@@ -36,6 +36,16 @@ def test_fixture(line):
     assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
 
 
+def test_an_end_of_a_range_that_is_refused_leaves_the_other_end():
+    """Without ANSI a string beside a number is not looked into; the number is."""
+    found = lowered("x BETWEEN 5 AND '9'", ansi=False).predicate
+    assert isinstance(found, And)
+    known, unknown = found.children
+    assert (known.op, known.value.as_py(), unknown.sql) == (Op.GE, 5, "x <= '9'")
+    both = lowered("x BETWEEN '5' AND '9'", ansi=False).predicate
+    assert (type(both), both.sql) == (Unsupported, "x BETWEEN '5' AND '9'")
+
+
 EVERY_TIME = (-(1 << 80), 1 << 80)
 
 
