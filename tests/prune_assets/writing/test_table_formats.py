@@ -205,7 +205,7 @@ def test_write_removes_nothing_of_tables_below(spark, tmp_path, make, name, mode
         put(tmp_path / "lake" / "t" / "not_of_the_log.parquet")
     before = contents(tmp_path)
     never = spark.range(3).selectExpr("CAST(raise_error('a job ran') AS BIGINT) AS id")
-    with pytest.raises(WrongUse, match=f"{tmp_path}/lake/t is a table of {name}"):
+    with pytest.raises(WrongUse, match=f"{tmp_path}/lake/t:? is a table of {name}"):
         write(never, tmp_path / "lake", layout=LAYOUT, mode=mode)
     assert contents(tmp_path) == before
 
