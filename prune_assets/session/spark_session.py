@@ -16,7 +16,7 @@ from prune_assets.session.java import use_java
 from prune_assets.session.local_options import is_local, local_options
 from prune_assets.session.spark_versions import java_error
 from prune_assets.session.startup_log import StartupLog, cause
-from prune_assets.session.supported import check_start, is_client_only
+from prune_assets.session.supported import check_installed, check_start, is_client_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,9 +42,7 @@ def spark_session(
     """
     options = dict(conf or {})
     remote = "SPARK_REMOTE" in os.environ or "spark.remote" in options
-    check_start(remote=remote)
-    from pyspark.errors import PySparkException
-
+    check_installed()
     if master is not None:
         options.setdefault("spark.master", master)
     with _STARTING:
@@ -52,6 +50,9 @@ def spark_session(
         if session is not None:
             _warn_of_differences(session, options)
             return session
+        check_start(remote=remote)
+        from pyspark.errors import PySparkException
+
         try:
             if remote:
                 return _connect(options)

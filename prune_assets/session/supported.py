@@ -47,16 +47,22 @@ def check_session(session: SparkSession) -> str:
     return version
 
 
-def check_start(*, remote: bool) -> None:
-    """Refuse to start a session of a pyspark that is not there, not supported, or does not fit SPARK_HOME.
-
-    `remote`: of Spark Connect, which needs neither Java nor a Spark on this machine.
-    """
+def check_installed() -> str:
+    """Return the version of the installed pyspark; refuse one that is not supported, and none."""
     version = installed_version()
     if version is None:
         raise JavaFailure(f"pyspark is not installed; {INSTALL}")
     if not is_supported(version):
         raise UnsupportedFeature(f"pyspark {version} is installed, but {SUPPORTED}; {INSTALL}")
+    return version
+
+
+def check_start(*, remote: bool) -> None:
+    """Refuse to start a session of a pyspark that `check_installed` refuses, or that does not fit SPARK_HOME.
+
+    `remote`: of Spark Connect, which needs neither Java nor a Spark on this machine.
+    """
+    version = check_installed()
     if remote:
         return
     if is_client_only():

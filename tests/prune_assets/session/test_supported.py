@@ -14,6 +14,7 @@ import prune_assets as pr
 from parquet_core.errors import PruneError, UnsupportedFeature
 from prune_assets import doctor
 from prune_assets.cli import main
+from prune_assets.session import spark_session as starting
 from prune_assets.session import spark_versions, supported
 from prune_assets.session.spark_session import spark_session
 from prune_assets.session.stores import explaining
@@ -29,6 +30,7 @@ def installed(monkeypatch, tmp_path):
         (tmp_path / "front" / "pyspark" / "version.py").write_text(f"__version__: str = {version!r}\n")
         monkeypatch.delitem(sys.modules, "pyspark", raising=False)
         monkeypatch.syspath_prepend(str(tmp_path / "front"))
+        monkeypatch.setattr(starting, "_running", lambda: None)  # it cannot be imported
         assert spark_versions.installed_version() == version
 
     monkeypatch.delenv("SPARK_HOME", raising=False)
@@ -144,6 +146,15 @@ def test_pyspark_client_cannot_start_spark(installed, monkeypatch):
     monkeypatch.setattr(supported, "is_client_only", lambda: True)
     with pytest.raises(PruneError, match=r"pyspark-client is installed, which cannot start Spark; set SPARK_REMOTE to"):
         spark_session()
+
+
+def test_a_session_that_pyspark_client_has_is_returned(monkeypatch):
+    session = SimpleNamespace(version="4.1.3")
+    for module in (supported, starting):
+        monkeypatch.setattr(module, "is_client_only", lambda: True)
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: session)
+    assert spark_session() is session
 
 
 def test_without_py4j_an_error_of_a_store_is_still_explained(monkeypatch):
