@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from parquet_core.errors import PruneError
 from parquet_core.format.compact import is_compiled
 from parquet_core.printable import redacted
 from parquet_core.storage.aws_profile import profile_asked, reads_profiles
@@ -17,12 +18,17 @@ from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
 from prune_assets.session.java import Java, JavaCandidate, candidates, find_java
+from prune_assets.session.platforms import Platform, this_platform
+from prune_assets.session.spark_versions import installed_version
+from prune_assets.session.supported import check_start, is_client_only
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 SCHEMA = "doctor/1"
+# All of these are imported as pyspark, and each overwrites files of the others.
+PYSPARKS = ("pyspark", "pyspark-client", "databricks-connect")
 LIBRARIES = ("pyspark", "pyarrow", "dagster", "sqlglot", "xxhash", "obstore", "fsspec")
 
 
@@ -57,15 +63,17 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
-    A library that is missing has the version None; `compiled`: the reading of metadata runs as machine
-    code, `compiled_storage`: so does that of many local files; `aws_profile`: what AWS_PROFILE names and keys in the
-    environment do not override, and whether it is read; `spark` is None unless one was started.
+    A library that is missing has the version None; `compiled`: the reading of metadata runs as machine code,
+    `compiled_storage`: so does that of many local files; `runs_on`: the platform that is recognized; `aws_profile`:
+    what AWS_PROFILE names and keys in the environment do not override, and whether it is read; `spark` is None unless
+    one was started.
     """
 
     schema: str = SCHEMA
     version: str
     python: str
     platform: str
+    runs_on: Platform | None
     java: Java | None
     candidates: tuple[JavaCandidate, ...]
     libraries: dict[str, str | None]
@@ -81,19 +89,23 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
 def examine(*, start_spark: bool = False) -> Examination:
     """Examine this machine; a Spark is started only when asked for.
 
-    With an `sc://` server in SPARK_REMOTE no Java is needed, so none is a problem.
+    With an `sc://` server in SPARK_REMOTE no Java is needed, nor with pyspark-client, so none is a problem.
     """
     remote = os.environ.get("SPARK_REMOTE", "").startswith("sc://")
     # Before a Spark is started, which sets JAVA_HOME.
     looked_at = tuple(candidates())
-    java, java_problems = _java(needed=not remote)
+    java, java_problems = _java(needed=not remote and not is_client_only())
     libraries = {name: _version(name) for name in LIBRARIES}
+    # It may come from elsewhere than the packages that are installed: from PYTHONPATH, or with pyspark-client.
+    installed, libraries["pyspark"] = libraries["pyspark"], installed_version()
     cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
-    spark, spark_problems = _started() if start_spark else (None, [])
+    of_spark = [*_of_spark(installed, remote=remote)]
+    spark, failed = _started() if start_spark else (None, [])
     return Examination(
         version=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
+        runs_on=this_platform(),
         java=java,
         candidates=looked_at,
         libraries=libraries,
@@ -103,7 +115,12 @@ def examine(*, start_spark: bool = False) -> Examination:
         aws_profile=None if (profile := profile_asked()) is None else AwsProfile(profile, reads_profiles()),
         cache=cache,
         spark=spark,
-        problems=(*java_problems, *_missing(libraries), *_unwritable(cache), *spark_problems),
+        problems=(
+            *java_problems,
+            *_missing(libraries),
+            *(of_spark or failed),
+            *_unwritable(cache),
+        ),
     )
 
 
@@ -128,6 +145,29 @@ def _missing(libraries: dict[str, str | None]) -> Sequence[Problem]:
     ]
 
 
+def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
+    """Yield what is wrong with the pyspark that is imported, of which `installed` is the version that pip knows."""
+    imported = installed_version()
+    if imported is None:
+        return
+    try:
+        check_start(remote=remote)
+    except PruneError as error:
+        what, _, remedy = str(error).rpartition("; ")
+        yield Problem(what, remedy)
+    packages = [f"{name} {version}" for name in PYSPARKS if (version := _version(name)) is not None]
+    if len(packages) > 1:
+        yield Problem(
+            f"{' and '.join(packages)} are installed, and overwrite each other's files",
+            "uninstall all of them, then install one",
+        )
+    elif installed is not None and installed != imported:
+        yield Problem(
+            f"pyspark {imported} is imported, from a place before that of the installed pyspark {installed}",
+            "unset PYTHONPATH, or uninstall one of them",
+        )
+
+
 def _is_writable(directory: Path) -> bool:
     existing = next(place for place in (directory, *directory.parents) if place.exists())
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
@@ -145,5 +185,5 @@ def _started() -> tuple[SparkStart, list[Problem]]:
     try:
         session = spark_session()
         return SparkStart(version=session.version, error=None), []
-    except JavaFailure as error:
+    except PruneError as error:
         return SparkStart(version=None, error=str(error)), [Problem(str(error), "mend what it names, then try again")]

@@ -106,6 +106,11 @@ def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageF
     if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
         return TableNotFound(f"{path}: no file system has such a path ({_said(error)}); check it")
     if isinstance(error, FileNotFoundError):
+        if path.startswith("dbfs:"):
+            return TableNotFound(
+                f"{path}: only Databricks itself reads dbfs:/; give the table's address in its store (s3://, abfss://, gs://)"
+                ", or its name, unity:catalog.schema.table"
+            )
         if _COLLAPSED.match(path):
             return TableNotFound(f"{path}: no such file or directory; give the URI as text, not as a Path")
         return TableNotFound(f"{path}: no such file or directory; check the path")

@@ -111,7 +111,7 @@ def examination_text(examination: Examination) -> str:
     def show(console: Console) -> None:
         console.print(grid)
         for problem in examination.problems:
-            console.print(Text(f"missing: {printable(problem.what)}", style="red"), soft_wrap=True)
+            console.print(Text(f"problem: {printable(problem.what)}", style="red"), soft_wrap=True)
             console.print(Text(f"  remedy: {printable(problem.remedy)}"), soft_wrap=True)
         if not examination.problems:
             console.print(Text("nothing is missing", style="green"))
@@ -121,6 +121,8 @@ def examination_text(examination: Examination) -> str:
 
 def _lines(examination: Examination) -> Iterator[tuple[str, str]]:
     yield "prune-assets", f"{examination.version} on Python {examination.python}, {examination.platform}"
+    if (on := examination.runs_on) is not None:
+        yield "platform", f"{on.name}{'' if on.version is None else f' {on.version}'}, known by {on.marker}"
     yield "Java", _java(examination)
     for candidate in examination.candidates:
         home = "" if candidate.home is None else f"{candidate.home}: "

@@ -59,10 +59,10 @@ def counts_bytes(spark: SparkSession) -> bool:
     Spark counts what the thread of a task reads. Vectored reads, which parquet-java does by default, happen in other
     threads of most file systems: what is counted then is footers and page indexes alone. Spark Connect tells nothing.
     """
-    from py4j.protocol import Py4JError
-
     if not hasattr(spark, "_jsparkSession"):
         return False
+    from py4j.protocol import Py4JError
+
     java: Any = spark._jvm  # noqa: SLF001 - Python has no other way to what Hadoop reads by
     configuration = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prune_assets.session.supported import check_session
 from prune_assets.session.zone_rules import agreed_span
 from prune_assets.sql.semantics import SparkSemantics
 
@@ -12,14 +13,15 @@ if TYPE_CHECKING:
 
 
 def semantics_of(session: SparkSession) -> SparkSemantics:
-    """Read the settings of a running session, and once what it knows of its time zone."""
+    """Read the settings of a running session, and once what it knows of its time zone; refuse one of another Spark."""
     # What Spark 4 made settings of holds always before.
-    defaults = SparkSemantics.of(session.version)
+    version = check_session(session)
+    defaults = SparkSemantics.of(version)
     time_zone = session.conf.get("spark.sql.session.timeZone")
     return SparkSemantics(
         time_zone=time_zone,
         zone_span=None if time_zone is None else agreed_span(session, time_zone),
-        spark_version=session.version,
+        spark_version=version,
         ansi=is_true(session, "spark.sql.ansi.enabled"),
         case_sensitive=is_true(session, "spark.sql.caseSensitive"),
         legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false"),

@@ -14,7 +14,9 @@ from parquet_core.printable import HIDDEN, redacted
 from prune_assets.errors import JavaFailure
 from prune_assets.session.java import use_java
 from prune_assets.session.local_options import is_local, local_options
+from prune_assets.session.spark_versions import java_error
 from prune_assets.session.startup_log import StartupLog, cause
+from prune_assets.session.supported import check_installed, check_start, is_client_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,12 +38,11 @@ def spark_session(
     With SPARK_REMOTE, or `spark.remote` in `conf`, the session is one of Spark Connect, and an `sc://` server
     needs no Java here. Where spark-submit started this process, its master stands. Otherwise `master` is used, and
     without it what Spark's own configuration says, which is `local[*]` where it says nothing.
-    JavaFailure when there is no Java or Spark does not start.
+    JavaFailure when there is no Java or Spark does not start, UnsupportedFeature for a Spark that is not supported.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     options = dict(conf or {})
+    remote = "SPARK_REMOTE" in os.environ or "spark.remote" in options
+    check_installed()
     if master is not None:
         options.setdefault("spark.master", master)
     with _STARTING:
@@ -49,19 +50,25 @@ def spark_session(
         if session is not None:
             _warn_of_differences(session, options)
             return session
+        check_start(remote=remote)
+        from pyspark.errors import PySparkException
+
         try:
-            if "SPARK_REMOTE" in os.environ or "spark.remote" in options:
+            if remote:
                 return _connect(options)
             return _start(options, app_name)
-        except (PySparkException, Py4JError, OSError) as error:
+        except (PySparkException, java_error(), OSError) as error:
             raise JavaFailure(f"Spark did not start: {cause(str(error))}; see `prune doctor`") from error
 
 
 def _running() -> SparkSession | None:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
+    if is_client_only():
+        return session
+    from pyspark import SparkContext
+
     # Another thread's session is not active in this one, and Spark has no public way to ask for it.
     if session is None and SparkContext._active_spark_context is not None:  # noqa: SLF001 - see above
         return SparkSession.builder.getOrCreate()

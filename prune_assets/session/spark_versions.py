@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.errors import PySparkException
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, Observation, SparkSession
     from pyspark.sql.types import DataType, StructType
 
 
@@ -57,6 +57,15 @@ def spark_name(version: str | None) -> str:
     ('Spark 4.0', 'Spark')
     """
     return "Spark" if version is None else "Spark {}.{}".format(*release(version))
+
+
+def install_as(spark: str) -> str:
+    """Say how to install the pyspark of a version of Spark.
+
+    >>> install_as("3.5.6-amzn-1")
+    'pip install "pyspark==3.5.*"'
+    """
+    return 'pip install "pyspark=={}.{}.*"'.format(*release(spark))
 
 
 def java_versions(version: str | None) -> tuple[int, int | None]:
@@ -100,6 +109,18 @@ def message_of(error: PySparkException) -> str:
     return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
 
 
+def java_error() -> type[Exception]:
+    """Return the class of what Java raises and Spark leaves as it is; pyspark-client has no Java, and its own."""
+    try:
+        from py4j.protocol import Py4JError
+    except ModuleNotFoundError:
+        from pyspark.errors import PySparkException
+
+        return PySparkException
+    found: type[Exception] = Py4JError
+    return found
+
+
 def to_arrow(df: DataFrame) -> pa.Table:
     """Collect a DataFrame as an Arrow table, as `DataFrame.toArrow` of 4.0 does."""
     if hasattr(df, "toArrow"):
@@ -115,6 +136,8 @@ def to_arrow(df: DataFrame) -> pa.Table:
 
 def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
     """Return a local relation of the rows of an Arrow table, as `createDataFrame` of 4.0 does."""
+    if not hasattr(session, "_jsparkSession"):
+        _check_server(session)
     if release(installed_version() or session.version) >= (4, 0):
         return session.createDataFrame(table, schema) if schema else session.createDataFrame(table)
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -137,6 +160,28 @@ def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None
     read = java.PythonSQLUtils.readArrowStreamFromFile
     stream = old._sc._serialize_to_jvm(batches, ArrowStreamSerializer(), read, java.ArrowIteratorServer)  # noqa: SLF001
     return DataFrame(java.PythonSQLUtils.toDataFrame(stream, schema.json(), old._jsparkSession), session)  # noqa: SLF001
+
+
+def _check_server(session: SparkSession) -> None:
+    """Refuse to send rows to a Spark Connect server that is older than its client, which asks it for new settings."""
+    client, server = installed_version() or "", str(session.version)
+    if release(client) > release(server):
+        raise UnsupportedFeature(
+            f"the Spark Connect server runs Spark {server}, and its client, pyspark {client}, cannot send rows to an "
+            f"older one, which this needs; {install_as(server)}"
+        )
+
+
+def observation(df: DataFrame) -> Observation:
+    """Return what counts the rows of a DataFrame as they pass."""
+    from pyspark.sql import Observation
+
+    if not hasattr(df, "_jdf") and release(version := installed_version() or "4.0") < (4, 0):
+        raise UnsupportedFeature(
+            f"write: Spark Connect counts rows as they pass since Spark 4.0, and this client is {version}; use classic "
+            "Spark"
+        )
+    return Observation()
 
 
 def metadata_column(df: DataFrame) -> Column:
@@ -163,7 +208,8 @@ def try_cast(name: str, to: DataType) -> Column:
 
 def in_tasks_by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
     """Put each row into the task that a number of its own names."""
-    if hasattr(df, "repartitionById"):
+    # A server of Spark Connect may be older than its client.
+    if hasattr(df, "repartitionById") and release(df.sparkSession.version) >= (4, 1):
         return df.repartitionById(tasks, number)
     # Before 4.1 there is none, and Spark reads the data once more to find the ranges of the numbers.
     return df.repartitionByRange(tasks, number)

@@ -19,6 +19,7 @@ from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeatur
 from parquet_core.storage import address, is_remote
 from parquet_core.storage.aws_profile import profile_asked, profile_keys
 from parquet_core.storage.known_stores import OF_SCHEME, STORES
+from prune_assets.session.spark_versions import java_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -226,12 +227,11 @@ def check_reach(session: SparkSession, path: str) -> None:
 @contextmanager
 def explaining(session: SparkSession, path: str) -> Iterator[None]:
     """Turn what Spark says of a store that it cannot reach into one line; any other error stays."""
-    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
+    except (PySparkException, java_error()) as error:
         explained = _explained(session, path, str(error)) if is_remote(path) else None
         if explained is None:
             raise

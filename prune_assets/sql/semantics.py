@@ -83,15 +83,16 @@ class SparkSemantics:
         return self == replace(other, time_zone=self.time_zone)
 
 
-_LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+# A name in backticks is a token too: a quote in it is none.
+_TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
 # In these a quote may be no quote, or a backslash no escape.
-_MISLEADING = re.compile(r"""--|/\*|`|\br['"]""", re.IGNORECASE)
+_MISLEADING = re.compile(r"""--|/\*|\br['"]""", re.IGNORECASE)
 
 
 def _may_double_quotes(sql: str) -> bool:
     """Tell whether a literal may have its own quote in it twice."""
     if "''" not in sql and '""' not in sql:
         return False
-    ends = {match.end(): sql[match.start()] for match in _LITERAL.finditer(sql)}
-    starts = {match.start() for match in _LITERAL.finditer(sql)}
-    return _MISLEADING.search(sql) is not None or any(sql[start] == ends.get(start) for start in starts)
+    literals = [match.span() for match in _TOKEN.finditer(sql) if match[0][0] != "`"]
+    ends = {end: sql[start] for start, end in literals}
+    return _MISLEADING.search(sql) is not None or any(sql[start] == ends.get(start) for start, _ in literals)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.session.stores import reach_as
+from prune_assets.session.supported import check_session
 from prune_assets.tables import opening
 from prune_assets.tables.catalogs.resolve import catalog_entry
 
@@ -35,6 +36,8 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
     names = [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
     if name not in {None, *names}:
         raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
+    if session is not None:
+        check_session(session)
     entry = catalog_entry(table, session, to_write=True)
     location = os.fspath(table) if entry is None else entry.location
     if session is not None:

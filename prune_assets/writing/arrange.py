@@ -13,6 +13,7 @@ from prune_assets.session.spark_versions import (
     check_row_group_rows,
     in_tasks_by_number,
     limits_row_group_rows,
+    observation,
     option_that_was_set,
 )
 from prune_assets.session.stores import explaining, options_for, spark_uri
@@ -110,10 +111,9 @@ def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) 
 
 def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
     """Write the files into a directory that is not there yet; return the rows that Spark saw pass."""
-    from pyspark.sql import Observation
     from pyspark.sql import functions as fn
 
-    passed = Observation()
+    passed = observation(df)
     # Above the shuffle: below it the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession

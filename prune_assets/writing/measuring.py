@@ -17,7 +17,7 @@ import numpy as np
 
 from prune_assets.session.columns import column_of
 from prune_assets.session.spark_session import naming_jobs
-from prune_assets.session.spark_versions import to_arrow
+from prune_assets.session.spark_versions import observation, to_arrow
 from prune_assets.writing.data_size import DataSize
 from prune_assets.writing.sort_order import sortable
 
@@ -66,10 +66,9 @@ class Measured:
 
 def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, files: int | None) -> Measured:
     """Count rows and plain bytes and draw a sample, all in one job of one stage."""
-    from pyspark.sql import Observation
     from pyspark.sql import functions as fn
 
-    seen, blooms = Observation(), [column_of(name) for name in bound.bloom]
+    seen, blooms = observation(df), [column_of(name) for name in bound.bloom]
     distinct = [fn.approx_count_distinct(leaf, _DISTINCT_ERROR).alias(f"d{i}") for i, leaf in enumerate(blooms)]
     width = sum((_width(field) for field in df.schema.fields), fn.lit(0).cast("bigint"))
     # Bytes only where something follows from them: those of nested columns are dear.

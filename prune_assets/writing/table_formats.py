@@ -27,7 +27,7 @@ def _hudi(directory: Path) -> Path | None:
 def _iceberg(directory: Path) -> Path | None:
     metadata = directory / "metadata"
     # One that may not be listed is not told from an ordinary directory of this name.
-    files = sorted(metadata.glob("*.metadata.json*")) if os.access(metadata, os.R_OK) else []
+    files = sorted(metadata.glob("[!.]*.metadata.json*")) if os.access(metadata, os.R_OK) else []
     return files[0] if files else _there(metadata / "version-hint.text")
 
 
@@ -74,7 +74,7 @@ def refuse_unread(table: object) -> None:
             return
         if mark is not None:
             raise UnsupportedFeature(
-                f"{table}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and only Parquet and "
+                f"{table}: is a table of {name} ({mark.relative_to(place)} is in it), and only Parquet and "
                 f"Delta are supported; read it with Spark's own reader for {name}"
             )
 
@@ -97,7 +97,8 @@ def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] =
 def _refuse(place: Path, directory: Path, formats: Collection[str]) -> None:
     for name in formats:
         if (mark := FORMATS[name](place)) is not None:
+            subject = "" if place == directory else f"{place} "
             raise WrongUse(
-                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and other files "
+                f"{directory}: {subject}is a table of {name} ({mark.relative_to(place)} is in it), and other files "
                 f"would corrupt it; name another directory, or write with Spark's own writer for {name}"
             )

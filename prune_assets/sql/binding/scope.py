@@ -231,6 +231,12 @@ class NameResolver:
 
     def check_functions(self, node: exp.Expr) -> None:
         """Raise Refusal where the session has a function of its own under one of the names."""
-        for name in {call.name for call in node.find_all(exp.Anonymous)} if self._is_builtin is not None else ():
+        for name in _called(node) if self._is_builtin is not None else ():
             if not self.is_builtin(name):
                 raise Refusal(f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session")
+
+
+def _called(node: exp.Expr) -> set[str]:
+    """Return the names of all functions that a part calls."""
+    ranges = {str(name) for part in node.find_all(exp.Between) if (name := part.args.get("call"))}
+    return ranges | {call.name for call in node.find_all(exp.Anonymous)}

@@ -139,7 +139,7 @@ def as_number(value: Value) -> Value:
 def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
     """Raise Refusal where a session casts these to another type than one with Spark's own settings does.
 
-    `are_compared`: two by an operator, of which a text becomes a date without ansi.enabled too.
+    `are_compared`: two by an operator, of which a text becomes a date or a number without ansi.enabled too.
     """
     if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
         raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)
@@ -150,10 +150,26 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
     if whole and FLOAT in {value.type for value in values} and not (are_compared and all(map(_is_float, whole))):
         raise Refusal("without ansi.enabled Spark casts the integer to FLOAT, which rounds", "write DOUBLE")
     is_time = are_compared and len(kinds) == 2 and not kinds - {Kind.STRING, *_CALENDAR}
-    if Kind.STRING in kinds and len(kinds) > 1 and not is_time:
+    if Kind.STRING in kinds and len(kinds) > 1 and not is_time and not (are_compared and _is_number_text(values)):
         raise Refusal(
             "without ansi.enabled Spark casts otherwise between strings and others", "write the value without quotes"
         )
+
+
+def _is_number_text(values: Sequence[Value]) -> bool:
+    """Tell whether texts stand beside whole numbers or DOUBLE, each the plain text of a number of their types.
+
+    Without ansi.enabled such a text is cast to the very type beside it, where another one may come to NULL.
+    """
+    texts = [value for value in values if value.type.kind is Kind.STRING]
+    types = [value.type for value in values if value.type.kind not in {Kind.STRING, Kind.NULL}]
+    return all(type_.kind is Kind.INTEGER or type_ == DOUBLE for type_ in types) and all(
+        isinstance(text, Fixed)
+        and text.plain is not None
+        and _INTEGER_TEXT.fullmatch(str(text.plain.value)) is not None
+        and all(type_ == DOUBLE or type_.least <= int(str(text.plain.value)) <= type_.greatest for type_ in types)
+        for text in texts
+    )
 
 
 def _is_float(value: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,9 @@ class LeafConditions:
         value, least, most = (node.args[name] for name in ("this", "low", "high"))
         beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
         if beyond == [None, None] and not any(end.find(exp.Column) for end in (least, most)):
-            return self._terms().between(*map(self._bind, (value, least, most)))
+            # Where an end is refused, the other one may prune.
+            with suppress(Refusal):
+                return self._terms().between(*map(self._bind, (value, least, most)))
         # Two conditions: one may be FALSE where the other raises.
         self.count += 1
         low, high = self._end(node, Op.GE, least), self._end(node, Op.LE, most)

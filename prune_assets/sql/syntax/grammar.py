@@ -399,8 +399,7 @@ class _Parser:
         elif bracket.binding == 0 and "LIKE" in bracket.sign:
             self._like_list(bracket)
         elif bracket.sign == "CALL":
-            node = exp.Anonymous(this=bracket.name, expressions=bracket.arguments)
-            self._finish(node, bracket.first, is_call=True)
+            self._finish(_call(bracket.name, bracket.arguments), bracket.first, is_call=True)
         else:
             single = len(bracket.arguments) == 1
             self._finish(bracket.arguments[0] if single else exp.Tuple(expressions=bracket.arguments), bracket.first)
@@ -445,6 +444,14 @@ def _operands_held(pending: _Pending) -> int:
     if pending.sign == "BETWEEN":
         return 2
     return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
+
+
+def _call(name: str, arguments: list[exp.Expression]) -> exp.Expression:
+    """Return a call; `between(a, 1, 2)` is how Spark writes `a BETWEEN 1 AND 2`, since 4.0."""
+    if name == "between" and len(arguments) == 3:
+        value, low, high = arguments
+        return exp.Between(this=value, low=low, high=high, call=name)
+    return exp.Anonymous(this=name, expressions=arguments)
 
 
 def _opaque_call(name: str) -> Opaque:

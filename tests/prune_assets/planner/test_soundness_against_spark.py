@@ -14,10 +14,13 @@ import pytest
 from needs_spark import needs_spark
 
 import prune_assets as pr
+from parquet_core.access_plan import Verdict
 from parquet_core.predicate import columns_of
 from prune_assets.explain.plan import plan
 from prune_assets.planner.levels import PARTITIONS
 from prune_assets.reading.metrics import scan_metrics
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.spark_versions import to_arrow
 from tests.prune_assets.planner.other_writers import write_by_spark
 from tests.prune_assets.planner.predicate_cases import random_table
 from tests.prune_assets.planner.sql_cases import predicate
@@ -453,6 +456,47 @@ def test_no_row_on_which_spark_raises_is_proven_to_match(spark, tmp_path):
         assert all(row == 0 for _, row in named_rows(made.index, made.evaluation.access.matches)), where
         with pytest.raises(PySparkException):
             spark.read.parquet(str(tmp_path / "t")).selectExpr(f"({where}) AS p").collect()
+
+
+@pytest.mark.parametrize(
+    "ends", ["5 AND '20'", "'5' AND 20", "'five' AND 20", "5 AND 'twenty'", "'5' AND '20'", "5 AND NULL"]
+)
+@pytest.mark.parametrize("negation", ["", "NOT "])
+def test_a_range_with_a_string_beside_a_number_without_ansi(spark, tmp_path, ends, negation):
+    pq.write_table(pa.table({"x": pa.array(range(100), pa.int32())}), tmp_path / "a.parquet", row_group_size=10)
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    where = f"x {negation}BETWEEN {ends}"
+    wanted = session.read.parquet(str(tmp_path)).where(where).orderBy("x").collect()
+    assert pr.read(session, tmp_path, where=where).orderBy("x").collect() == wanted
+    if not negation and ends.startswith("5 "):
+        assert plan(tmp_path, where=where, session=session).report.kept.rows < 100 or not wanted
+
+
+TEXTS = ("7", "+007", "-1", "300", "2147483648", "9223372036854775808", "5.5", " 7", "7 ", "seven", "", "Infinity")
+FORMS = ("{}", "NOT ({})", "({}) IS NULL")
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", ["tinyint", "smallint", "int", "bigint", "double", "float", "decimal(10,2)", "string"])
+def test_a_text_beside_a_number_means_the_same_without_ansi(spark, tmp_path, kind):
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    rows = session.range(100).selectExpr(f"IF(id % 9 = 0, NULL, CAST(id AS {kind})) AS x", "id")
+    pq.write_table(to_arrow(rows.orderBy("id")), tmp_path / "a.parquet", row_group_size=10)
+    conditions = [
+        form.format(f"x {sign} '{text}'") for text in TEXTS for sign in ("=", "<=>", "<>", "<", ">=") for form in FORMS
+    ]
+    table = session.read.parquet(str(tmp_path)).orderBy("id")
+    selected = to_arrow(table.selectExpr(*(f"({sql}) AS c{i}" for i, sql in enumerate(conditions))))
+    skipping, semantics = 0, semantics_of(session)
+    for sql, truths in zip(conditions, selected.columns, strict=True):
+        planned = plan(tmp_path, where=sql, session=semantics)
+        skipped = planned.evaluation.access.verdict == Verdict.SKIP
+        matches = np.array(truths.fill_null(fill_value=False).to_pylist()).reshape(10, 10).any(axis=1)
+        assert not (skipped & matches).any(), sql
+        skipping += skipped.any()
+    assert skipping > 0 or kind in {"float", "decimal(10,2)"}
 
 
 def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path):

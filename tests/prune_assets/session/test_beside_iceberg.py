@@ -68,6 +68,6 @@ def test_a_table_of_iceberg_is_refused_by_its_path(run, place):
     before = sorted(table.rglob("*"))
     for function, said in run(there.refusals, str(table)).items():
         assert said is not None, function
-        assert f"{table} is a table of Iceberg" in said[1], function
+        assert f"{table}: is a table of Iceberg" in said[1], function
         assert "\n" not in said[1]
     assert sorted(table.rglob("*")) == before

@@ -96,7 +96,7 @@ def test_the_format_the_place_and_the_remedy_are_named(tmp_path, make, name):
     with pytest.raises(WrongUse) as caught:
         plain_directory(table)
     message = str(caught.value)
-    assert message.startswith(f"{table}: {table} is a table of {name} (")
+    assert message.startswith(f"{table}: is a table of {name} (")
     assert "name another directory" in message
     assert f"Spark's own writer for {name}" in message
 
@@ -105,7 +105,7 @@ def test_the_format_the_place_and_the_remedy_are_named(tmp_path, make, name):
 @pytest.mark.parametrize("below", ["p=a", "new/deep", "../t", "./"])
 def test_what_lies_in_such_a_table_is_of_it(tmp_path, make, name, below):
     table = make(tmp_path / "t")
-    with pytest.raises(WrongUse, match=f"{tmp_path}/t is a table of {name}"):
+    with pytest.raises(WrongUse, match=f"{tmp_path}/t:? is a table of {name}"):
         plain_directory(table / below)
 
 
@@ -180,7 +180,7 @@ def test_a_table_that_is_not_read_is_refused_by_its_name(tmp_path, make, name):
     table = make(tmp_path / "t")
     for ask in (plan_all, lambda table: check(table, layout=LAYOUT), audit):
         for place in (table, table.as_uri()):
-            with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t is a table of {name} .*own reader for {name}"):
+            with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t: is a table of {name} .*own reader for {name}"):
                 ask(place)
 
 
@@ -205,7 +205,7 @@ def test_write_removes_nothing_of_tables_below(spark, tmp_path, make, name, mode
         put(tmp_path / "lake" / "t" / "not_of_the_log.parquet")
     before = contents(tmp_path)
     never = spark.range(3).selectExpr("CAST(raise_error('a job ran') AS BIGINT) AS id")
-    with pytest.raises(WrongUse, match=f"{tmp_path}/lake/t is a table of {name}"):
+    with pytest.raises(WrongUse, match=f"{tmp_path}/lake/t:? is a table of {name}"):
         write(never, tmp_path / "lake", layout=LAYOUT, mode=mode)
     assert contents(tmp_path) == before
 

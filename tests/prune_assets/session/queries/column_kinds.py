@@ -13,6 +13,7 @@ def kinds(fn):
         (fn.col("i64") == 5, 100, "i64 = 5"),
         (fn.col("x").isin(1, 2, 950), 200, "x in (1, 2, 950)"),
         (fn.col("x").between(150, 160), 100, "x between 150 and 160"),
+        (fn.expr("x BETWEEN 150 AND 160"), 100, "x between 150 and 160"),
         (fn.col("s") == "it's 0123\\", 100, r"s = 'it\'s 0123\\'"),
         (fn.col("g") >= 499.5, 100, "g >= 499.5D"),
         (fn.col("d") < Decimal("0.50"), 100, "d < 0.50"),

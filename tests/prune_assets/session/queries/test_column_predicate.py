@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from column_kinds import clock_kinds, kinds
+from needs_spark import needs_spark
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
@@ -55,6 +56,31 @@ def test_a_column_keeps_what_its_text_keeps(spark, table):
     for column, most, text in kinds(fn):
         plan = pr.plan(table, where=column, session=spark)
         assert rows_kept(plan) == most == rows_kept(pr.plan(table, where=text, session=spark)), str(column)
+
+
+@pytest.mark.parametrize("ends", ["150 AND 160", "160 AND 150", "NULL AND 160", "150.5 AND 160", "x - 1 AND 160"])
+@pytest.mark.parametrize("negation", ["", "NOT "])
+def test_a_range_that_spark_writes_as_a_call_is_a_range(spark, table, ends, negation):
+    """`x BETWEEN 150 AND 160` is `between(x, 150, 160)` in the text of a Column, since Spark 4.0."""
+    from pyspark.sql import functions as fn
+
+    where = fn.expr(f"x {negation}BETWEEN {ends}")
+    plan = pr.plan(table, where=where, session=spark)
+    assert not any(isinstance(leaf, Unsupported) for leaf in leaves(plan.lowered.predicate) if "x - 1" not in ends)
+    wanted = spark.read.parquet(table).where(where).orderBy("x").collect()
+    assert pr.read(spark, table, where=where, plan=plan).orderBy("x").collect() == wanted
+
+
+@needs_spark(4, 0, "between() is a function")
+def test_a_function_of_the_session_is_not_taken_for_a_range(spark, table):
+    session = spark.newSession()
+    session.conf.set("spark.sql.functionResolution.sessionOrder", "first")
+    where = "between(x, 150, 160)"
+    assert rows_kept(pr.plan(table, where=where, session=session)) == 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session.udf.register("between", lambda *_: True, "boolean")
+    assert rows_kept(pr.plan(table, where=where, session=session)) == 1000
 
 
 def test_a_udf_and_a_random_number_keep_data_and_their_siblings_prune(spark, table):
