@@ -95,7 +95,6 @@ class ArrowColumns:
 
 def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     """Return columns of a planned table by their names; UnsupportedFeature for one whose type is not read."""
-    index = plan.index
     partitions = {column.path[0]: column for column in plan.table.partitions}
     leaves: dict[str, tuple[LeafColumn, ...]] = {}
     types: dict[str, pa.DataType] = {}
@@ -103,11 +102,43 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
         if name in partitions:
             types[name] = _flat_type(partitions[name])
             continue
-        in_files = {column.path: column for column in index.columns}
-        leaves[name] = tuple(in_files.get(c.path, c) for c in plan.table.columns if c.path[0] == name)
+        leaves[name] = _leaves_of(name, plan)
         types[name] = _type_of(name, leaves[name], plan)
+        if any(leaf.max_repetition_level for leaf in leaves[name]):
+            _check_declared(name, types[name], plan)
     compared = {column.path: column for column in (*plan.table.partitions, *plan.table.columns)}
     return ArrowColumns(plan, types, leaves, compared)
+
+
+def _leaves_of(name: str, plan: PlannedRead) -> tuple[LeafColumn, ...]:
+    """Return the leaves of a column; a table format declares lists and maps without those that files have of them."""
+    in_files = {column.path: column for column in plan.index.columns}
+    declared = tuple(in_files.get(c.path, c) for c in plan.table.columns if c.path[0] == name)
+    if not any(leaf.max_repetition_level and leaf.path not in in_files for leaf in declared):
+        return declared
+    stored = (tuple(leaf for leaf in kind.columns if leaf.path[0] == name) for kind in plan.index.kinds)
+    return next((leaves for leaves in stored if leaves), declared)
+
+
+def _check_declared(name: str, kind: pa.DataType, plan: PlannedRead) -> None:
+    """Refuse a column that files have in another shape than the table declares, such as under physical names."""
+    schema = plan.table.declared_schema()
+    if schema is None or name not in schema.names:
+        return
+    from prune_assets.session.spark_versions import arrow_schema
+
+    declared = arrow_schema(schema).field(name).type
+    if _shape(declared) != _shape(kind):
+        raise refused(name, f"files have it as {kind}, the table declares {declared}")
+
+
+def _shape(kind: pa.DataType) -> object:
+    """Return a type without what writers name the entries of lists and maps, and say of nulls."""
+    if pa.types.is_struct(kind):
+        return tuple((child.name, _shape(child.type)) for child in kind)
+    if pa.types.is_map(kind):
+        return "map", _shape(kind.key_type), _shape(kind.item_type)
+    return ("list", _shape(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def names_of(plan: PlannedRead, columns: Sequence[str] | None) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 import prune_assets as pr
+from parquet_core.errors import UnsupportedFeature
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.plain_rows import plain_rows
 
@@ -14,6 +17,8 @@ TABLES = [
     "dv-partitioned-with-checkpoint",
     "data-reader-escaped-chars",
     "data-skipping-basic-stats-all-types-columnmapping-name",
+    "data-reader-array-primitives",
+    "data-reader-nested-struct",
 ]
 
 
@@ -27,3 +32,34 @@ def test_rows_are_those_of_read(spark, name):
     assert wanted
     assert plain_rows(pr.read_arrow(str(table)).to_pylist()) == plain_rows(wanted)
     assert pr.count(str(table)) == len(wanted)
+
+
+def test_lists_maps_and_structs_of_other_writers_are_read(tmp_path):
+    rows = pa.table(
+        {
+            "id": [1, 2, 3],
+            "tags": [["a", None], None, []],
+            "rates": pa.array([[("k", 1)], [], None], pa.map_(pa.string(), pa.int64())),
+            "place": [{"lat": 1.5, "codes": [1, 2]}, None, {"lat": None, "codes": None}],
+        }
+    )
+    table = str(tmp_path / "t")
+    write_deltalake(table, rows)
+    assert pr.read_arrow(table).to_pylist() == rows.to_pylist()
+    # Files that were written before the column was there have nulls.
+    more = rows.append_column("later", pa.array([[7], [], None]))
+    write_deltalake(table, more, mode="append", schema_mode="merge")
+    found = pr.read_arrow(table, columns=["id", "later"]).to_pylist()
+    assert sorted(map(repr, found)) == sorted(
+        map(repr, [*({"id": i, "later": None} for i in (1, 2, 3)), *more.select(["id", "later"]).to_pylist()])
+    )
+
+
+def test_lists_under_physical_names_are_refused_by_name(tmp_path):
+    table = tmp_path / "t"
+    write_deltalake(str(table), pa.table({"id": [1], "places": [[{"lat": 1.5}]]}))
+    log = table / "_delta_log" / f"{0:020}.json"
+    log.write_text(log.read_text().replace('\\"name\\":\\"lat\\"', '\\"name\\":\\"latitude\\"'))
+    with pytest.raises(UnsupportedFeature, match=r"column 'places'.*the table declares.*latitude"):
+        pr.read_arrow(str(table))
+    assert pr.read_arrow(str(table), columns=["id"]).to_pylist() == [{"id": 1}]
