@@ -54,9 +54,11 @@ bench: $(READY)  ## measure against peers, side by side (ARGS=Delta for some)
 	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: lint
-lint: $(READY)  ## check style, format and that the locks hold no addresses
+lint: $(READY)  ## check style, format, GitHub's workflows and forms, and that the locks hold no addresses
 	@$(PY) -m ruff check
 	@$(PY) -m ruff format --check
+	@$(PY) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(PY) -m check_jsonschema --builtin-schema vendor.github-issue-forms $(addprefix .github/ISSUE_TEMPLATE/,bug.yml feature.yml)
 	@! grep -n '://' *.lock
 
 .PHONY: types
