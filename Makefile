@@ -34,7 +34,7 @@ deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole wo
 	@.ci/test --deep $(ARGS)
 
 .PHONY: matrix
-matrix: $(READY)  ## run the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 (ARGS=3.5 for one)
+matrix: $(READY)  ## run the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 (ARGS=3.5 for one; lowest and newest libraries)
 	@.ci/matrix $(ARGS)
 
 .PHONY: e2e
