@@ -10,7 +10,7 @@ DEMO := $(abspath $(or $(PRUNE_DEMO_DIR),.demo))
 
 .PHONY: help
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # PYTHON=... names the Python that the virtual environment is made of.
 $(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/format/compact.p* parquet_core/storage/system_calls.p*) .ci/make-venv .ci/uv
@@ -34,7 +34,7 @@ deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole wo
 	@.ci/test --deep $(ARGS)
 
 .PHONY: matrix
-matrix: $(READY)  ## run the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 (ARGS=3.5 for one)
+matrix: $(READY)  ## run the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 (ARGS=3.5 for one; lowest and newest libraries)
 	@.ci/matrix $(ARGS)
 
 .PHONY: e2e
@@ -54,9 +54,11 @@ bench: $(READY)  ## measure against peers, side by side (ARGS=Delta for some)
 	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: lint
-lint: $(READY)  ## check style, format and that the locks hold no addresses
+lint: $(READY)  ## check style, format, GitHub's workflows and forms, and that the locks hold no addresses
 	@$(PY) -m ruff check
 	@$(PY) -m ruff format --check
+	@$(PY) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(PY) -m check_jsonschema --builtin-schema vendor.github-issue-forms $(addprefix .github/ISSUE_TEMPLATE/,bug.yml feature.yml)
 	@! grep -n '://' *.lock
 
 .PHONY: types
@@ -69,9 +71,14 @@ format: $(READY)  ## rewrite the sources in the house format
 	@$(PY) -m ruff format
 
 .PHONY: wheel
-wheel: $(READY)  ## build a wheel into dist/, its hot loop compiled where there is a compiler
-	@rm -rf build
-	@.ci/uv build --quiet --wheel --no-build-isolation --python $(PY)
+wheel: $(READY)  ## build into dist/ the sources, from them the wheel for this Python and machine, and that for every one
+	@rm -rf dist
+	@.ci/uv build --quiet --no-build-isolation --python $(PY)
+	@PRUNE_ASSETS_PURE=1 .ci/uv build --quiet --wheel --no-build-isolation --python $(PY) dist/*.tar.gz
+
+.PHONY: try-wheel
+try-wheel: wheel  ## install the wheels into empty environments of each Python that is here, and try them (ARGS=3.13 for one)
+	@.ci/try-wheel $(ARGS)
 
 .PHONY: lock
 lock: $(READY)  ## resolve the versions of the locks again (ARGS=--upgrade for newer ones)

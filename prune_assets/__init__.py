@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.public_names import on_first_use
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from parquet_core.errors import PruneError as PruneError

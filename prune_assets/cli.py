@@ -140,8 +140,28 @@ def _reader_is_gone() -> bool:
         return False
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's signature
+    if not asked or ctx.resilient_parsing:
+        return
+    import platform
+    from importlib.metadata import version
+
+    from prune_assets.session.spark_versions import installed_version
+
+    spark = "without Spark" if (found := installed_version()) is None else f"Spark {found}"
+    click.echo(f"prune {__version__} (Python {platform.python_version()}, {spark}, pyarrow {version('pyarrow')})")
+    ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="prune")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show this version, and those of Python, Spark and pyarrow.",
+)
 def main() -> None:
     """Make Spark skip the Parquet and Delta data that a query does not need, and prove it.
 

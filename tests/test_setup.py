@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -113,18 +114,41 @@ PACKAGES = ("deltalog", "parquet_core", "prune_assets")
 _MADE = {".c", ".pyc", ".so"}
 
 
-def test_the_archive_of_the_sources_holds_all_that_is_compiled_and_read(tmp_path):
-    for path in ("LICENSE", "README.md", "pyproject.toml", "setup.py"):
+@pytest.fixture
+def sources(tmp_path):
+    for path in ("CHANGELOG.md", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / path, tmp_path)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.c", "*.so"))
+    return tmp_path
+
+
+def build(sources: Path, what: str, before: str = "pass", **variables: str) -> Path:
+    program = f"import sys; {before}; from setuptools import build_meta as b; b.build_{what}('out')"
+    env = os.environ | variables
+    subprocess.run([sys.executable, "-c", program], cwd=sources, env=env, check=True, capture_output=True)
+    (built,) = (sources / "out").glob("prune_assets*")
+    return built
+
+
+def test_the_archive_of_the_sources_holds_all_that_is_compiled_and_read(sources):
+    (sources / "tests").mkdir()
+    (sources / "tests" / "test_of_the_top.py").touch()
+    (sources / "parquet_core" / "format" / "compact.c").touch()
     # Without Cython, which would name its sources itself: an archive need not be made where it is.
-    program = "import sys; sys.modules['Cython'] = None; from setuptools import build_meta as b; b.build_sdist('out')"
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
-    (archive,) = (tmp_path / "out").glob("*.tar.gz")
-    with tarfile.open(archive) as files:
+    with tarfile.open(build(sources, "sdist", "sys.modules['Cython'] = None")) as files:
         held = {name.partition("/")[2] for name in files.getnames()}
-    sources = (path for package in PACKAGES for path in (ROOT / package).rglob("*"))
-    wanted = {str(path.relative_to(ROOT)) for path in sources if path.is_file() and path.suffix not in _MADE}
+    found = (path for package in PACKAGES for path in (ROOT / package).rglob("*"))
+    wanted = {str(path.relative_to(ROOT)) for path in found if path.is_file() and path.suffix not in _MADE}
     assert {"parquet_core/storage/system_calls.pyx", "setup.py"} <= held
     assert wanted - held == set()
+    assert [name for name in held if name.startswith("tests") or Path(name).suffix in _MADE] == []
+
+
+def test_the_wheel_for_every_machine_has_no_machine_code(sources):
+    wheel = build(sources, "wheel", PRUNE_ASSETS_PURE="1")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as files:
+        held = files.namelist()
+    assert {"parquet_core/format/compact.py", "prune_assets/report/templates/skip_report.css"} <= set(held)
+    assert [name for name in held if Path(name).suffix in _MADE] == []

@@ -80,8 +80,29 @@ def test_wrong_options_end_with_2():
         assert (result.exit_code, result.stdout) == (2, ""), arguments
 
 
-def test_version():
-    assert CliRunner().invoke(cli.main, ["--version"]).output == f"prune, version {__version__}\n"
+def test_version_is_one_line_and_names_what_decides():
+    import platform
+
+    import pyarrow as pa
+    import pyspark
+
+    others = f"Python {platform.python_version()}, Spark {pyspark.__version__}, pyarrow {pa.__version__}"
+    assert CliRunner().invoke(cli.main, ["--version"]).output == f"prune {__version__} ({others})\n"
+
+
+def test_version_says_what_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert "without Spark" in CliRunner().invoke(cli.main, ["--version"]).output
+
+
+def test_version_imports_nothing_heavy():
+    code = """
+import sys
+from prune_assets.cli import main
+main(["--version"], standalone_mode=False)
+print(sorted({"pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy"} & set(sys.modules)), file=sys.stderr)
+"""
+    assert run(code).stderr == "[]\n"
 
 
 @pytest.mark.parametrize("name", sorted(cli.COMMANDS))

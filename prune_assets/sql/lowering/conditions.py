@@ -55,10 +55,9 @@ def operands_of(node: exp.Expr, is_builtin: Callable[[str], bool]) -> Sequence[e
 
 
 def _without_double_negation(node: exp.Not) -> exp.Expr:
-    child = node.this
+    child: exp.Expr = node.this
     while isinstance(child, exp.Not) and isinstance(child.this, exp.Not):
         child = child.this.this
-    assert isinstance(child, exp.Expr)
     return child
 
 

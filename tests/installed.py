@@ -1,0 +1,74 @@
+"""Try what is installed as a user does, in a folder of its own: `python -P tests/installed.py compiled` (or `pure`).
+
+It runs in environments that have what a wheel depends on and nothing else (`make try-wheel`), so pytest does not
+collect it. `-P` keeps the folders beside it, which have the names of the packages, from being imported.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import prune_assets as pr
+from prune_assets.session.spark_session import spark_session
+
+ROWS = 90_000
+DAYS = 90
+TABLE = "events.parquet"
+WHERE = "day = DATE '2024-03-01'"
+
+
+def prune(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+    command = [str(Path(sys.executable).with_name("prune")), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def write_table() -> None:
+    days = [dt.date(2024, 1, 1) + dt.timedelta(i * DAYS // ROWS) for i in range(ROWS)]
+    rows = pa.table({"day": days, "user": [i * 7919 % 5_000 for i in range(ROWS)]})
+    pq.write_table(rows, TABLE, row_group_size=10_000, write_page_index=True)
+    Path("by_day.yaml").write_text("sort_by: [day]\n")
+    Path("by_user.yaml").write_text("sort_by: [user]\n")
+
+
+def try_commands(*, compiled: bool) -> bool:
+    """Run commands; tells whether there is a Java for Spark."""
+    assert version("prune-assets") in prune("--version")
+    found = json.loads(prune("doctor", "--json", codes=(0, 1)))
+    assert found["compiled"] is compiled, found
+    assert found["compiled_storage"] is compiled, found
+    assert "row groups" in prune("inspect", TABLE).lower()
+    prune("explain", TABLE, "--where", WHERE, "--min-skipped", "0.8")
+    prune("check", TABLE, "--layout", "by_day.yaml")
+    prune("check", TABLE, "--layout", "by_user.yaml", codes=(1,))
+    return found["java"] is not None
+
+
+def main(kind: str) -> None:
+    assert "site-packages" in pr.__file__, pr.__file__
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        write_table()
+        java = try_commands(compiled={"compiled": True, "pure": False}[kind])
+        assert pr.read_arrow(TABLE, where=WHERE).num_rows == ROWS // DAYS
+        if java:
+            assert pr.read(spark_session(master="local[1]"), TABLE, where=WHERE).count() == ROWS // DAYS
+    spark = f"and read with Spark {version('pyspark')}" if java else "no Java here, so nothing was read with Spark"
+    sys.stdout.write(f"Python {platform.python_version()}, {kind}: commands run, rows read, {spark}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
