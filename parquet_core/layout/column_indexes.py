@@ -142,7 +142,7 @@ def _cause(
         writer = index.provenance(position).created_by or "an unnamed writer"
         return _Cause(f"written by {writer} (confirmed)", _REMEDY, of_pages=True)
     chunk = index.footers.chunks(column).chunk(position)
-    is_float = column.physical in _FLOATS
+    is_float = _is_float(column)
     # The pages of long values are told apart by rows, and a row of a list has several values.
     in_rows = column.physical is Physical.BYTE_ARRAY and column.max_repetition_level == 0
     if read_values and (is_float or in_rows):
@@ -166,6 +166,10 @@ def _cause(
     )
 
 
+def _is_float(column: LeafColumn) -> bool:
+    return column.physical in _FLOATS or column.type == pa.float16()
+
+
 def _nan(column: LeafColumn, how: str, severity: Severity) -> _Cause:
     message = f"a page holds NaN, so the writer gives no bounds ({how})"
     return _Cause(message, nan_remedy(column.name), severity)
@@ -184,19 +188,21 @@ def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator
     file, name = index.files[int(index.file[position])], index.name_in_files(column)
     with open_values(file) as values, reading(file, f"column {name}"):
         for batch in values.batches([int(index.ordinal[position])], [name]):
-            yield _leaf(batch.column(0))
+            yield _leaf(batch.to_struct_array(), f"{file.path}: column {name}")
 
 
-def _leaf(array: pa.Array) -> pa.Array:
+def _leaf(array: pa.Array, place: str) -> pa.Array:
     """Return the values below structs and lists of which one leaf was read; Arrow reads half of a map as a list."""
     while pa.types.is_nested(array.type):
+        if array.type.num_fields > 1:
+            raise UnsupportedFeature(f"{place}: a dot in another name makes it this one; rename one of them")
         array = array.flatten()[0] if pa.types.is_struct(array.type) else array.flatten()
     return array
 
 
 def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes) -> _Cause | None:
     values = _values(index, column, position)
-    if column.physical in _FLOATS:
+    if _is_float(column):
         if any(pc.any(pc.is_nan(part)).as_py() for part in values):
             return _nan(column, "confirmed by the values", Severity.INFO)
         return None

@@ -290,6 +290,16 @@ def test_nan_inside_of_structs_lists_and_maps_is_confirmed_by_the_values(table, 
     assert [(severity, "NaN" in said) for severity, said in absent(path)] == [("error", False)]
 
 
+def test_nan_in_half_floats_and_beside_a_name_with_a_dot_is_no_error(table):
+    halves = pa.table({"h": pa.array([math.nan], pa.float16())})
+    pq.write_table(halves, table / "0.parquet", write_page_index=True)
+    assert absent(table) == [("info", "a page holds NaN, so the writer gives no bounds (confirmed by the values)")]
+    # Arrow reads both columns when it is asked for one of them.
+    twice = pa.table({"a.b": ["x"], "a": [{"b": math.nan}]})
+    pq.write_table(twice, table / "0.parquet", write_page_index=True)
+    assert [severity for severity, _ in absent(table)] == ["info"]
+
+
 @pytest.mark.spark
 def test_nan_in_a_struct_that_spark_wrote_is_no_error(spark, table):
     rows = spark.range(200).selectExpr("id AS k", "named_struct('v', if(id % 50 = 7, double('NaN'), id)) AS g")
