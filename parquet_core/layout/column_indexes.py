@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.errors import UnsupportedFeature
@@ -22,7 +23,6 @@ from parquet_core.values import open_values, reading
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -142,9 +142,10 @@ def _cause(
         writer = index.provenance(position).created_by or "an unnamed writer"
         return _Cause(f"written by {writer} (confirmed)", _REMEDY, of_pages=True)
     chunk = index.footers.chunks(column).chunk(position)
-    flat = len(column.path) == 1 and column.max_repetition_level == 0
-    is_float = column.physical in _FLOATS
-    if read_values and flat and (is_float or column.physical is Physical.BYTE_ARRAY):
+    is_float = _is_float(column)
+    # The pages of long values are told apart by rows, and a row of a list has several values.
+    in_rows = column.physical is Physical.BYTE_ARRAY and column.max_repetition_level == 0
+    if read_values and (is_float or in_rows):
         with suppress(UnsupportedFeature):
             confirmed = _cause_in_values(index, column, position, offsets)
             if confirmed is not None:
@@ -154,15 +155,19 @@ def _cause(
         mean = chunk.value_bytes / max(chunk.num_values, 1)
         if 2 * mean > MAX_STATS_SIZE:
             return _max_stats_size(2 * mean, "inferred from the mean size of a value")
-    if is_float and chunk is not None and not chunk.has_bounds:
+    if is_float and chunk is not None:
         nulls = index.footers.bounds(column).null_count[position].as_py()
-        if nulls is not None and nulls < index.row_count[position]:
+        if not chunk.has_bounds and nulls is not None and nulls < chunk.num_values:
             return _nan(column, "inferred from statistics that count nulls and have no bounds", Severity.INFO)
         return _nan(column, "inferred", Severity.WARN)
     return _Cause(
         "statistics were switched off for this column, or a page has none (inferred)",
         "write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false",
     )
+
+
+def _is_float(column: LeafColumn) -> bool:
+    return column.physical in _FLOATS or column.type == pa.float16()
 
 
 def _nan(column: LeafColumn, how: str, severity: Severity) -> _Cause:
@@ -179,16 +184,25 @@ def _max_stats_size(mean: float, how: str) -> _Cause:
 
 
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator[pa.Array]:
-    """Read the values of a column in one row group, some at a time."""
+    """Read the values of a column in one row group, some at a time: of a list all elements, one after another."""
     file, name = index.files[int(index.file[position])], index.name_in_files(column)
     with open_values(file) as values, reading(file, f"column {name}"):
         for batch in values.batches([int(index.ordinal[position])], [name]):
-            yield batch.column(0)
+            yield _leaf(batch.to_struct_array(), f"{file.path}: column {name}")
+
+
+def _leaf(array: pa.Array, place: str) -> pa.Array:
+    """Return the values below structs and lists of which one leaf was read; Arrow reads half of a map as a list."""
+    while pa.types.is_nested(array.type):
+        if array.type.num_fields > 1:
+            raise UnsupportedFeature(f"{place}: a dot in another name makes it this one; rename one of them")
+        array = array.flatten()[0] if pa.types.is_struct(array.type) else array.flatten()
+    return array
 
 
 def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes) -> _Cause | None:
     values = _values(index, column, position)
-    if column.physical in _FLOATS:
+    if _is_float(column):
         if any(pc.any(pc.is_nan(part)).as_py() for part in values):
             return _nan(column, "confirmed by the values", Severity.INFO)
         return None

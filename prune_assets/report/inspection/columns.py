@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.inspection.cells import cells
 from prune_assets.report.inspection.parts import (
     bound_text,
-    cells,
     coverage_text,
     filter_text,
     is_valueless,
@@ -37,6 +37,8 @@ _TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "page
 _CHUNK_TITLES = ("row group", "values", "bytes", "dictionary", "lower", "upper", "nulls", "pages", "boundary order")
 _PAGE_TITLES = ("row group", "first row", "rows", "offset", "bytes", "lower", "upper", "nulls")
 _NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "overlap depth", "row group")
+# What tells least of pruning is left out first where there is no room.
+_SPARE = ("offset", "nulls", "bytes", "type", "dictionary", "values", "upper", "lower")
 
 
 def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
@@ -44,7 +46,7 @@ def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     shown = columns[:SHOWN_COLUMNS]
     parts = section(
         f"Columns ({len(columns):,})",
-        cells(_TITLES, map(_column_line, shown), numbers=_NUMBERS),
+        cells(_TITLES, map(_column_line, shown), numbers=_NUMBERS, spare=_SPARE),
         *more(len(columns) - len(shown), "columns", "--column NAME shows one, --json all"),
     )
     return [*parts, *_notes(columns)]
@@ -97,13 +99,13 @@ def column_block(
     chunks = [(group.index, group.chunks[number]) for group in groups]
     parts: list[RenderableType] = [line(text) for text in _summary(column)]
     if chunks:
-        parts.append(cells(_CHUNK_TITLES, (_chunk_line(*chunk) for chunk in chunks), numbers=_NUMBERS))
+        parts.append(cells(_CHUNK_TITLES, (_chunk_line(*chunk) for chunk in chunks), numbers=_NUMBERS, spare=_SPARE))
     parts += more(column.row_groups - len(chunks), "row groups", "--json shows all")
     parts += map(line, _filters(chunks))
     parts += map(line, _reasons([chunk for _, chunk in chunks]))
     if pages and column.pages is not None:
         listed = [(i, page) for i, chunk in chunks for page in chunk.page_index.pages or ()][:SHOWN_PAGES]
-        parts.append(cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numbers=_NUMBERS))
+        parts.append(cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numbers=_NUMBERS, spare=_SPARE))
         parts += more(column.pages.count - len(listed), "pages", "--pages --json shows all")
     return section(f"Column {name_text(column.name)}", *parts)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.inspection.cells import cells
 from prune_assets.report.inspection.columns import column_block, column_lines
 from prune_assets.report.inspection.parts import (
-    cells,
     grid,
     line,
     more,

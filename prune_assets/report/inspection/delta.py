@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.inspection.parts import cells, grid, more, name_text, section, sizes_table
+from prune_assets.report.inspection.cells import cells
+from prune_assets.report.inspection.parts import grid, more, name_text, section, sizes_table
 from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +11,7 @@ from rich.text import Text
 from parquet_core.inspection.facts import Hex
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.inspection.cells import cells
 from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
@@ -168,7 +168,6 @@ def sorting_text(columns: tuple[SortingColumn, ...]) -> str:
 
 
 _LONGEST_NAME = 60
-_NAME_WIDTH = 30
 _LONGEST_LINE = 400
 
 
@@ -179,19 +178,6 @@ def grid(rows: Iterable[tuple[str, str]]) -> Table:
     table.add_column(overflow="fold")
     for name, value in rows:
         table.add_row(Text(name), Text(value))
-    return table
-
-
-def cells(titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> Table:
-    """Lay out rows of cells under titles; the columns of `numbers` end at their right."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    rows = list(rows)
-    widest = max((cell_len(row[0]) for row in rows), default=0)
-    for i, title in enumerate(titles):
-        width = min(widest, _NAME_WIDTH) if i == 0 else None
-        table.add_column(title, overflow="fold", min_width=width, justify="right" if title in numbers else "left")
-    for row in rows:
-        table.add_row(*map(Text, row))
     return table
 
 

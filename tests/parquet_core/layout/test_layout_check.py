@@ -256,10 +256,56 @@ def test_nan_explains_only_the_row_groups_that_hold_it(table):
         ("1.parquet", "error"),
     ]
     assert "NaN" not in found[1].message
-    other = pa.table({"s": [{"f": math.nan}] * 3})
-    pq.write_table(other, table / "nested.parquet", write_page_index=True)
-    found = [finding for finding in check(table / "nested.parquet", layout=LayoutSpec()) if "absent" in finding.code]
-    assert [finding.severity for finding in found] == ["info"], "a column inside of a struct"
+
+
+def absent(path, **options):
+    findings = check(path, layout=LayoutSpec(), **options)
+    return [(f.severity, f.message.partition(": ")[2]) for f in findings if f.code == "column_index.absent"]
+
+
+NESTED = {
+    "struct": lambda value: {"f": value},
+    "deep struct": lambda value: {"d": {"f": value}},
+    "list": lambda value: [value, value],
+    "list of structs": lambda value: [{"f": value}],
+    "map": lambda value: [("k", value)],
+}
+
+
+@pytest.mark.parametrize("within", NESTED)
+def test_nan_inside_of_structs_lists_and_maps_is_confirmed_by_the_values(table, within):
+    kind = pa.map_(pa.string(), pa.float64()) if within == "map" else None
+    nest, path = NESTED[within], table / "0.parquet"
+    options = {"write_page_index": True, "max_rows_per_page": 1, "write_batch_size": 1}
+
+    def write_ending_in(value, **more):
+        values = pa.array([nest(1.0), None, nest(value)], kind)
+        pq.write_table(pa.table({"s": values, "other": [1, 2, 3]}), path, **options | more)
+
+    write_ending_in(math.nan)
+    assert absent(path) == [("info", "a page holds NaN, so the writer gives no bounds (confirmed by the values)")]
+    # There are bounds, so that statistics were not switched off.
+    assert absent(path, rows=False) == [("warn", "a page holds NaN, so the writer gives no bounds (inferred)")]
+    write_ending_in(1.0, write_statistics=["other"])
+    assert [(severity, "NaN" in said) for severity, said in absent(path)] == [("error", False)]
+
+
+def test_nan_in_half_floats_and_beside_a_name_with_a_dot_is_no_error(table):
+    halves = pa.table({"h": pa.array([math.nan], pa.float16())})
+    pq.write_table(halves, table / "0.parquet", write_page_index=True)
+    assert absent(table) == [("info", "a page holds NaN, so the writer gives no bounds (confirmed by the values)")]
+    # Arrow reads both columns when it is asked for one of them.
+    twice = pa.table({"a.b": ["x"], "a": [{"b": math.nan}]})
+    pq.write_table(twice, table / "0.parquet", write_page_index=True)
+    assert [severity for severity, _ in absent(table)] == ["info"]
+
+
+@pytest.mark.spark
+def test_nan_in_a_struct_that_spark_wrote_is_no_error(spark, table):
+    rows = spark.range(200).selectExpr("id AS k", "named_struct('v', if(id % 50 = 7, double('NaN'), id)) AS g")
+    rows.coalesce(1).write.mode("overwrite").parquet(str(table))
+    assert absent(table) == [("info", "a page holds NaN, so the writer gives no bounds (confirmed by the values)")]
+    assert [severity for severity, _ in absent(table, rows=False)] == ["warn"]
 
 
 @pytest.mark.spark

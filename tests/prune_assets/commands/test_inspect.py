@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from parquet_core.quantities import bytes_text
 from prune_assets.cli import main
 from prune_assets.report.inspection.json_form import json_schema
 
@@ -305,3 +306,91 @@ def test_a_value_without_a_filter_to_ask_is_told_how_to_get_one(tmp_path):
     assert result.exit_code == 2
     assert "no column has a bloom filter; name one in `bloom` of layout.yaml, and rewrite the files: " in result.stderr
     assert "prune write TABLE NEW_TABLE --layout layout.yaml" in result.stderr
+
+
+WIDTHS = (80, 100, 120, 132)
+NUMBERS_OF_COLUMNS = ("values", "bytes", "nulls", "page index", "bloom", "overlap depth")
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """60 files that overlap, of types and bounds that take much room."""
+    directory = tmp_path_factory.mktemp("crowded")
+    texts = pa.array([f"DE{i:010}" for i in range(500)])
+    moments = pa.array(range(10**15, 10**15 + 500), pa.timestamp("us", "UTC"))
+    table = pa.table(
+        {
+            "identifier_of_the_row": pa.array([-(2**63), *range(498), 2**63 - 1]),
+            "account": texts,
+            "booked_at": moments,
+            "amount": pa.array(range(500)).cast(pa.decimal128(30, 2)),
+            "balance": pa.array([None] * 499 + [14999.970001]),
+            "geo": pa.StructArray.from_arrays([texts, pa.array([0.125] * 500)], ["country", "lat"]),
+        }
+    )
+    for i in range(60):
+        pq.write_table(table, directory / f"{i:02}.parquet")
+    return directory
+
+
+def left_out(block):
+    """Return the titles that a block of lines says it leaves out."""
+    (said,) = re.findall(r"^ *left out: (.*?); (?:.|\n)*COLUMNS=", block, re.MULTILINE) or [""]
+    return said.split(", ")
+
+
+def in_columns(width, *arguments):
+    result = CliRunner().invoke(main, ["inspect", *map(str, arguments)], env={"COLUMNS": str(width)})
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert max(map(len, result.stdout.splitlines())) <= width
+    return result.stdout
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_numbers_of_columns_are_whole_or_their_column_is_named(crowded, width):
+    facts = json.loads(prune_inspect(crowded, "--json").stdout)["columns"]
+    block = in_columns(width, crowded).partition("Columns (7)")[2].partition("\nFiles (")[0]
+    shown = [title for title in NUMBERS_OF_COLUMNS if title not in left_out(block)]
+    for column in facts:
+        expected = {
+            "values": f"{column['values']:,}",
+            "bytes": bytes_text(column["compressed_bytes"]),
+            "nulls": f"{column['null_count']:,}",
+            "page index": "none",
+            "bloom": "none",
+            "overlap depth": f"{column['overlap_depth']:.2f}",
+        }
+        (line,) = [line for line in block.splitlines() if line.startswith(f"  {column['name']} ")]
+        cells = re.split(r"\s{2,}", line.strip())
+        assert [cell for cell in cells if cell in expected.values()] == [expected[title] for title in shown], line
+    assert "overlap depth" in shown, "the figure that tells most of a layout"
+    assert (f"{-(2**63)}" in block) == ("lower" not in left_out(block))
+    assert width < 132 or left_out(block) == [""]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_numbers_of_chunks_and_pages_are_whole_or_their_column_is_named(path, width):
+    text = in_columns(width, path, "--column", "day", "--pages")
+    (page,) = json.loads(prune_inspect(path, "--column", "day", "--pages", "--json").stdout)["row_groups"][3]["chunks"][
+        0
+    ]["page_index"]["pages"][4:]
+    expected = {
+        "row group": "3",
+        "first row": "200",
+        "rows": "50",
+        "offset": f"{page['offset']:,}",
+        "bytes": bytes_text(page["compressed_bytes"]),
+        "lower": "950",
+        "upper": "999",
+        "nulls": "0",
+    }
+    hidden = left_out(text.rpartition("first row")[2])
+    line = " +".join(re.escape(value) for title, value in expected.items() if title not in hidden)
+    assert re.search(rf"^ +{line}$", text, re.MULTILINE)
+
+
+def test_what_is_left_out_says_how_to_see_it(crowded):
+    text = in_columns(60, crowded)
+    (wide,) = set(re.findall(r"left out: .*COLUMNS=(\d+)", re.sub(r"\s+", " ", text)))
+    assert "left out" not in in_columns(int(wide), crowded)
+    assert "left out" in in_columns(int(wide) - 1, crowded)

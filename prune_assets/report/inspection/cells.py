@@ -1,0 +1,111 @@
+"""Tables of an inspection: a number is printed whole, or its column is named as left out; texts fold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+_GAP = 2
+_NAME_WIDTH = 30
+_TEXT_WIDTH = 12
+_NUMBER = re.compile(r"~?'?[-+]?[\d,.]+(e[-+]?\d+)?'?")
+
+
+def cells(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = (), spare: Sequence[str] = ()
+) -> RenderableType:
+    """Lay out rows of cells under titles; the columns of `numbers` end at their right and never fold.
+
+    Where the width is too small, columns are left out and named: the first of `spare` before others, then from the
+    right.
+    """
+    rows = list(rows)
+    columns = [
+        _column(title, [row[i] for row in rows], is_number=title in numbers, is_first=i == 0)
+        for i, title in enumerate(titles)
+    ]
+    return _Cells(columns, spare)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column: its cells, the least width that cuts none of them, those that cells and title take on one line."""
+
+    title: str
+    texts: Sequence[str]
+    is_number: bool
+    least: int
+    content: int
+    whole: int
+
+
+def _column(title: str, texts: Sequence[str], *, is_number: bool, is_first: bool) -> _Column:
+    content = max(map(cell_len, [*title.split(), *texts]))
+    words = [word for text in texts for word in text.split()]
+    uncut = [*title.split(), *filter(_NUMBER.fullmatch, words)]
+    least = max(*map(cell_len, uncut), min(_TEXT_WIDTH, max(map(cell_len, words), default=0)))
+    if is_number:
+        least = content
+    elif is_first:
+        least = max(least, min(content, _NAME_WIDTH))
+    return _Column(title, texts, is_number, least, content, max(content, cell_len(title)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """A table that fits itself into the width that it is given."""
+
+    columns: Sequence[_Column]
+    spare: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        kept = self._kept(options.max_width)
+        yield _table(kept, options.max_width)
+        left_out = [column.title for column in self.columns if column not in kept]
+        if left_out:
+            width = console.width - options.max_width + _least(self.columns)
+            how = f"a width of {width} (COLUMNS={width}) or --json shows {'it' if len(left_out) == 1 else 'them'}"
+            yield Text(f"left out: {', '.join(left_out)}; {how}", style="dim")
+
+    def _kept(self, width: int) -> list[_Column]:
+        first, *others = self.columns
+        spare = [column for title in self.spare for column in others if column.title == title]
+        kept = [first]
+        for column in [*(column for column in others if column not in spare), *spare[::-1]]:
+            if _least([*kept, column]) <= width:
+                kept.append(column)
+        return [column for column in self.columns if column in kept]
+
+
+def _least(columns: Sequence[_Column]) -> int:
+    return sum(column.least for column in columns) + _GAP * (len(columns) - 1)
+
+
+def _table(columns: Sequence[_Column], width: int) -> Table:
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
+    for column, own in zip(columns, _widths(columns, width), strict=True):
+        table.add_column(column.title, overflow="fold", width=own, justify="right" if column.is_number else "left")
+    for row in zip(*(column.texts for column in columns), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _widths(columns: Sequence[_Column], width: int) -> list[int]:
+    """Share what the least widths leave: the narrowest column grows first, for its cells and then for its title."""
+    widths = [column.least for column in columns]
+    left = width - _least(columns)
+    for wanted in ([column.content for column in columns], [column.whole for column in columns]):
+        while left > 0 and (growing := [i for i, own in enumerate(widths) if own < wanted[i]]):
+            widths[min(growing, key=widths.__getitem__)] += 1
+            left -= 1
+    return widths if left >= 0 else [width]
