@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from parquet_core.printable import printable
+from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 # Of a value more is cut, in a table.
 _MOST_CHARACTERS = 40
-# Between two columns of a table.
-_GAP = 3
 
 
 def rows_as_json(rows: pa.Table, time_zone: str | None) -> list[dict[str, Any]]:
@@ -26,32 +25,14 @@ def rows_as_json(rows: pa.Table, time_zone: str | None) -> list[dict[str, Any]]:
 
 
 def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
-    """Print rows as a table of the columns that fit, and a line that tells what is left out."""
-    from rich.table import Table
+    """Print rows as a table that fits the width; it names the columns that are left out."""
+    from prune_assets.report.inspection.cells import cells
 
-    texts = {name: [_text(row[name]) for row in rows_as_json(rows, time_zone)] for name in rows.column_names}
-    shown = _that_fit(texts, console.width)
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for name in shown:
-        table.add_column(printable(name), no_wrap=True, justify="right" if _is_number(rows, name) else "left")
-    for values in zip(*(texts[name] for name in shown), strict=True):
-        table.add_row(*values)
-    console.print(table, markup=False)
-    left_out = rows.num_columns - len(shown)
-    columns = f", {left_out} of {rows.num_columns} columns do not fit: name some with --columns" if left_out else ""
-    console.print(
-        f"{rows.num_rows:,} row{'s' * (rows.num_rows != 1)}{columns}", markup=False, highlight=False, soft_wrap=True
-    )
-
-
-def _that_fit(texts: dict[str, list[str]], width: int) -> list[str]:
-    shown: list[str] = []
-    for name, values in texts.items():
-        width -= max(map(len, [printable(name), *values])) + _GAP
-        if width + _GAP < 0 and shown:
-            break
-        shown.append(name)
-    return shown
+    plain = rows_as_json(rows, time_zone)
+    titles = {name: printable(name) for name in rows.column_names}
+    numbers = [titles[name] for name in rows.column_names if _is_number(rows, name)]
+    console.print(cells(list(titles.values()), ([_text(row[n]) for n in titles] for row in plain), numbers=numbers))
+    console.print(counted(rows.num_rows, "row"), markup=False, highlight=False)
 
 
 def _is_number(rows: pa.Table, name: str) -> bool:
