@@ -20,7 +20,8 @@ _MONTH = "add year(c) = .. AND month(c) = .. with AND, or write a range of c"
 class DateField:
     """A field; `calls` return it, EXTRACT knows it by these and by `aliases`.
 
-    `image`: its least and greatest value, None for one that is a text or has a fraction. `of_day`: its value on a day.
+    `image`: its least and greatest value, None for one that is a text or has a fraction. `of_day`: its value on a day;
+    `of_clock`: in the microseconds since a midnight.
     `remedy`: what to write instead, as a field comes back and has no range; the year alone has none.
     """
 
@@ -28,6 +29,7 @@ class DateField:
     aliases: tuple[str, ...] = ()
     image: tuple[int, int] | None = None
     of_day: Callable[[int], int] | None = None
+    of_clock: Callable[[int], int] | None = None
     remedy: str = _RANGE
 
     @property
@@ -37,9 +39,9 @@ class DateField:
 
 
 YEAR = DateField(("year",), ("y", "years", "yr", "yrs"), of_day=lambda day: date_of(day).year)
-QUARTER = DateField(("quarter",), ("qtr",), (1, 4), lambda day: (date_of(day).month + 2) // 3, _YEAR)
-MONTH = DateField(("month",), ("mon", "mons", "months"), (1, 12), lambda day: date_of(day).month, _YEAR)
-DAY_OF_MONTH = DateField(("day", "dayofmonth"), ("d", "days"), (1, 31), lambda day: date_of(day).day, _MONTH)
+QUARTER = DateField(("quarter",), ("qtr",), (1, 4), lambda day: (date_of(day).month + 2) // 3, remedy=_YEAR)
+MONTH = DateField(("month",), ("mon", "mons", "months"), (1, 12), lambda day: date_of(day).month, remedy=_YEAR)
+DAY_OF_MONTH = DateField(("day", "dayofmonth"), ("d", "days"), (1, 31), lambda day: date_of(day).day, remedy=_MONTH)
 FIELDS = (
     *(YEAR, QUARTER, MONTH, DAY_OF_MONTH),
     DateField(("dayofyear",), ("doy",), (1, 366), lambda day: day - day_of(date_of(day).year, 1, 1) + 1),
@@ -50,8 +52,10 @@ FIELDS = (
     DateField(("weekofyear",), ("w", "week", "weeks"), (1, 53)),
     DateField(("dayname",)),
     DateField(("monthname",)),
-    DateField(("hour",), ("h", "hours", "hr", "hrs"), (0, 23)),
-    DateField(("minute",), ("m", "min", "mins", "minutes"), (0, 59)),
+    DateField(("hour",), ("h", "hours", "hr", "hrs"), (0, 23), of_clock=lambda micros: micros // HOUR),
+    DateField(
+        ("minute",), ("m", "min", "mins", "minutes"), (0, 59), of_clock=lambda micros: micros // (60 * SECOND) % 60
+    ),
     DateField(("second",), ("s", "sec", "secs", "seconds")),
 )
 _FIELDS: Mapping[str, DateField] = {name: field for field in FIELDS for name in (*field.calls, *field.aliases)}

@@ -14,9 +14,10 @@ from prune_assets.sql.functions.terms import Chain, Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.calendar import date_of, day_of, months_later
 from prune_assets.sql.types.ranges import span
-from prune_assets.sql.types.spark_types import DATE, INT
+from prune_assets.sql.types.spark_types import DATE, INT, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import TIMES
+from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -161,7 +162,16 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
         return apply(recurring(name, INT, span(*field.image), why), value)
     if isinstance(value, Fixed) and field.of_day is not None:
         return apply(of_days(name, INT, field.of_day), _as_date(value))
+    if isinstance(value, Fixed) and field.of_clock is not None and value.type.kind in CALENDAR:
+        return _of_clock(field.of_clock, to_type(value, TIMESTAMP_NTZ), why)
     raise Refusal(*why)
+
+
+def _of_clock(field: Callable[[int], int], time: Value, why: tuple[str, str]) -> Value:
+    """Return what a clock on the wall shows at a known time."""
+    if not isinstance(time, Fixed) or time.doubt:
+        raise Refusal(*why)
+    return Fixed(INT, None if time.ordinal is None else field(time.ordinal % DAY))
 
 
 def _to_date(arguments: Sequence[Value], _: SparkType) -> Value:

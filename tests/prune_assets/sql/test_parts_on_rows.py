@@ -11,6 +11,8 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.session.semantics_of_session import semantics_of
+from tests.fuzz.planner.truth import settings
+from tests.peers.plain_rows import plain_rows
 
 ANSWERED = [
     "month(day) = 3",
@@ -31,6 +33,12 @@ ANSWERED = [
     "length(name) > 2",
     "trim(name) = 'ab'",
     "month(at) = 1",
+    "hour(at) = 23 AND minute(at) > 58",
+    "hour(moment) BETWEEN 1 AND 3",
+    "NOT (minute(moment) = 30)",
+    "extract(MINUTE FROM moment) = 30",
+    "extract(HOUR FROM moment) < 2",
+    "dayofweek(moment) = 1",
 ]
 REFUSED = [
     "n % k = 1",
@@ -52,6 +60,15 @@ def table(tmp_path_factory):
         {
             "day": [*days, None, dt.date(1, 1, 1), dt.date(9999, 12, 31)],
             "at": pa.array([*(dt.datetime.combine(d, dt.time(23, 59)) for d in days), None, None, None]),
+            # Across both changes of the clocks in Berlin, and long ago.
+            "moment": pa.array(
+                [
+                    *((1_711_846_800 + 1_507 * i) * 1_000_000 - 7 for i in range(30)),
+                    *((1_729_987_200 + 1_507 * i) * 1_000_000 for i in range(30)),
+                    *(None, -3_000_000_000_000_000, -1),
+                ],
+                pa.timestamp("us", "UTC"),
+            ),
             "n": pa.array([*range(-30, 30), None, -(2**63), 2**63 - 1], pa.int64()),
             "k": pa.array([*range(60), None, 1, 2], pa.int64()),
             "name": ["ab", "AB", "e", "E", " ab ", "", "aB", "\t", "x" * 5, None] * 6 + [None, "ab\0", "ab"],
@@ -62,17 +79,22 @@ def table(tmp_path_factory):
     return str(place)
 
 
+def _plain(row):
+    return plain_rows([row])[0]
+
+
 @pytest.mark.spark
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("where", ANSWERED)
 def test_rows_are_those_of_spark(spark, table, where):
-    wanted = spark.read.parquet(table).where(where).toArrow()
-    for session in (semantics_of(spark), spark):
-        found = pr.read_arrow(table, where=where, session=session)
-        assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, wanted.to_pylist()))
-    assert pr.count(table, where=f"NOT ({where})", session=semantics_of(spark)) == (
-        spark.read.parquet(table).where(f"NOT ({where})").count()
-    )
+    with settings(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
+        wanted = spark.read.parquet(table).where(where).toArrow()
+        for session in (semantics_of(spark), spark):
+            found = pr.read_arrow(table, where=where, session=session)
+            assert sorted(map(_plain, found.to_pylist())) == sorted(map(_plain, wanted.to_pylist()))
+        assert pr.count(table, where=f"NOT ({where})", session=semantics_of(spark)) == (
+            spark.read.parquet(table).where(f"NOT ({where})").count()
+        )
 
 
 @pytest.mark.parametrize("where", REFUSED)
