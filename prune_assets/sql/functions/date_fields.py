@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-
 @dataclass(frozen=True, slots=True)
 class DateField:
     """A field; `calls` return it, EXTRACT knows it by these and by `aliases`.
