@@ -20,7 +20,7 @@ import msgspec
 import yaml
 
 from parquet_core.errors import LayoutError, StorageFailure
-from parquet_core.layout.spec import CODECS, LayoutSpec, unknown_key
+from parquet_core.layout.spec import CODECS, LayoutSpec, refuse_unknown
 from parquet_core.printable import redacted, shown
 from parquet_core.storage import find_file, is_remote
 from prune_assets.report.output import description_of
@@ -90,6 +90,7 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
 
 def _layout_of(values: Mapping[Any, Any], location: str) -> LayoutSpec:
     with naming_layout_file(location):
+        refuse_unknown(values, _KEYS)
         return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
 
 
@@ -175,8 +176,6 @@ def _refuse_repeated_keys(node: yaml.Node | None) -> None:
 
 
 def _value(key: object, value: object) -> Any:
-    if key not in _KEYS:
-        raise LayoutError(unknown_key(key, _KEYS))
     name = str(key)
     if name == "bloom" and isinstance(value, dict):
         return {

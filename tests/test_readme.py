@@ -31,6 +31,13 @@ def test_its_command_prints_what_it_shows(tmp_path, monkeypatch):
     run_blocks(blocks, "README.md")
 
 
+def test_below_its_report_stands_which_of_the_two_figures_is_which():
+    section = TEXTS["README.md"].split("## One command")[1].split("\n## ")[0]
+    below = " ".join(section.split("```")[-1].split())
+    assert "`Skipped` is the best possible" in below
+    assert "`with this plan` is what Spark's own reader" in below
+
+
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!http)([^)#]+)", TEXTS["README.md"]))))
 def test_what_it_links_is_there(target):
     assert (ROOT / target).is_file()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
 
-from parquet_core.errors import LayoutError
+from parquet_core.errors import LayoutError, WrongUse
 from parquet_core.layout.sort_key import SortKey, parse_sort_key
 from parquet_core.printable import shown
 
@@ -67,14 +67,19 @@ class Finding:
     columns: tuple[str, ...] = ()
 
 
-def unknown_key(key: object, known: Sequence[str]) -> str:
-    """Say that a layout has no such key, and which is meant.
+def refuse_unknown(keys: Iterable[object], known: Sequence[str], error: type[WrongUse] = LayoutError) -> None:
+    """Raise an error that names all keys that are not known, and says which are meant.
 
-    >>> unknown_key("sort_bye", ["sort_by", "files"])
-    "unknown key 'sort_bye'; did you mean 'sort_by'?"
+    >>> refuse_unknown(["sort_bye", "files", "zz"], ["sort_by", "files"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    parquet_core.errors.LayoutError: unknown key 'sort_bye'; did you mean 'sort_by'? unknown key 'zz'; known are ...
     """
-    close = get_close_matches(str(key), known, n=1)
-    return f"unknown key {shown(key)}; " + (f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}")
+    unknown = {shown(key): get_close_matches(str(key), known, n=1) for key in keys if key not in known}
+    said = [f"unknown key {key}; did you mean {close[0]!r}?" for key, close in unknown.items() if close]
+    if others := [key for key, close in unknown.items() if not close]:
+        said.append(f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known are {', '.join(known)}")
+    if said:
+        raise error(" ".join(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +141,7 @@ class LayoutSpec:
 
     def __new__(cls, *_: object, **options: object) -> Self:
         """Refuse what is no option, and say which is meant."""
-        for name in options:
-            if name not in cls.__dataclass_fields__:
-                raise LayoutError(unknown_key(name, tuple(cls.__dataclass_fields__)))
+        refuse_unknown(options, tuple(cls.__dataclass_fields__))
         return object.__new__(cls)
 
     def rows_of_row_group(self, rows: int) -> int | None:

@@ -71,6 +71,7 @@ class SortedWriteOperator(TableOperator):
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
         """Write, and return how much."""
+        from parquet_core.quantities import counted
         from prune_assets.layout_file import load_layout
 
         layout = load_layout(self.layout)
@@ -78,8 +79,9 @@ class SortedWriteOperator(TableOperator):
         done = self._write(layout)
         version = "" if done.version is None else f"version {done.version}, "
         self.log.info(
-            "%s: %s%s rows in %s files, %s bytes",
-            *(done.table, version, f"{done.rows:,}", f"{len(done.files):,}", f"{done.bytes:,}"),
+            "%s: %s%s in %s, %s",
+            *(done.table, version, counted(done.rows, "row")),
+            *(counted(len(done.files), "file"), counted(done.bytes, "byte")),
         )
         return _numbers(done)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import dagster as dg
 
 from parquet_core.errors import WrongUse
-from parquet_core.layout.spec import unknown_key
+from parquet_core.layout.spec import refuse_unknown
 from parquet_core.printable import shown
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
@@ -139,9 +139,7 @@ def _meta(resource: Resource) -> Mapping[str, Any]:
 def _checked(prune: object) -> Mapping[str, Any]:
     if not isinstance(prune, Mapping):
         raise WrongUse(f"{shown(prune)} is not a mapping; write its keys: {', '.join(KEYS)}")
-    for key in prune:
-        if key not in KEYS:
-            raise WrongUse(unknown_key(key, KEYS))
+    refuse_unknown(prune, KEYS, WrongUse)
     if prune.get("layout") is None and not prune.get("predicates"):
         raise WrongUse("has no check; give layout or predicates")
     return prune

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from prune_assets.engines.spark import WITH_PLAN
 from prune_assets.reading.metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
 from prune_assets.report.skip_report import Engine, Extent
+from prune_assets.report.wording import OF_WHOLE_FILES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +41,8 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
 
     The rows are those that came out of the scans; the bytes are all that tasks read, of footers and page indexes too.
     Where Spark does not count these, as of vectored reads (its default) and on Spark Connect, they are those that were
-    predicted if rows and files came out as predicted, else those of whole files, and it says so. It also says where
+    predicted if rows and files came out as predicted, else those of whole files, of which no share is told, and it says
+    so. It also says where
     rows or files differ by more than 5% from what was predicted, or are more by so much where that is an upper limit:
     the data changed, an action stopped early, or the prediction is wrong. `df` may be followed by more operations, such
     as an aggregate, as long as this table alone is scanned in it.
@@ -60,7 +62,7 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
     if size is None:
         as_predicted = (rows, files) == (foretold.kept.rows, foretold.kept.files)
         size = foretold.kept.bytes if as_predicted else sum(scan.bytes or 0 for scan in scans)
-        why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
+        why = f"{'the bytes are predicted' if as_predicted else OF_WHOLE_FILES}: {_uncounted(df)}"
     reasons = "; ".join(filter(None, [*differences, why]))
     actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=reasons)
     return replace(report, engines=(*(engine for engine in report.engines if engine.name != READ), actual))

@@ -23,6 +23,7 @@ from prune_assets.report.wording import (
     did_nothing,
     extents,
     headline,
+    is_of_whole_files,
     leaf_outcome,
     limit_text,
     limited_engine,
@@ -190,11 +191,15 @@ def _engine(engine: Engine, whole: int) -> list[Text]:
     kept = engine.kept
     if depends_on_zone(engine) and kept.bytes == whole:
         return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
-    bar = Text("#" * -(-_BAR * kept.bytes // whole) if whole else "", "yellow")
+    size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(counted(kept.rows, "row"))
+    if is_of_whole_files(engine):
+        return [_plain(engine.name, _LONGEST_SQL), Text(""), Text(size), Text(""), rows]
+    # What was counted has footers and page indexes too, and may be more than the columns.
+    of_columns = min(kept.bytes, whole)
+    bar = Text("#" * -(-_BAR * of_columns // whole) if whole else "", "yellow")
     bar.append("." * (_BAR - len(bar)), "dim")
-    size = f"{about_text(engine)}{bytes_text(kept.bytes)}"
-    skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
-    return [_plain(engine.name, _LONGEST_SQL), bar, Text(size), Text(skipped), Text(counted(kept.rows, "row"))]
+    skipped = f"{share_text(whole - of_columns, whole)} skipped"
+    return [_plain(engine.name, _LONGEST_SQL), bar, Text(size), Text(skipped), rows]
 
 
 def _warnings(report: SkipReport) -> list[RenderableType]:

@@ -159,6 +159,8 @@ def _environment() -> jinja2.Environment:
         title=level_title,
         delta=wording.delta_text,
         compared=wording.comparison,
+        about=wording.about_text,
+        of_whole_files=wording.is_of_whole_files,
         limit=wording.limit_text,
         time_zone=wording.time_zone_text,
         made=wording.made_text,

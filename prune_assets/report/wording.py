@@ -16,6 +16,8 @@ _LONGEST_NAME = 100
 ENOUGH_SKIPPED = 0.5
 # What is said of a reader that knows its time zone where a plan does not.
 DEPENDS_ON_ZONE = "depends on the session's time zone"
+# How what says so of an engine begins, behind other reasons.
+OF_WHOLE_FILES = "the bytes are those of whole files"
 # What is said of a reader that uses metadata which the plan did not read.
 MAY_READ_LESS = "may read less"
 # A report says what Spark skips where that is less than the best possible by more than this part of the table.
@@ -183,6 +185,11 @@ def depends_on_zone(engine: Engine) -> bool:
     return engine.why.startswith(DEPENDS_ON_ZONE)
 
 
+def is_of_whole_files(engine: Engine) -> bool:
+    """Tell whether an engine's bytes are those of whole files, which no share of the columns read compares with."""
+    return OF_WHOLE_FILES in engine.why
+
+
 def time_zone_text(report: SkipReport) -> str:
     """Say how `normalized` is to be read where the session's time zone is not known; empty where none matters."""
     if not any(map(depends_on_zone, report.engines)):
@@ -212,6 +219,8 @@ def about_text(engine: Engine) -> str:
     """Return the prefix of an engine's figures: empty if they are exact."""
     if depends_on_zone(engine):
         return "at most " if engine.kept.bytes or engine.kept.rows else ""
+    if is_of_whole_files(engine):
+        return "at most "
     return "about " if engine.estimated else ""
 
 

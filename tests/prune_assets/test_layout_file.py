@@ -59,6 +59,11 @@ def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
     [
         ("sortby: [day]", "unknown key 'sortby'; did you mean 'sort_by'?"),
         ("page_row: 7", "unknown key 'page_row'; did you mean 'page_rows'?"),
+        (
+            "sortby: [day]\nrow_group_row: 7\npage_rows: many",
+            "unknown key 'sortby'; did you mean 'sort_by'? unknown key 'row_group_row'; did you mean 'row_group_rows'?",
+        ),
+        ("zzz: 1\nx: 2", "unknown keys 'zzz' and 'x'; known are sort_by, bloom, "),
         ("zzz: 1", "unknown key 'zzz'; known are sort_by, bloom, "),
         ("1: 2", "unknown key 1; known are"),
         ("page_rows: many", "page_rows = 'many': expected an integer, got a string"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
-from parquet_core.predicate import Compare, Op
+from parquet_core.predicate import Compare, OnValues, Op, Unsupported
 from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.report.levels import KnownLevel
 
@@ -32,7 +32,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     # Where even "absent everywhere" would change nothing, no filter is fetched.
     helpful = before.remaining & ~may_match(query.fold(best)) if equality else np.zeros(len(query.index), np.bool_)
     if not helpful.any():
-        why = "a bloom filter could skip nothing more" if equality else "no equality or IN to look up"
+        why = "a bloom filter could skip nothing more" if equality else _nothing_to_look_up(query)
         return LevelState(_NAME, before.outcomes, outcomes, "not_applicable", why)
     refined = outcomes.copy()
     filters_read, reasons = 0, dict[str, None]()
@@ -58,6 +58,15 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     status: Status = "consulted" if filters_read else "absent"
     folded, why = query.fold(refined), "; ".join(list(reasons)[:3])
     return LevelState(_NAME, folded, refined, status, why)
+
+
+def _nothing_to_look_up(query: PruningQuery) -> str:
+    """Say why no part is looked up; of an equality that Spark evaluates otherwise, how."""
+    asked = (leaf.part if isinstance(leaf, OnValues) else leaf for leaf in query.parts)
+    part = next((part for part in asked if isinstance(part, Unsupported)), None)
+    if part is None:
+        return "no equality or IN to look up"
+    return f"no equality or IN that can be looked up; {part.sql}: {part.reason.partition(';')[0]}"
 
 
 def _best_case(query: PruningQuery, outcomes: OutcomeArray, equality: Sequence[int]) -> OutcomeArray:

@@ -80,7 +80,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
             refined[at] = intersect(refined[at], denied)
     why = list(reasons)[:3]
     if refused:
-        why.append("some dictionaries are larger than what they could save is worth")
+        why.append("reading some dictionaries would cost more than it could save")
     if dictionaries_read == 0 and not reasons:
         reason = why or ["a dictionary could skip nothing more" if waiting else "no value to look up"]
         return LevelState(_NAME, before.outcomes, before.by_leaf, "not_applicable", reason[0])

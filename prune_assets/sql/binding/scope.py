@@ -45,13 +45,15 @@ _FILE_METADATA_FIELDS = (
 class Bound:
     """What a name means: a column that predicates can prune on, or why there is none.
 
-    `nullable`: the column whose IS NULL prunes, whatever its values are.
+    `nullable`: the column whose IS NULL prunes, whatever its values are. `nested`: what it is if for certain no value
+    of a plain type, in words.
     """
 
     column: LeafColumn | None
     reason: str = ""
     remedy: str = ""
     nullable: LeafColumn | None = None
+    nested: str = ""
 
 
 class Scope:
@@ -96,11 +98,14 @@ class Scope:
         matches = [column for column in matching if [self._key(part) for part in column.path[: len(parts)]] == wanted]
         # A name inside a list of structs has other parts than its path in the file.
         if any(column.max_repetition_level for column in matches or matching):
-            return Bound(None, "a repeated column is not pruned on")
+            # Further down it may be the value of a key of a map.
+            is_nested = len(parts) == 1 and all(column.max_repetition_level for column in matches)
+            nested = "an array, a map or a struct" if is_nested else ""
+            return Bound(None, "a repeated column is not pruned on", nested=nested)
         if not matches:
             self._unknown_field(parts, matching)
         if len(matches[0].path) > len(parts):
-            return Bound(None, "a struct has no bounds")
+            return Bound(None, "a struct has no bounds", nested="a struct")
         if len(matches) > 1:
             raise PredicateTypeError(f"column {'.'.join(parts)} is ambiguous: the table has it {len(matches)} times")
         return _usable(matches[0])
@@ -171,6 +176,10 @@ class NameResolver:
         if self._binary_as_string and pa.types.is_binary(bound.column.type):
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
+
+    def nested(self, node: exp.Column) -> str:
+        """Say what a name means that is an array, a map or a struct; empty of any other, or where that is not known."""
+        return self._resolve(node).nested
 
     def null_path(self, node: exp.Column) -> Path | None:
         """Return the path of a name that is asked for null alone; None of a column that holds nothing else."""

@@ -11,37 +11,47 @@ from prune_assets.sql.types.zones import DAY, HOUR, SECOND
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_RANGE = "add a range of the column itself, e.g. c >= TIMESTAMP '..' AND c < TIMESTAMP '..'"
-_YEAR = "add year(c) = .. with AND, or write a range of c"
-_MONTH = "add year(c) = .. AND month(c) = .. with AND, or write a range of c"
-
 
 @dataclass(frozen=True, slots=True)
 class DateField:
     """A field; `calls` return it, EXTRACT knows it by these and by `aliases`.
 
     `image`: its least and greatest value, None for one that is a text or has a fraction. `of_day`: its value on a day;
-    `of_clock`: in the microseconds since a midnight.
-    `remedy`: what to write instead, as a field comes back and has no range; the year alone has none.
+    `of_clock`: in the microseconds since a midnight. `beside`: the fields that make it a range of days beside it.
     """
 
     calls: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     image: tuple[int, int] | None = None
     of_day: Callable[[int], int] | None = None
+    beside: tuple[str, ...] = ()
     of_clock: Callable[[int], int] | None = None
-    remedy: str = _RANGE
 
     @property
     def name(self) -> str:
         """The first of its names."""
         return self.calls[0]
 
+    def remedy(self, column: str) -> str:
+        """Return what to write of a column instead, as a field comes back and has no range; the year alone has none.
+
+        >>> MONTH.remedy("day"), DAY_OF_MONTH.remedy("day")  # doctest: +NORMALIZE_WHITESPACE
+        ('combine it with year(day) = .., or write a range of day',
+         'combine it with year(day) = .. AND month(day) = .., or write a range of day')
+        """
+        others = " AND ".join(f"{name}({column}) = .." for name in self.beside)
+        return f"combine it with {others}, or write a range of {column}" if others else range_of(column)
+
+
+def range_of(column: str) -> str:
+    """Return the advice to compare a column itself."""
+    return f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
+
 
 YEAR = DateField(("year",), ("y", "years", "yr", "yrs"), of_day=lambda day: date_of(day).year)
-QUARTER = DateField(("quarter",), ("qtr",), (1, 4), lambda day: (date_of(day).month + 2) // 3, remedy=_YEAR)
-MONTH = DateField(("month",), ("mon", "mons", "months"), (1, 12), lambda day: date_of(day).month, remedy=_YEAR)
-DAY_OF_MONTH = DateField(("day", "dayofmonth"), ("d", "days"), (1, 31), lambda day: date_of(day).day, remedy=_MONTH)
+QUARTER = DateField(("quarter",), ("qtr",), (1, 4), lambda day: (date_of(day).month + 2) // 3, ("year",))
+MONTH = DateField(("month",), ("mon", "mons", "months"), (1, 12), lambda day: date_of(day).month, ("year",))
+DAY_OF_MONTH = DateField(("day", "dayofmonth"), ("d", "days"), (1, 31), lambda day: date_of(day).day, ("year", "month"))
 FIELDS = (
     *(YEAR, QUARTER, MONTH, DAY_OF_MONTH),
     DateField(("dayofyear",), ("doy",), (1, 366), lambda day: day - day_of(date_of(day).year, 1, 1) + 1),

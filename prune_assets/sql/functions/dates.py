@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.coercion import apply, to_type
-from prune_assets.sql.functions.date_fields import FIELDS, YEAR, field_named, first_day
+from prune_assets.sql.functions.date_fields import FIELDS, YEAR, field_named, first_day, range_of
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import Function, Piece, recurring
 from prune_assets.sql.functions.terms import Chain, Fixed
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 CALENDAR = TIMES | {Kind.DATE}
 _SMALL = frozenset({8, 16, 32})
-_RANGE = "add a range of the column itself, e.g. c >= TIMESTAMP '..' AND c < TIMESTAMP '..'"
 _OF_TEXT = "the order of texts is not that of their times"
 
 
@@ -149,7 +148,7 @@ def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     name, value = arguments
     field = field_named(constant_text(name))
     if field is None:
-        raise Refusal(f"the field {constant_text(name)} is not supported for pruning", _RANGE)
+        raise Refusal(f"the field {constant_text(name)} is not supported for pruning", _remedy(range_of, value))
     return _field(field, field.name, [value], timestamp)
 
 
@@ -157,7 +156,8 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
     """Return a field of a date or timestamp; raises Refusal for one that comes back and whose values are not known."""
     if field is YEAR and field.of_day is not None:
         return _of_date(of_days(name, INT, field.of_day), arguments, timestamp)
-    (value,), why = arguments, (f"{name}() comes back again and again, so it has no range", field.remedy)
+    (value,) = arguments
+    why = (f"{name}() comes back again and again, so it has no range", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
         return apply(recurring(name, INT, span(*field.image), why), value)
     if isinstance(value, Fixed) and field.of_day is not None:
@@ -172,6 +172,13 @@ def _of_clock(field: Callable[[int], int], time: Value, why: tuple[str, str]) ->
     if not isinstance(time, Fixed) or time.doubt:
         raise Refusal(*why)
     return Fixed(INT, None if time.ordinal is None else field(time.ordinal % DAY))
+
+
+def _remedy(remedy_of: Callable[[str], str], value: Value) -> str:
+    """Return a remedy that names the column; of what is computed from it only a range of the column helps."""
+    if not isinstance(value, Chain):
+        return "compare the column itself"
+    return (range_of if value.functions else remedy_of)(value.column.name)
 
 
 def _to_date(arguments: Sequence[Value], _: SparkType) -> Value:

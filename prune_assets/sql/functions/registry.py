@@ -41,6 +41,7 @@ FAMILIES = (signs, to_whole, arithmetic, cast_calls, texts, dates, time_calls, c
 REGISTRY: Mapping[str, SqlFunction] = {
     name: function for family in FAMILIES for function in family.FUNCTIONS for name in function.names
 }
+_COLUMN_ITSELF = "compare the column itself"
 _SUGGESTED = [
     name for name, function in REGISTRY.items() if function.bind is not None or function.role in CHOICES | TESTS
 ]
@@ -84,6 +85,10 @@ def refused(name: str) -> Refusal:
     function = find(name)
     if function is not None and function.refusal is not None:
         return Refusal(*function.refusal)
-    near = [] if function is not None else get_close_matches(name, _SUGGESTED, n=1, cutoff=0.8)
-    hint = f"did you mean {near[0]}()?" if near else "compare the column itself"
-    return Refusal(f"{name}() is not supported for pruning", hint)
+    if function is not None:
+        return Refusal(f"{name}() is not supported for pruning", _COLUMN_ITSELF)
+    near = get_close_matches(name, _SUGGESTED, n=1, cutoff=0.8)
+    hint = f"did you mean {near[0]}()?" if near else _COLUMN_ITSELF
+    return Refusal(
+        f"{name}() is not known here; if it is neither Spark's own nor a UDF of yours, Spark will refuse it", hint
+    )

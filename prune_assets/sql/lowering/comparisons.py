@@ -41,7 +41,7 @@ from prune_assets.sql.syntax.nodes import MIRRORED
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
 from prune_assets.sql.types.spark_types import DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import Kind, SparkValue, kind_text
 from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED
 from prune_assets.sql.types.zones import DAY, most_shift
 
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 _LONG = 1 << 63
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
-_NUMBERS = dict.fromkeys((Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE), "number")
 _HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
@@ -176,11 +175,9 @@ class Comparisons:
         families = [_family(value.type.kind) for value in (chain, constant)]
         is_known = None not in families and constant.type.kind is not Kind.BINARY
         if self._semantics.ansi and not chain.functions and is_known and families[0] != families[1]:
-            kind = _NUMBERS.get(constant.type.kind, constant.type.kind)
-            article = "an" if kind.startswith("i") else "a"
             raise PredicateTypeError(
-                f"column {chain.column.name} is {chain.type} and cannot be compared with {article} {kind}"
-                f"{_quoted_hint(chain.type, constant.type)}"
+                f"column {chain.column.name} is {chain.type} and cannot be compared with "
+                f"{kind_text(constant.type.kind)}{_quoted_hint(chain.type, constant.type)}"
             )
 
     def _check(self, values: Sequence[Value], *, are_compared: bool = False) -> None:

@@ -12,6 +12,7 @@ from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
+from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
 from prune_assets.sql.lowering.patterns import lower_pattern
 from prune_assets.sql.lowering.rewrite_of import rewrite_of
@@ -164,6 +165,7 @@ class Conditions:
             unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True)
             return self._with_constants(node) or unknown
         except Refusal as refusal:
+            refuse_nested(node, self._names, self.constant)
             if (found := self._with_constants(node)) is not None:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)

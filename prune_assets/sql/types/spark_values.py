@@ -34,6 +34,19 @@ class Kind(StrEnum):
     OTHER = "literal"
 
 
+_NUMBERS = dict.fromkeys((Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE), "number")
+
+
+def kind_text(kind: Kind) -> str:
+    """Return how messages call a value of a kind.
+
+    >>> kind_text(Kind.DECIMAL), kind_text(Kind.INTERVAL)
+    ('a number', 'an interval')
+    """
+    name = _NUMBERS.get(kind, kind)
+    return f"{'an' if name.startswith('i') else 'a'} {name}"
+
+
 @dataclass(frozen=True, slots=True)
 class SparkValue:
     """A literal or what literals fold to.

@@ -22,6 +22,7 @@ from prune_assets.airflow import (
 )
 from prune_assets.airflow.spark import options_of
 from prune_assets.airflow.task_errors import TableNotReached, TableTaskError, failing_in_one_line
+from prune_assets.writing.write_result import WriteResult
 
 SORTED = {"sort_by": ["id"]}
 ALL = [
@@ -297,6 +298,16 @@ def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_p
     write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet")
     with pytest.raises(TableTaskError, match="Delta"):
         write.execute(context)
+
+
+def test_the_log_counts_one_file_as_one(context, monkeypatch):
+    lines = []
+    log = SimpleNamespace(info=lambda text, *values: lines.append(text % values))
+    done = WriteResult("t", ("a.parquet",), 33_352, 1_234, 1, (), 7)
+    monkeypatch.setattr(SortedWriteOperator, "log", log)
+    monkeypatch.setattr(SortedWriteOperator, "_write", lambda *_: done)
+    SortedWriteOperator(task_id="w", table="t", source="SELECT 1 AS id", layout=SORTED).run_on_table(context)
+    assert lines == ["t: version 7, 33,352 rows in 1 file, 1,234 bytes"]
 
 
 @pytest.mark.spark

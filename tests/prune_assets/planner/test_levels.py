@@ -302,8 +302,25 @@ def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path)
     index = read_dataset(tmp_path / "t.parquet")
     evaluation = evaluate(eq("a", 7), index)
     assert evaluation.after(DICTIONARIES).status == "not_applicable"
-    assert "larger than what they could save" in evaluation.after(DICTIONARIES).why
+    assert evaluation.after(DICTIONARIES).why == "reading some dictionaries would cost more than it could save"
     assert "dictionary" not in index.traffic.bytes
+
+
+CAST = "no equality or IN that can be looked up; w = 1: Spark casts the strings of the column to numbers"
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("w = 1", CAST),
+        ("x > 3 AND w = 1", CAST),
+        ("x > 3", "no equality or IN to look up"),
+    ],
+)
+def test_filters_that_are_not_asked_say_why(tmp_path, where, why):
+    pq.write_table(pa.table({"w": ["1", "2", "3"], "x": [3, 3, 5]}), tmp_path / "t.parquet")
+    (level,) = (it for it in plan(tmp_path, where=where).report.levels if it.level == BLOOM_FILTERS.name)
+    assert (level.status, level.why) == ("not_applicable", why)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from prune_assets.report.skip_report import (
     RowGroupReport,
     UnsupportedPart,
 )
-from prune_assets.report.wording import shortfall
+from prune_assets.report.wording import OF_WHOLE_FILES, shortfall
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)
@@ -210,6 +210,27 @@ def test_a_narrow_terminal_keeps_the_names_of_rows(report, width):
         assert engine.name in line
     assert "1.0 GiB" in text
     assert len(re.findall(r"^  row groups +\d", text, re.MULTILINE)) == len(report.levels)
+
+
+@pytest.mark.parametrize(
+    ("why", "console", "page"),
+    [
+        (OF_WHOLE_FILES, "Spark, as it ran    at most 100.2 MiB    7 rows", "at most 100.2 MiB</td>"),
+        (f"7 rows; {OF_WHOLE_FILES}: no", "Spark, as it ran    at most 100.2 MiB    7 rows", "at most 100.2 MiB</td>"),
+        ("", "Spark, as it ran  ################  about 100.2 MiB  0 % skipped  7 rows", "0 % skipped</span>"),
+    ],
+)
+def test_no_reader_skips_less_than_nothing(report, why, console, page):
+    """Whole files, footers and page indexes are more than the columns read: their share would be below nothing."""
+    ran = Engine("Spark, as it ran", Extent(1, None, None, 7, int(100.2 * (1 << 20))), estimated=True, why=why)
+    all_read = replace(report, total=replace(report.total, bytes=100 << 20), engines=(ran,))
+    assert console in to_text(all_read)
+    html = all_read.to_html()
+    (row,) = (line for line in html.splitlines() if '<tr class="engine">' in line)
+    assert page in row
+    assert (not why) == ("<svg" in row)
+    assert max(map(int, re.findall(r'width="(\d+)"', row)), default=0) <= 1000
+    assert "-" not in "".join(re.findall(r"\S+ %", row))
 
 
 def test_levels_that_skipped_nothing_come_after_the_others(report):

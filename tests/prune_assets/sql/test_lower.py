@@ -17,6 +17,7 @@ from tests.prune_assets.sql.fixture_lines import braced, fixture_lines
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
 
 NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
+RANGE_OF_TS = "add a range of the column itself, e.g. ts >= TIMESTAMP '..' AND ts < TIMESTAMP '..'"
 
 Q6 = (
     "l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year "
@@ -196,7 +197,13 @@ def test_every_refusal_has_a_reason():
         ("s rlike '(?i)a'", "flags", "write the expression without flags"),
         ("x % 2 = 1", "a remainder comes back", "add a range of the column itself"),
         ("cast(x as string) = '5'", "order of texts", "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"),
-        ("abss(x) = 1", "abss() is not supported for pruning", "did you mean abs()?"),
+        ("abss(x) = 1", "abss() is not known here; if it is neither Spark's own nor a UDF", "did you mean abs()?"),
+        ("nosuch(x) = 3", "of yours, Spark will refuse it", "compare the column itself"),
+        ("day(ts) = 3", "again and again", "combine it with year(ts) = .. AND month(ts) = .., or write a range of ts"),
+        ("month(day) = 3", "again and again", "combine it with year(day) = .., or write a range of day"),
+        ("hour(ts) = 3", "again and again", RANGE_OF_TS),
+        ("extract(dow from ts) = 3", "again and again", RANGE_OF_TS),
+        ("month(date_add(day, 1)) = 3", "again and again", RANGE_OF_TS.replace("ts ", "day ")),
         ("x + y = 1", "arithmetic between columns", "compare one column with a constant"),
         ("rand() < 0.5", "another value for every row", ""),
         ("ts + interval 1 day > '2024-01-01'", "the time zone is not known", "pass session= or --time-zone"),

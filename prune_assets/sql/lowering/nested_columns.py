@@ -1,0 +1,51 @@
+"""Refuse an array, a map or a struct beside a constant of a plain type, as Spark does in every mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prune_assets.errors import PredicateTypeError
+from prune_assets.sql.syntax.nodes import COMPARISONS, listed_values, name_parts, spark_value
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.spark_values import Kind, kind_text
+from prune_assets.sql.types.zones import UncertainTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prune_assets.sql.binding.scope import NameResolver
+
+    Constant = Callable[[exp.Expr], exp.Literal | None]
+
+_COMPARED = (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
+
+
+def refuse_nested(node: exp.Expr, names: NameResolver, constant: Constant) -> None:
+    """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
+    operands = _operands(node)
+    for column in operands:
+        if not isinstance(column, exp.Column):
+            continue
+        nested = names.nested(column)
+        kind = next(filter(None, (_kind(operand, constant) for operand in operands)), None) if nested else None
+        if kind is not None:
+            raise PredicateTypeError(
+                f"column {'.'.join(name_parts(column))} is {nested} and cannot be compared with {kind_text(kind)}; "
+                "compare an element or a field of it"
+            )
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.In):
+        return [node.this, *listed_values(node)]
+    return [*node.iter_expressions()] if isinstance(node, _COMPARED) else []
+
+
+def _kind(operand: exp.Expr, constant: Constant) -> Kind | None:
+    """Return the kind of a constant, None of NULL and of what is none, or not known to be one."""
+    try:
+        value = constant(operand)
+    except UncertainTime:
+        return None
+    kind = None if value is None else spark_value(value).kind
+    return None if kind is Kind.NULL else kind
