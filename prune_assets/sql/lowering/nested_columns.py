@@ -23,8 +23,8 @@ _COMPARED = (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
 def refuse_nested(node: exp.Expr, names: NameResolver, constant: Constant) -> None:
     """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
     operands = _operands(node)
-    for column in operands:
-        nested = names.nested(column) if isinstance(column, exp.Column) else ""
+    for column in (operand for operand in operands if isinstance(operand, exp.Column)):
+        nested = names.nested(column)
         kind = next(filter(None, (_kind(operand, constant) for operand in operands)), None) if nested else None
         if kind is not None:
             raise PredicateTypeError(
