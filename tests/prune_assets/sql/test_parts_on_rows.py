@@ -84,7 +84,7 @@ def _plain(row):
 
 
 @pytest.mark.spark
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", ANSWERED)
 def test_rows_are_those_of_spark(spark, table, where):
     with settings(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
