@@ -23,13 +23,7 @@ _COMPARED = (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
 def refuse_nested(node: exp.Expr, names: NameResolver, constant: Constant) -> None:
     """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
     operands = _operands(node)
-<<<<<<< HEAD
-    for column in operands:
-        if not isinstance(column, exp.Column):
-            continue
-=======
     for column in (operand for operand in operands if isinstance(operand, exp.Column)):
->>>>>>> walkb
         nested = names.nested(column)
         kind = next(filter(None, (_kind(operand, constant) for operand in operands)), None) if nested else None
         if kind is not None:
