@@ -21,7 +21,7 @@ from benchmarks.writes import PAIRS
 NAME = "page reader"
 SIDE = Path(__file__).with_name("sides") / "page_rows.py"
 PEERS = ("pyarrow", "DuckDB", "polars", "DataFusion")
-# By case and form of ours the ratio asked for; to the fastest peer, of a scan to pyarrow.
+# The ratio to meet, for each case and form of ours: to the fastest peer, for a scan to pyarrow.
 BARS = {("point", "ours"): 1.0, ("point", "from disk"): 0.5, ("day", "ours"): 1.0, ("day", "from disk"): 0.5}
 BARS |= {("scan", "ours"): 1.15, ("scan", "from disk"): None, ("top", "from disk"): None, ("count", "from disk"): None}
 

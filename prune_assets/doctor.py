@@ -146,7 +146,7 @@ def _missing(libraries: dict[str, str | None]) -> Sequence[Problem]:
 
 
 def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
-    """Yield what is wrong with the pyspark that is imported, of which `installed` is the version that pip knows."""
+    """Yield what is wrong with the pyspark that Python imports. `installed`: the version that pip knows of."""
     imported = installed_version()
     if imported is None:
         return

@@ -56,7 +56,7 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
 def _undecided(
     predicate: Predicate, answers: OutcomeArray, selected: NDArray[np.bool_], values: Mapping[Path, pa.Array]
 ) -> str:
-    """Say which part, of which value, is not decided."""
+    """Name the part that is not decided, and the value of a row that does not decide it."""
     tested = [leaf for leaf in leaves(predicate) if isinstance(leaf, OnValues | OnPartitions)]
     limits = next((leaf.test.limits for leaf in tested if leaf.test.limits), "")
     row = int(np.flatnonzero(may_match(answers) & ~selected)[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.commands.row_selection import semantics_of
+from prune_assets.commands.row_selection import listed_names, semantics_of
 from prune_assets.report.output import write_whole
 
 if TYPE_CHECKING:
@@ -97,7 +97,14 @@ def explain(
 
     session = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
     session = replace(session, case_sensitive=case_sensitive, ansi=session.ansi and not no_ansi)
-    made = plan(table, where=where, columns=_names(columns), session=session, version=version, timestamp=timestamp)
+    made = plan(
+        table,
+        where=where,
+        columns=listed_names("--columns", columns),
+        session=session,
+        version=version,
+        timestamp=timestamp,
+    )
     report = made.report
     if as_json:
         click.echo(report.to_json())
@@ -108,15 +115,6 @@ def explain(
         click.echo(_console_text(report))
     if min_skipped is not None:
         _gate(report, min_skipped)
-
-
-def _names(columns: str | None) -> list[str] | None:
-    if columns is None:
-        return None
-    names = [name.strip() for name in columns.split(",")]
-    if "" in names:
-        raise click.UsageError(f"--columns {columns!r}: an empty name; write --columns a,b")
-    return names
 
 
 def _console_text(report: SkipReport) -> str:

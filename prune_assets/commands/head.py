@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.commands.row_selection import row_options, row_selection
+from prune_assets.commands.row_selection import listed_names, row_options, row_selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,19 +49,13 @@ def head(
     from prune_assets.reading.read_arrow import read_arrow
 
     found = read_arrow(
-        table, columns=_listed("--columns", columns), order_by=_listed("--order-by", order_by) or (), limit=rows,
+        table,
+        columns=listed_names("--columns", columns),
+        order_by=listed_names("--order-by", order_by) or (),
+        limit=rows,
         **selection._asdict(),
-    )  # fmt: skip
+    )
     _print(found, selection.session.time_zone, as_json=as_json)
-
-
-def _listed(option: str, text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    if "" in names:
-        raise click.UsageError(f"{option} {text!r}: an empty name; write {option} a,b")
-    return names
 
 
 def _print(found: pa.Table, time_zone: str | None, *, as_json: bool) -> None:

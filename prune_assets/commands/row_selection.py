@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RowSelection(NamedTuple):
-    """Which rows of which version are read, as `read_arrow` and its like take them."""
+    """The predicate, the settings and the version to read: arguments of `read_arrow`, `count` and the like."""
 
     where: str
     session: SparkSemantics
@@ -39,6 +39,16 @@ def row_selection(where: str, version: int | None, timestamp: str | None, time_z
     if version is not None and timestamp is not None:
         raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
     return RowSelection(where, semantics_of(time_zone), version, timestamp)
+
+
+def listed_names(option: str, text: str | None) -> list[str] | None:
+    """Split names at commas; UsageError for an empty one."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise click.UsageError(f"{option} {text!r}: an empty name; write {option} a,b")
+    return names
 
 
 def semantics_of(time_zone: str | None, spark_version: str | None = None) -> SparkSemantics:

@@ -40,12 +40,11 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
     ('Spark, as it ran', 1, 200)
 
     The rows are those that came out of the scans; the bytes are all that tasks read, of footers and page indexes too.
-    Where Spark does not count these, as of vectored reads (its default) and on Spark Connect, they are those that were
-    predicted if rows and files came out as predicted, else those of whole files, of which no share is told, and it says
-    so. It also says where
-    rows or files differ by more than 5% from what was predicted, or are more by so much where that is an upper limit:
-    the data changed, an action stopped early, or the prediction is wrong. `df` may be followed by more operations, such
-    as an aggregate, as long as this table alone is scanned in it.
+    Spark does not count these in vectored reads (its default) and on Spark Connect. Then they are the predicted bytes,
+    if rows and files came out as predicted. Otherwise they are the bytes of whole files: the report says so and shows
+    no share. A note names rows or files that differ by more than 5% from the prediction, or exceed it by so much where
+    it is an upper limit: the data changed, an action stopped early, or the prediction is wrong.
+    `df` may be followed by more operations, such as an aggregate, as long as this table alone is scanned in it.
 
     Raises WrongUse where nothing was collected on this object: `count()` and `write` run another plan.
     """

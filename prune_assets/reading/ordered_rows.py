@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prune_assets.reading.row_order import Ranks
     from prune_assets.sql.semantics import SparkSemantics
 
-# Beside the values of the keys: which row of which row group it is.
+# Columns beside the keys: the row group, and the number of the row in it.
 _GROUP, _ROW = "group", "row"
 _MOST_GROUPS = 64
 

@@ -30,16 +30,22 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
 
     plain = rows_as_json(rows, time_zone)
     titles = {name: printable(name) for name in rows.column_names}
-    numbers = [titles[name] for name in rows.column_names if _is_number(rows, name)]
+    numbers = [titles[name] for name in rows.column_names if _stays_whole(rows, name)]
     console.print(cells(list(titles.values()), ([_text(row[n]) for n in titles] for row in plain), numbers=numbers))
     console.print(counted(rows.num_rows, "row"), markup=False, highlight=False)
 
 
-def _is_number(rows: pa.Table, name: str) -> bool:
+def _stays_whole(rows: pa.Table, name: str) -> bool:
+    """Tell numbers and times, which are printed on one line, from texts, which may fold."""
     import pyarrow as pa
 
     kind = rows.schema.field(name).type
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_temporal(kind)
+    )
 
 
 def _text(value: object) -> str:

@@ -80,7 +80,7 @@ def is_client_only() -> bool:
 
 
 def home_version() -> str | None:
-    """Return the version of the Spark in SPARK_HOME, by the name of its jar; None where there is none."""
+    """Return the version of the Spark in SPARK_HOME, by the name of a jar; None if SPARK_HOME holds no Spark."""
     home = os.environ.get("SPARK_HOME")
     jars = Path(home, "jars").glob("spark-core_*.jar") if home else ()
     found = (re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in jars)

@@ -83,7 +83,7 @@ class SparkSemantics:
         return self == replace(other, time_zone=self.time_zone)
 
 
-# A name in backticks is a token too: a quote in it is none.
+# A name in backticks is a token of its own: a quote in it begins no literal.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
 # In these a quote may be no quote, or a backslash no escape.
 _MISLEADING = re.compile(r"""--|/\*|\br['"]""", re.IGNORECASE)

@@ -40,7 +40,7 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _kind(operand: exp.Expr, constant: Constant) -> Kind | None:
-    """Return the kind of a constant, None of NULL and of what is none, or not known to be one."""
+    """Return the kind of a constant; None for NULL, and for an operand that is not known to be a constant."""
     try:
         value = constant(operand)
     except UncertainTime:
