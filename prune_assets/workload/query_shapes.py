@@ -1,0 +1,63 @@
+"""A workload as plain data: the shapes of the queries on each table, how often they ran, and what they read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# Constants of one shape that are kept; a shape that ran with more keeps an even sample of them.
+MOST_PREDICATES = 100
+
+
+class RanPredicate(NamedTuple):
+    """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many scans had it."""
+
+    where: str
+    runs: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTotals:
+    """What the scans of a shape read together. None: the source does not say.
+
+    `bytes_read` are bytes of files, `rows_read` rows that the scan returned, `rows_selected` those that its filter kept.
+    """
+
+    files_read: int | None = None
+    bytes_read: int | None = None
+    rows_read: int | None = None
+    rows_selected: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryShape:
+    """Queries on one table that differ in their constants alone.
+
+    `table`: a path, or a name of a catalog. `shape`: the predicate with `?` for each constant. `columns`: what is read,
+    those of the predicate included. `runs`: scans, weights of a declared workload included.
+    """
+
+    table: str
+    shape: str
+    columns: tuple[str, ...]
+    runs: float
+    predicates: tuple[RanPredicate, ...]
+    totals: ScanTotals = ScanTotals()
+    joined_on: tuple[str, ...] = ()
+    applications: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Query shapes, and by reason how many scans could not be understood."""
+
+    shapes: tuple[QueryShape, ...]
+    not_understood: dict[str, int] = field(default_factory=dict)
+    # First and last scan, ISO 8601 in UTC; empty where the source does not say.
+    since: str = ""
+    until: str = ""
+
+    def of_table(self, table: str) -> tuple[QueryShape, ...]:
+        """Return the shapes of one table, by its path or name as the workload has it."""
+        return tuple(shape for shape in self.shapes if shape.table == table)
