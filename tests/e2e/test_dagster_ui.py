@@ -10,7 +10,7 @@ from threading import Event, Thread
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dagster_server import until
+from dagster_server import OVER, until
 from e2e_definitions import ROWS
 
 import prune_assets as pr
@@ -130,7 +130,7 @@ def test_a_run_that_is_killed_while_it_writes_does_no_harm(ui, root, page):
     try:
         (root / "slow").touch()
         killed = ui.launch("killed")
-        until(lambda: is_being_written(table), seconds=120, what="files in the making")
+        until(lambda: is_being_written(ui, killed, table), seconds=120, what="files in the making")
         os.kill(ui.pid_of(killed), signal.SIGKILL)
         assert ui.wait(killed) == "FAILURE"
         assert rows_of(table) == before
@@ -145,6 +145,7 @@ def test_a_run_that_is_killed_while_it_writes_does_no_harm(ui, root, page):
     page.get_by_text("terminated by signal 9").first.wait_for()
 
 
-def is_being_written(table):
-    """Tell whether a Parquet file has bytes that is not yet one of the table."""
+def is_being_written(ui, run, table):
+    """Tell whether a Parquet file has bytes that is not yet one of the table; a run that ended writes none."""
+    assert (status := ui.status(run)) not in OVER, f"{run}: {status}; see {ui.log}"
     return any(file.stat().st_size for file in table.rglob("_temporary/**/*.parquet"))
