@@ -1,0 +1,167 @@
+"""What the events of one application say together: its queries, each with the scans that it ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prune_assets.workload.conditions.scan_filter import scan_filter
+from prune_assets.workload.event_logs.events import (
+    AdaptiveUpdate,
+    ApplicationStart,
+    DriverUpdates,
+    Environment,
+    ExecutionEnd,
+    ExecutionStart,
+    LogStart,
+    StageCompleted,
+)
+from prune_assets.workload.event_logs.plan_scans import scans_of
+from prune_assets.workload.event_logs.table_of import table_of
+from prune_assets.workload.not_understood import NotUnderstood
+from prune_assets.workload.query_shapes import ScanTotals
+from prune_assets.workload.ran_scan import RanScan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prune_assets.workload.event_logs.events import Event
+    from prune_assets.workload.event_logs.plan_scans import PlannedScan
+
+_ZONE = "spark.sql.session.timeZone"
+# Values of metrics that are kept for the queries that run; those of queries that ended long ago go first.
+_MOST_VALUES = 400_000
+# Queries that run at once, in a log that never says that one has ended.
+_MOST_RUNNING = 2_000
+
+
+@dataclass(slots=True)
+class _Execution:
+    number: int
+    time: int
+    zone: str | None
+    scans: list[PlannedScan]
+
+
+@dataclass(slots=True)
+class Application:
+    """The events of an application so far. `not_understood` counts what was left out, by reason."""
+
+    name: str = ""
+    version: str = ""
+    zone: str | None = None
+    running: dict[int, _Execution] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+    not_understood: Counter[str] = field(default_factory=Counter)
+
+    def take(self, event: Event) -> Iterator[RanScan]:
+        """Take the next event; return the scans of a query that it ends."""
+        match event:
+            case ExecutionStart():
+                yield from self._start(event)
+            case AdaptiveUpdate(executionId=number) if number in self.running:
+                self._adapt(event)
+            case DriverUpdates(accumUpdates=updates):
+                self._add(updates)
+            case StageCompleted(info=info):
+                self._add([(one.number, one.value) for one in info.accumulables if one.metadata == "sql"])
+            case ExecutionEnd(executionId=number, errorMessage=message) if number in self.running:
+                yield from self._end(self.running.pop(number), failed=bool(message))
+            case LogStart(version=version):
+                self.version = version
+            case ApplicationStart(name=name):
+                self.name = name
+            case Environment(spark=spark, system=system):
+                self.zone = spark.get(_ZONE) or system.get("user.timezone") or None
+
+    def end(self) -> Iterator[RanScan]:
+        """Return the scans of the queries that had not ended when the log does."""
+        for execution in [*self.running.values()]:
+            yield from self._end(execution, failed=True)
+        self.running.clear()
+
+    def _start(self, event: ExecutionStart) -> Iterator[RanScan]:
+        if len(self.running) >= _MOST_RUNNING:
+            yield from self._end(self.running.pop(next(iter(self.running))), failed=True)
+        zone = event.modifiedConfigs.get(_ZONE, self.zone)
+        self.running[event.executionId] = _Execution(event.executionId, event.time, zone, self._scans(event))
+
+    def _scans(self, event: ExecutionStart | AdaptiveUpdate) -> list[PlannedScan]:
+        try:
+            return scans_of(event.physicalPlanDescription, event.sparkPlanInfo)
+        except NotUnderstood as error:
+            self.not_understood[error.reason] += 1
+            return []
+
+    def _adapt(self, event: AdaptiveUpdate) -> None:
+        """Take the later plan, with the scans of the earlier one that ran and that it has no longer."""
+        execution = self.running[event.executionId]
+        later = self._scans(event)
+        there = {scan.metrics.rows for scan in later}
+        execution.scans = later + [scan for scan in execution.scans if scan.metrics.rows not in there]
+
+    def _add(self, updates: list[tuple[int, object]] | list[tuple[int, int]]) -> None:
+        for number, value in updates:
+            known = self.values.pop(number, 0)
+            if isinstance(value, int | str) and str(value).lstrip("-").isdecimal():
+                self.values[number] = max(known, int(value))
+        if len(self.values) > _MOST_VALUES:
+            for number in [*self.values][: _MOST_VALUES // 2]:
+                del self.values[number]
+
+    def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
+        for scan in execution.scans:
+            totals = self._totals(scan)
+            # A plan alone does not say that the scan ran: the query failed before, or its rows were cached.
+            if totals == ScanTotals() and (failed or scan.metrics.held):
+                continue
+            try:
+                ran = self._ran(scan, execution, totals)
+            except NotUnderstood as error:
+                self.not_understood[error.reason] += 1
+                continue
+            if ran is not None:
+                yield ran
+        if not self.running:
+            self.values.clear()
+
+    def _totals(self, scan: PlannedScan) -> ScanTotals:
+        metrics, value = scan.metrics, self.values
+        time = None if metrics.seconds is None else value.get(metrics.seconds[0])
+        rows = None if metrics.rows is None else value.get(metrics.rows)
+        selected = rows if metrics.selected is None else value.get(metrics.selected, None if rows is None else 0)
+        return ScanTotals(
+            files_read=None if metrics.files is None else value.get(metrics.files),
+            bytes_read=None if metrics.bytes is None else value.get(metrics.bytes),
+            rows_read=rows,
+            rows_selected=selected,
+            seconds=None if time is None or metrics.seconds is None else time / metrics.seconds[1],
+        )
+
+    def _ran(self, scan: PlannedScan, execution: _Execution, totals: ScanTotals) -> RanScan | None:
+        table = table_of(scan.name, scan.fields.get("Location"))
+        if table is None:
+            return None
+        found = scan_filter(
+            output=scan.fields.get("Output", "[]"),
+            read_schema=scan.fields.get("ReadSchema"),
+            conditions=scan.conditions,
+            partition_filters=scan.fields.get("PartitionFilters"),
+            pushed_filters=scan.fields.get("PushedFilters"),
+            joined_on=scan.joined_on,
+            zone=execution.zone,
+        )
+        self.not_understood.update(found.not_understood)
+        if scan.has_other_filter:
+            self.not_understood["a function in Python"] += 1
+        return RanScan(
+            table.table,
+            table.name,
+            found.where,
+            found.columns,
+            found.joined_on,
+            self.name,
+            execution.time,
+            totals,
+        )
