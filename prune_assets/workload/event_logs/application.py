@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from prune_assets.workload.conditions.scan_filter import scan_filter
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prune_assets.workload.event_logs.events import Event
-    from prune_assets.workload.event_logs.plan_scans import PlannedScan
+    from prune_assets.workload.event_logs.plan_scans import PlannedScan, ScanMetrics
 
+_SOURCE_FILTERS = re.compile(r"^IcebergScan\(.*?filters=(.*), runtimeFilters=", re.DOTALL)
 _ZONE = "spark.sql.session.timeZone"
 # Values of metrics that are kept for the queries that run; those of queries that ended long ago go first.
 _MOST_VALUES = 400_000
@@ -112,10 +114,12 @@ class Application:
 
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
         for scan in execution.scans:
-            totals = self._totals(scan)
+            totals = self._totals(scan.metrics)
             # A plan alone does not say that the scan ran: the query failed before, or its rows were cached.
             if totals == ScanTotals() and (failed or scan.metrics.held):
                 continue
+            if totals != ScanTotals() and not failed:
+                totals = _with_zeros(totals, scan.metrics)
             try:
                 ran = self._ran(scan, execution, totals)
             except NotUnderstood as error:
@@ -126,18 +130,19 @@ class Application:
         if not self.running:
             self.values.clear()
 
-    def _totals(self, scan: PlannedScan) -> ScanTotals:
-        metrics, value = scan.metrics, self.values
-        time = None if metrics.seconds is None else value.get(metrics.seconds[0])
-        rows = None if metrics.rows is None else value.get(metrics.rows)
-        selected = rows if metrics.selected is None else value.get(metrics.selected, None if rows is None else 0)
+    def _totals(self, metrics: ScanMetrics) -> ScanTotals:
+        time = None if metrics.seconds is None else self._value(metrics.seconds[0])
+        rows = self._value(metrics.rows)
         return ScanTotals(
-            files_read=None if metrics.files is None else value.get(metrics.files),
-            bytes_read=None if metrics.bytes is None else value.get(metrics.bytes),
+            files_read=self._value(metrics.files),
+            bytes_read=self._value(metrics.bytes),
             rows_read=rows,
-            rows_selected=selected,
+            rows_selected=rows if metrics.selected is None else self._value(metrics.selected),
             seconds=None if time is None or metrics.seconds is None else time / metrics.seconds[1],
         )
+
+    def _value(self, number: int | None) -> int | None:
+        return None if number is None else self.values.get(number)
 
     def _ran(self, scan: PlannedScan, execution: _Execution, totals: ScanTotals) -> RanScan | None:
         table = table_of(scan.name, scan.fields.get("Location"))
@@ -155,6 +160,8 @@ class Application:
         self.not_understood.update(found.not_understood)
         if scan.has_other_filter:
             self.not_understood["a function in Python"] += 1
+        if _is_filtered_by_source(scan):
+            self.not_understood["a filter that Iceberg applies by itself"] += 1
         return RanScan(
             table.table,
             table.name,
@@ -165,3 +172,17 @@ class Application:
             execution.time,
             totals,
         )
+
+
+def _with_zeros(totals: ScanTotals, metrics: ScanMetrics) -> ScanTotals:
+    """Put 0 for what Spark did not report of a query that ended, as it does of a metric that stays 0."""
+    rows = totals.rows_read if totals.rows_read is not None or metrics.rows is None else 0
+    selected = totals.rows_selected
+    return replace(totals, rows_read=rows, rows_selected=0 if selected is None and rows is not None else selected)
+
+
+def _is_filtered_by_source(scan: PlannedScan) -> bool:
+    """Tell whether Iceberg filters by a column that no condition of Spark has: it gives the value without its type."""
+    found = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
+    names = [] if found is None else [part.split(" ")[0] for part in found[1].split(", ") if " " in part]
+    return any(f"{name.split('.')[0]}#" not in text for name in names for text in ["".join(scan.conditions)])
