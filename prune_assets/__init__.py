@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from prune_assets.reading.register_source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
+    from prune_assets.workload.declared import workload_of_predicates as workload_of_predicates
+    from prune_assets.workload.observe import workload as workload
     from prune_assets.writer import write as write
 else:
     __all__, __getattr__, __dir__ = on_first_use(__name__)

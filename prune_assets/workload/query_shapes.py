@@ -46,6 +46,8 @@ class QueryShape:
     totals: ScanTotals = ScanTotals()
     joined_on: tuple[str, ...] = ()
     applications: tuple[str, ...] = ()
+    # Of a catalog, where the table was read by name.
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Workload:
     # First and last scan, ISO 8601 in UTC; empty where the source does not say.
     since: str = ""
     until: str = ""
+    # A line for each source that could not be read, or not to its end.
+    problems: tuple[str, ...] = ()
 
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
         """Return the shapes of one table, by its path or name as the workload has it."""

@@ -23,7 +23,9 @@ _TIMESTAMP = re.compile(rf"{_DATE.pattern} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.
 _BYTES = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2}):?([0-9]{2})?")
 # Texts that could be a part of the condition, or of its list, rather than of a constant.
-_SUSPECT = re.compile(r"[()\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more")
+_SUSPECT = re.compile(
+    r"[()\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more"
+)
 _AMBIGUOUS = "ambiguous text"
 
 

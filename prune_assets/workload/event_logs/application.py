@@ -25,7 +25,7 @@ from prune_assets.workload.query_shapes import ScanTotals
 from prune_assets.workload.ran_scan import RanScan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from prune_assets.workload.event_logs.events import Event
     from prune_assets.workload.event_logs.plan_scans import PlannedScan, ScanMetrics
@@ -43,12 +43,19 @@ class _Execution:
     number: int
     time: int
     zone: str | None
-    scans: list[PlannedScan]
+    # As it began, and as it was last.
+    plans: list[ExecutionStart | AdaptiveUpdate]
 
 
 @dataclass(slots=True)
 class Application:
-    """The events of an application so far. `not_understood` counts what was left out, by reason."""
+    """The events of an application so far. `not_understood` counts what was left out, by reason.
+
+    `passed_over`: queries that an earlier reading of the log has counted; `ended`: those that this one has.
+    """
+
+    passed_over: Container[int] = ()
+    ended: list[int] = field(default_factory=list)
 
     name: str = ""
     version: str = ""
@@ -60,15 +67,16 @@ class Application:
     def take(self, event: Event) -> Iterator[RanScan]:
         """Take the next event; return the scans of a query that it ends."""
         match event:
-            case ExecutionStart():
+            case ExecutionStart(executionId=number) if number not in self.passed_over:
                 yield from self._start(event)
             case AdaptiveUpdate(executionId=number) if number in self.running:
-                self._adapt(event)
+                self.running[number].plans[1:] = [event]
             case DriverUpdates(accumUpdates=updates):
                 self._add(updates)
             case StageCompleted(info=info):
                 self._add([(one.number, one.value) for one in info.accumulables if one.metadata == "sql"])
             case ExecutionEnd(executionId=number, errorMessage=message) if number in self.running:
+                self.ended.append(number)
                 yield from self._end(self.running.pop(number), failed=bool(message))
             case LogStart(version=version):
                 self.version = version
@@ -85,23 +93,25 @@ class Application:
 
     def _start(self, event: ExecutionStart) -> Iterator[RanScan]:
         if len(self.running) >= _MOST_RUNNING:
-            yield from self._end(self.running.pop(next(iter(self.running))), failed=True)
+            oldest = self.running.pop(next(iter(self.running)))
+            self.ended.append(oldest.number)
+            yield from self._end(oldest, failed=True)
         zone = event.modifiedConfigs.get(_ZONE, self.zone)
-        self.running[event.executionId] = _Execution(event.executionId, event.time, zone, self._scans(event))
+        self.running[event.executionId] = _Execution(event.executionId, event.time, zone, [event])
 
-    def _scans(self, event: ExecutionStart | AdaptiveUpdate) -> list[PlannedScan]:
+    def _scans(self, execution: _Execution) -> list[PlannedScan]:
+        """Return the scans of the last plan, and those of the first that it has no longer, which may have run."""
+        found: dict[object, PlannedScan] = {}
         try:
-            return scans_of(event.physicalPlanDescription, event.sparkPlanInfo)
+            for plan in reversed(execution.plans):
+                for scan in scans_of(plan.physicalPlanDescription, plan.sparkPlanInfo):
+                    rows = scan.metrics.rows
+                    key = (scan.name, scan.fields.get("Output")) if rows is None else rows
+                    held = scan.metrics.held or plan is not execution.plans[-1]
+                    found.setdefault(key, scan._replace(metrics=scan.metrics._replace(held=held)))
         except NotUnderstood as error:
             self.not_understood[error.reason] += 1
-            return []
-
-    def _adapt(self, event: AdaptiveUpdate) -> None:
-        """Take the later plan, with the scans of the earlier one that ran and that it has no longer."""
-        execution = self.running[event.executionId]
-        later = self._scans(event)
-        there = {scan.metrics.rows for scan in later}
-        execution.scans = later + [scan for scan in execution.scans if scan.metrics.rows not in there]
+        return [*found.values()]
 
     def _add(self, updates: list[tuple[int, object]] | list[tuple[int, int]]) -> None:
         for number, value in updates:
@@ -113,7 +123,7 @@ class Application:
                 del self.values[number]
 
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
-        for scan in execution.scans:
+        for scan in self._scans(execution):
             totals = self._totals(scan.metrics)
             # A plan alone does not say that the scan ran: the query failed before, or its rows were cached.
             if totals == ScanTotals() and (failed or scan.metrics.held):

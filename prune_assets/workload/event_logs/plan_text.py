@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from prune_assets.workload.not_understood import NotUnderstood
 
-# Operators of a plan that are looked at; a text that repeats a number has a constant that looks like an operator.
+_SECTION = re.compile(r"\n\n+(?=\(\d+\) )")
+# The sections of other operators are not read.
+_LOOKED_AT = re.compile(r"Scan|^Filter$|Join")
 _HEADER = re.compile(r"^\((\d+)\) (.*?)\s*$")
 _NUMBERED = re.compile(r"^([ :|]*(?:[+:]- )?)(?:\* )?(?!==)(\S.*?) \((\d+)\)(?:, .*)?$")
 _MARK = re.compile(r"^[ :|]*\+- == (Final|Current|Initial) Plan ==$")
@@ -46,14 +48,15 @@ def operators_of(text: str) -> dict[int, Operator]:
 
 def _sections(text: str) -> dict[int, Operator]:
     operators: dict[int, Operator] = {}
-    for section in re.split(r"\n\n+(?=\(\d+\) )", text)[1:]:
+    for section in _SECTION.split(text)[1:]:
         header, _, body = section.partition("\n")
         found = _HEADER.match(header)
+        # A text that repeats a number has a constant that looks like an operator.
         if found is None or int(found[1]) in operators:
             raise NotUnderstood("ambiguous text")
-        number = int(found[1])
-        fields, counts = _fields(body.partition("\n\n")[0])
-        operators[number] = Operator(number, re.sub(r" \[codegen id : \d+\]$", "", found[2]), fields, counts, [])
+        number, name = int(found[1]), found[2].partition(" [codegen id")[0]
+        fields, counts = _fields(body.partition("\n\n")[0]) if _LOOKED_AT.search(name) else ({}, {})
+        operators[number] = Operator(number, name, fields, counts, [])
     return operators
 
 

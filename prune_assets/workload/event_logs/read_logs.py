@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from parquet_core.storage import DataFile
+    from prune_assets.workload.event_logs.cursor import Cursor
     from prune_assets.workload.event_logs.find_logs import EventLog
     from prune_assets.workload.ran_scan import RanScan
 
@@ -34,13 +35,19 @@ class LogReader:
         self.advance = advance
         self.events = 0
 
-    def read(self, log: EventLog) -> Iterator[RanScan]:
-        """Return the scans of a log."""
-        application = Application()
+    def read(self, log: EventLog, cursor: Cursor | None = None) -> Iterator[RanScan]:
+        """Return the scans of a log; with a cursor those that it has not counted, of queries that have ended."""
+        if cursor is not None and cursor.has_read(log):
+            self.advance(log.size)
+            return
+        application = Application(passed_over=() if cursor is None else cursor.counted(log))
         for file in log.files:
             for line in self._lines(file):
                 yield from self._take(line, application)
-        yield from application.end()
+        if cursor is None or log.is_finished:
+            yield from application.end()
+        if cursor is not None:
+            cursor.note(log, application.ended)
         self.not_understood += application.not_understood
 
     def _lines(self, file: DataFile) -> Iterator[bytes]:

@@ -37,7 +37,7 @@ def table_of(scan: str, location: str | None) -> ScannedTable | None:
     if found is None:
         return None
     by_name = scan.startswith("BatchScan")
-    kind, name = (("", found[1]) if by_name else (found[1], found[2].strip()))
+    kind, name = ("", found[1]) if by_name else (found[1], found[2].strip())
     if location is None:
         return ScannedTable(name, name) if by_name and "." in name and _NAME.fullmatch(name) else None
     if location.startswith("DeltaLogFileIndex") or "/_delta_log" in location:
