@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from prune_assets.workload.query_shapes import QueryShape, Workload
 
 SHOWN_SHAPES = 10
+SHOWN_COLUMNS = 6
 
 
 def print_workload(workload: Workload, console: Console, *, price_per_tib: float | None = None) -> None:
@@ -61,6 +62,7 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
         lost = _in_vain(bytes_in_vain(shape.totals), shape.totals.bytes_read)
         facts = [f"{shape.runs:,.10g} x", *([f"{_bytes(shape.totals.bytes_read)} read"] if lost else [])]
         facts += [f"{lost} in vain"] if lost else []
+        facts += [_reads(shape)]
         facts += [f"joined on {', '.join(shape.joined_on)}"] if shape.joined_on else []
         console.print(f"  {printable(shape.shape) or 'all rows'}", highlight=False, markup=False)
         console.print(f"    {', '.join(facts)}", highlight=False, markup=False, style="dim")
@@ -69,6 +71,12 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
             console.print(f"    such as {example}", highlight=False, markup=False, style="dim")
     if len(cost.shapes) > SHOWN_SHAPES:
         console.print(f"  ... {len(cost.shapes) - SHOWN_SHAPES:,} more shapes", highlight=False, style="dim")
+
+
+def _reads(shape: QueryShape) -> str:
+    more = len(shape.columns) - SHOWN_COLUMNS
+    shown = printable(", ".join(shape.columns[:SHOWN_COLUMNS])) or "no column"
+    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _example(shape: QueryShape) -> str:

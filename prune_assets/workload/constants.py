@@ -56,7 +56,8 @@ def shape_of(sql: str) -> str:
     >>> shape_of("day = DATE '2024-01-01' AND id IN (1, 7)")
     'day = ? AND id IN (?)'
     """
-    parts, last = [], 0
+    parts: list[str] = []
+    last = 0
     for constant in constants_of(sql):
         between = sql[last : constant.start]
         # A further value of a list adds nothing.
@@ -76,7 +77,8 @@ def replaced(sql: str, ranks: Mapping[str, str]) -> str:
     >>> replaced("id = 7 AND user = 'a'", {"7": "1", "'a'": "'r1'"})
     "id = 1 AND user = 'r1'"
     """
-    parts, last = [], 0
+    parts: list[str] = []
+    last = 0
     for constant in constants_of(sql):
         parts += [sql[last : constant.start], ranks[sql[constant.start : constant.end]]]
         last = constant.end

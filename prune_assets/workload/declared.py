@@ -98,7 +98,7 @@ def _scan(sql: str, tokens: list[Token], table: str | None, runs: float) -> RanS
         raise WrongUse("not a SELECT from one table; write the condition on each table as a line of its own")
     name = "".join(token.text for token in source[: _name_length(source)]).replace("`", "")
     condition = sql[tokens[where + 1].start : tokens[end - 1].end] if where + 1 < end else ""
-    return declared_scan(name, condition, runs, _columns(tokens[1:start]))
+    return declared_scan(name, condition, runs, [*_columns(tokens[1:start])])
 
 
 def _name_length(source: list[Token]) -> int:

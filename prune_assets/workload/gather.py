@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.workload.constants import shape_of
@@ -14,6 +14,8 @@ from prune_assets.workload.query_shapes import MOST_PREDICATES, QueryShape, RanP
 
 if TYPE_CHECKING:
     from prune_assets.workload.ran_scan import RanScan
+
+Number = TypeVar("Number", int, float)
 
 # More than people write by hand; programs that write each predicate anew have no shapes.
 MOST_SHAPES = 20_000
@@ -25,7 +27,7 @@ MOST_TEXT = 200_000
 @dataclass(slots=True)
 class _Shape:
     runs: float = 0.0
-    totals: ScanTotals = ScanTotals()
+    totals: ScanTotals = field(default_factory=ScanTotals)
     predicates: dict[str, float] = field(default_factory=dict)
     text: int = 0
     # Predicates with a larger hash are left out, so that those that are kept are an even sample.
@@ -87,11 +89,17 @@ class Gathered:
 
 def added(left: ScanTotals, right: ScanTotals) -> ScanTotals:
     """Add totals; what one side does not say is what the other says."""
-    sums: dict[str, int | float | None] = {}
-    for name in ("files_read", "bytes_read", "rows_read", "rows_selected", "seconds"):
-        known = [value for value in (getattr(left, name), getattr(right, name)) if value is not None]
-        sums[name] = sum(known) if known else None
-    return ScanTotals(**sums)  # type: ignore[arg-type] - each name has its own type
+    return ScanTotals(
+        _sum(left.files_read, right.files_read),
+        _sum(left.bytes_read, right.bytes_read),
+        _sum(left.rows_read, right.rows_read),
+        _sum(left.rows_selected, right.rows_selected),
+        _sum(left.seconds, right.seconds),
+    )
+
+
+def _sum(left: Number | None, right: Number | None) -> Number | None:
+    return right if left is None else left if right is None else left + right
 
 
 def _add_predicate(shape: _Shape, where: str, runs: float) -> None:

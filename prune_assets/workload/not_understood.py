@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class NotUnderstood(Exception):  # noqa: N818 - as the other errors here; it never leaves this room
+class NotUnderstood(Exception):
     """A text means nothing here, or more than one thing; its message is the reason under which it is counted."""
 
     def __init__(self, reason: str) -> None:

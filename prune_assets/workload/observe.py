@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,27 +58,27 @@ def workload(
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
     noted = None if cursor is None else Cursor(cursor)
-    gathered, problems = Gathered(), list[str]()
-    for scan in _scans(paths, table, noted, progress, gathered, problems):
+    gathered = Gathered()
+    reader = LogReader()
+    for scan in chain(_scans_of_sql(paths, table), _scans_of_logs(paths, reader, noted, progress)):
         is_late = scan.time is not None and ((begin or 0) > scan.time or (end is not None and scan.time >= end))
         if not is_late and (table is None or _spelled(table) in {scan.table, scan.name}):
             gathered.add(scan)
     if noted is not None:
         noted.save()
-    return gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
+    gathered.not_understood += reader.not_understood
+    return gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(reader.problems))
 
 
-def _scans(
-    paths: list[str],
-    table: str | None,
-    cursor: Cursor | None,
-    progress: Callable[[int, int], None] | None,
-    gathered: Gathered,
-    problems: list[str],
-) -> Iterator[RanScan]:
+def _scans_of_sql(paths: list[str], table: str | None) -> Iterator[RanScan]:
     for path in paths:
         if path.endswith(_SQL):
             yield from scans_of_sql(_text_of(path), table, source=path)
+
+
+def _scans_of_logs(
+    paths: list[str], reader: LogReader, cursor: Cursor | None, progress: Callable[[int, int], None] | None
+) -> Iterator[RanScan]:
     logs = find_logs([path for path in paths if not path.endswith(_SQL)])
     total, read = sum(log.size for log in logs), 0
 
@@ -87,13 +88,11 @@ def _scans(
         if progress is not None:
             progress(read, total)
 
-    reader = LogReader(advance)
+    reader.advance = advance
     for log in logs:
         yield from reader.read(log, cursor)
     if logs and not reader.events and len(reader.problems) == len(logs):
         raise WrongUse(reader.problems[0])
-    problems += reader.problems
-    gathered.not_understood += reader.not_understood
 
 
 def _text_of(path: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from prune_assets.workload.query_shapes import ScanTotals
+if TYPE_CHECKING:
+    from prune_assets.workload.query_shapes import ScanTotals
 
 
 class RanScan(NamedTuple):
     """A scan of a table: its predicate as SQL, what it read, and when, in milliseconds since 1970-01-01.
 
-    `table`: a path, or a name where there is none. `name`: of a catalog, empty where it was read by its path. `runs`: how
-    many scans this one stands for.
+    `table`: a path, or a name where there is none. `name`: of a catalog, empty where it was read by its path.
+    `runs`: how many scans this one stands for.
     """
 
     table: str

@@ -1,8 +1,8 @@
 """The printed form of a condition as a tree.
 
-Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants, so a group
-has one operator outside of further brackets. What comes after it is a constant where it is nothing else; a constant with
-brackets or connectives in it could be part of the condition, and is refused (`literals.py`).
+Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants, so a
+group has one operator outside of further brackets. What comes after it is a constant where it is nothing else. One
+with brackets or connectives in it could be a part of the condition, and is refused (`literals.py`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-
-from prune_assets.workload.not_understood import NotUnderstood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -70,7 +70,7 @@ def scan_filter(
     attributes = dict(_attributes(output))
     types = {} if read_schema is None else leaf_types(read_schema)
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
-    joined = {(attributes[key],) for key in joined_on if key in attributes}
+    joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
     leaves = [path for path in types if path[0] in attributes.values()]
     made = _Made(Writer(types, zone), joined, {*leaves})
     for text in conditions:

@@ -45,7 +45,7 @@ class Writer:
     columns: set[Path] = field(default_factory=set)
     texts: list[tuple[Path, str, str]] = field(default_factory=list)
 
-    def write(self, node: Node, kind: str | None = None) -> str:
+    def write(self, node: Node, kind: str | None = None) -> str:  # noqa: PLR0911 - one for each kind of node
         """Return a node as SQL; `kind`: the type of a constant. Raises NotUnderstood."""
         match node:
             case Column(path):

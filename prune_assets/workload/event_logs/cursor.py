@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from parquet_core.errors import WrongUse
 from prune_assets.report.output import write_whole
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
     from prune_assets.workload.event_logs.find_logs import EventLog

@@ -112,7 +112,7 @@ def _lz4(stream: FileStream) -> Iterator[bytes]:
 
 
 def _snappy(stream: FileStream) -> Iterator[bytes]:
-    """Read blocks of snappy-java: a header of 16 bytes, which a stream appended to it repeats, and sizes in big endian."""
+    """Read blocks of snappy-java: their sizes in big endian, and headers of 16 bytes where a stream begins."""
     while header := stream.exactly(4):
         if header == _SNAPPY[:4]:
             stream.exactly(12)

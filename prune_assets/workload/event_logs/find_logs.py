@@ -1,4 +1,4 @@
-"""The event logs in directories and stores: single files, and folders that Spark writes one file after the other into."""
+"""The event logs in directories and stores: single files, and folders of files that follow one another."""
 
 from __future__ import annotations
 

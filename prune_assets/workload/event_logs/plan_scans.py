@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from prune_assets.workload.event_logs.plan_text import operators_of
-from prune_assets.workload.not_understood import NotUnderstood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +24,7 @@ _COMPARED = 10
 
 
 class ScanMetrics(NamedTuple):
-    """Accumulators of a scan and of the filter on it by what they count; `held`: it may have run in an earlier query."""
+    """Accumulators of a scan and of the filter on it; `held`: the plan alone does not say that it ran."""
 
     files: int | None = None
     bytes: int | None = None

@@ -61,7 +61,7 @@ def _sections(text: str) -> dict[int, Operator]:
 
 
 def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
-    """Return the lines of a section by title; a line without one continues the line before it, unless that is a list."""
+    """Return the lines of a section by title; a line without one continues the one before, unless that is a list."""
     lines: list[str] = []
     for line in body.split("\n"):
         if lines and not _FIELD.match(line) and not lines[-1].endswith("]"):

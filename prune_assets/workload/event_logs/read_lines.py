@@ -13,11 +13,11 @@ TOO_LONG = b""
 
 
 def lines_of(blocks: Iterable[bytes], *, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Return each line without its end, in the place of one that is too long `TOO_LONG`.
+    r"""Return each line without its end, in the place of one that is too long `TOO_LONG`.
 
     The last one may be cut off where a log is still written.
 
-    >>> list(lines_of([b"ab", b"c\\nlong", b"er\\n", b"d"], longest=5))
+    >>> list(lines_of([b"ab", b"c\nlong", b"er\n", b"d"], longest=5))
     [b'abc', b'', b'd']
     """
     waiting: list[bytes] = []
