@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.schedules import build_layout_validation_schedule as build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor as build_new_files_sensor
     from prune_assets.dagster.skipping_checks import build_skipping_checks as build_skipping_checks
+    from prune_assets.dagster.workload import build_workload_asset as build_workload_asset
     from prune_assets.tables.uri import table_uri as table_uri
 else:
     __all__, __getattr__, __dir__ = on_first_use(__name__)
