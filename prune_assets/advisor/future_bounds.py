@@ -2,10 +2,9 @@
 
 A page of 20,000 rows has 60 sampled ones, whose smallest and largest values lie too close together. So the residuals of
 neighbouring pages, as many rows as the page will have, are put together: what is left of each row's value when the
-mean and the spread of its page are taken out. Mean and spread are those of the page as far as pages differ by more than
-chance would make them, and those of its neighbours otherwise (empirical Bayes: James and Stein, 1961). The columns of
-the order itself are dense in each page: there its own rows tell, and the row after it. With all rows sampled, the
-bounds are exact.
+mean and the spread of its page are taken out. Mean and spread are those of the neighbours from which the page differs
+by chance alone, so that they follow trends and steps, and no noise. The columns of the order itself are dense in each
+page: there its own rows tell, and the row after it. With all rows sampled, the bounds are exact.
 """
 
 from __future__ import annotations
@@ -29,8 +28,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-# Pages that are compared to tell what they differ in from what chance makes.
+# Pages that are compared with a page, and so many standard errors by which chance lets two of them differ.
 _NEIGHBOURS = 64
+_FEWEST = 8
+_MOSTLY = 0.9
+_CHANCE = 3.0
+_AT_ONCE = 1 << 13
 # An event so rare is not expected.
 _RARE = 1e-3
 # A page within so few runs of equal values of the keys before has a dense range of the next key.
@@ -120,74 +123,105 @@ def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> 
 
 def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers, value: Flags) -> Codes:
     """Return the bounds of a column that the order does not sort: those of as many neighbours as the page has rows."""
-    share = np.where(value, _share(column, codes), 0.0)
-    pages = _Pages(first, value, share, wide=max(_NEIGHBOURS, cut.width), narrow=cut.width)
-    mean, scale = pages.mean_and_scale()
-    page = np.repeat(np.arange(len(first)), np.diff(first, append=len(codes))) if len(first) > 1 else 0
-    residual = np.where(value, (share - mean[page]) / np.maximum(scale[page], _TINY), 0.0)
-    low = pages.extreme(np.minimum.reduceat(residual, first), np.minimum)
-    high = pages.extreme(np.maximum.reduceat(residual, first), np.maximum)
-    null = pages.occurs(codes == NULL, own.null)
-    found = _enclosing(column, own, mean + scale * low, mean + scale * high)
-    return found._replace(null=null, value=pages.occurs(codes != NULL, own.value))
+    pages = _Pages(first, value, np.where(value, _share(column, codes), 0.0), narrow=cut.width)
+    low, high = pages.extremes()
+    found = _enclosing(column, own, low, high)
+    found = found._replace(
+        null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, own.high >= own.low)
+    )
+    constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.share))))
+    return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))
 
 
 class _Pages:
-    """Sampled pages: sums over each, and over windows of neighbours."""
+    """Sampled pages: moments of each, and what windows of neighbours have."""
 
-    def __init__(self, first: Numbers, value: Flags, share: Floats, *, wide: int, narrow: int) -> None:
-        self.first, self.narrow = first, min(narrow, len(first))
-        self.wide = min(wide, len(first))
-        self.rows = np.maximum(np.diff(first, append=len(value)), 1)
-        self.count = np.add.reduceat(value.astype(np.float64), first)
-        self.sum = np.add.reduceat(share, first)
-        self.mean = self.sum / np.maximum(self.count, 1)
-        self.page_of_row = np.repeat(np.arange(len(first)), np.diff(first, append=len(value)))
-        centred = np.where(value, share - self.mean[self.page_of_row], 0.0) if len(first) > 1 else share - self.mean[0]
-        self.centred = np.where(value, centred, 0.0)
+    def __init__(self, first: Numbers, value: Flags, share: Floats, *, narrow: int) -> None:
+        self.first, self.narrow, self._share, self._value = first, min(narrow, len(first)), share, value
+        self.page = np.repeat(np.arange(len(first)), np.diff(first, append=len(value)))
+        self.rows = np.maximum(np.bincount(self.page, minlength=len(first)), 1)
+        self.count, total = np.bincount(self.page, value, len(first)), np.bincount(self.page, share, len(first))
+        self.mean = total / np.maximum(self.count, 1)
+        centred = np.where(value, share - self.mean[self.page], 0.0)
+        self._square, self._fourth = (np.bincount(self.page, centred**power, len(first)) for power in (2, 4))
+        self._all = np.maximum(self._total(self.count), 1)
+        self._centre = self._total(total) / self._all
+        self._around = np.maximum(self._total(self._square + self.count * self.mean**2) / self._all - self._centre**2, 0)
 
     def _window(self, size: int) -> tuple[Numbers, Numbers]:
         begin = np.clip(np.arange(len(self.first)) - size // 2, 0, len(self.first) - size)
         return begin, begin + size
 
-    def _total(self, values: Floats) -> Floats:
-        begin, end = self._window(self.wide)
-        sums = np.concatenate([[0.0], np.cumsum(values)])
+    def _total(self, of_page: Floats) -> Floats:
+        begin, end = self._window(min(max(_NEIGHBOURS, self.narrow), len(self.first)))
+        sums = np.concatenate([[0.0], np.cumsum(of_page)])
         total: Floats = sums[end] - sums[begin]
         return total
 
-    def mean_and_scale(self) -> tuple[Floats, Floats]:
-        """Return the mean and the spread of each page, shrunk to those of its neighbours as far as chance explains."""
-        square = np.add.reduceat(self.centred**2, self.first)
-        fourth = np.add.reduceat(self.centred**4, self.first)
-        count = self.count
-        freedom = np.maximum(count - 1, 1)
-        variance = square / freedom
-        rows = np.maximum(self._total(count), 1)
-        pooled = self._total(square) / np.maximum(self._total(np.maximum(count - 1, 0)), 1)
-        smooth = self._line()
-        mean = _shrunk(self.mean, smooth, self._average(variance / np.maximum(count, 1)), self)
-        kurtosis = np.maximum(self._total(fourth) / rows - pooled**2, 0.0)
-        noise = kurtosis * self._average(1 / np.maximum(count, 1))
-        return mean, np.sqrt(np.maximum(_shrunk(variance, pooled, noise, self), 0.0))
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and highest share of each page to come.
 
-    def _average(self, values: Floats) -> Floats:
-        weights = (self.count > 0).astype(np.float64)
-        average: Floats = self._total(values * weights) / np.maximum(self._total(weights), 1)
-        return average
+        Where neighbours differ by chance alone their rows are those of the page; elsewhere they are, as far as their
+        distances from their own mean go, in units of their own spread.
+        """
+        low, high = (self._of_pages(reduce, self._share) for reduce in (np.minimum, np.maximum))
+        wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
+        mean, scale, alike, of_alike = self._compare(low, high)
+        distance = (self._share - mean[self.page]) / np.maximum(scale[self.page], _TINY)
+        far_low, far_high = (
+            mean + scale * self._over_neighbours(self._of_pages(reduce, distance), reduce)
+            for reduce in (np.minimum, np.maximum)
+        )
+        enough = ~np.isnan(of_alike[0])
+        return (
+            np.where(alike, wide_low, np.where(enough, of_alike[0], far_low)),
+            np.where(alike, wide_high, np.where(enough, of_alike[1], far_high)),
+        )
 
-    def _line(self) -> Floats:
-        """Return the means that a line through the means of neighbours has."""
-        at, weight = np.arange(len(self.first), dtype=np.float64), self.count
-        total = np.maximum(self._total(weight), 1)
-        centre, level = self._total(weight * at) / total, self._total(self.sum) / total
-        across = self._total(weight * at**2) / total - centre**2
-        along = self._total(self.sum * at) / total - centre * level
-        slope = np.where(across > 1e-3, along / np.maximum(across, 1e-3), 0.0)
-        line: Floats = level + slope * (at - centre)
-        return line
+    def _of_pages(self, reduce: Any, values: Floats) -> Floats:
+        nothing = np.inf if reduce is np.minimum else -np.inf
+        found: Floats = reduce.reduceat(np.where(self._value, values, nothing), self.first)
+        return found
 
-    def extreme(self, of_page: Floats, reduce: Any) -> Floats:
+    def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
+        """Compare each page with those around it.
+
+        Returns mean and spread of those that are alike, whether nearly all are, and the lowest and highest share of as
+        many as a page has rows, NaN where fewer are alike.
+        """
+        freedom = np.maximum(self.count - 1, 0)
+        # Pages with a value or none tell nothing of the spread inside of them.
+        within = np.where(
+            self._total(freedom) >= _NEIGHBOURS, self._total(self._square) / np.maximum(self._total(freedom), 1), self._around
+        )
+        kurtosis = np.maximum(self._total(self._fourth) / self._all - within**2, 0.0)
+        variance = self._square / np.maximum(freedom, 1)
+        offsets = np.arange(2 * _NEIGHBOURS) // 2 * np.where(np.arange(2 * _NEIGHBOURS) % 2, -1, 1)
+        offsets[1::2] -= 1
+        found = [np.empty(len(self.first)) for _ in range(5)]
+        for start in range(0, len(self.first), _AT_ONCE):
+            own = np.arange(start, min(start + _AT_ONCE, len(self.first)))
+            near = own[:, None] + offsets
+            there = (near >= 0) & (near < len(self.first))
+            near = np.clip(near, 0, len(self.first) - 1)
+            near_mean = there & _by_chance(self.mean, within, self.count, own, near)
+            near_scale = there & _by_chance(variance, kurtosis, freedom, own, near)
+            both = near_mean & near_scale
+            chosen = both & (np.cumsum(both, axis=1) <= self.narrow)
+            few = chosen.sum(axis=1) < self.narrow
+            nearest = there & (np.cumsum(there, axis=1) <= max(self.narrow, _FEWEST))
+            values = (
+                _mean_of(self.mean, self.count, own, near, near_mean),
+                _mean_of(variance, freedom, own, near, near_scale),
+                (both & nearest).sum(axis=1) / nearest.sum(axis=1),
+                np.where(few, np.nan, np.where(chosen, low[near], np.inf).min(axis=1)),
+                np.where(few, np.nan, np.where(chosen, high[near], -np.inf).max(axis=1)),
+            )
+            for whole, part in zip(found, values, strict=True):
+                whole[own] = part
+        return found[0], np.sqrt(np.maximum(found[1], 0.0)), found[2] >= _MOSTLY, (found[3], found[4])
+
+    def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
         """Return the extremes over as many neighbours as together have the rows of a page."""
         begin, end = self._window(self.narrow)
         length, level = 1, of_page
@@ -199,17 +233,31 @@ class _Pages:
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
         """Tell in which pages something is met: it was, or neighbours have it and its absence can be chance."""
-        each = np.add.reduceat(flags.astype(np.float64), self.first)
-        rate = self._total(each) / np.maximum(self._total(self.rows.astype(np.float64)), 1)
-        met = self.extreme(own.astype(np.float64), np.maximum) > 0
-        by_chance = (1 - np.minimum(rate, 1)) ** self.rows > _RARE
-        found: Flags = own | (met & by_chance)
+        rate = self._total(np.bincount(self.page, flags, len(self.first))) / self._total(self.rows.astype(np.float64))
+        met = self._over_neighbours(own.astype(np.float64), np.maximum) > 0
+        found: Flags = own | (met & ((1 - np.minimum(rate, 1)) ** self.rows > _RARE))
         return found
 
+    def is_sure(self, share: Floats) -> Flags:
+        """Tell of pages whose sampled rows have one value whether chance would have shown another that neighbours have."""
+        off = self._around + (self._centre - share) ** 2
+        most = np.maximum(np.abs(share - self._over_neighbours(self._of_pages(np.minimum, self._share), np.minimum)), _TINY)
+        most = np.maximum(
+            most, np.abs(self._over_neighbours(self._of_pages(np.maximum, self._share), np.maximum) - share)
+        )
+        sure: Flags = (1 - np.minimum(off / most**2, 1)) ** self.count < _RARE
+        return sure
 
-def _shrunk(own: Floats, pooled: Floats, noise: Floats, pages: _Pages) -> Floats:
-    """Return values between those of pages and the pooled ones, by how much they differ beyond noise."""
-    deviation = pages._average((own - pooled) ** 2)  # noqa: SLF001 - a part of the same estimate
-    certain = deviation > noise * (1 + 4 * np.sqrt(2 / max(pages.wide, 1)))
-    weight = np.where(certain, 1 - noise / np.maximum(deviation, _TINY**2), 0.0)
-    return np.where(pages.count > 0, pooled + weight * (own - pooled), pooled)
+
+def _by_chance(of_page: Floats, variance: Floats, weight: Floats, own: Numbers, near: Numbers) -> Flags:
+    """Tell which neighbours differ from a page by no more than chance explains; those without rows may be like any."""
+    parts = 1 / np.maximum(weight, _TINY)
+    error = variance[own, None] * (parts[near] + parts[own, None])
+    alike: Flags = (of_page[near] - of_page[own, None]) ** 2 <= _CHANCE**2 * error + _TINY
+    return alike
+
+
+def _mean_of(of_page: Floats, weight: Floats, own: Numbers, near: Numbers, chosen: Flags) -> Floats:
+    weights = weight[near] * chosen
+    total = weights.sum(axis=1)
+    return np.where(total > 0, (weights * of_page[near]).sum(axis=1) / np.maximum(total, _TINY), of_page[own])

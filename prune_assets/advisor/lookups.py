@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Sampled rows of a value in so few row groups, of those that chance would have them in, lie together.
 _TOGETHER = 0.7
+# Of values with more sampled rows their number tells.
+_FEW = 3
 
 
 def denied(cut: Cut, column: SampledColumn, leaf: ColumnLeaf, false_positives: float) -> OutcomeArray:
@@ -51,13 +53,24 @@ def _holding(cut: Cut, column: SampledColumn, code: int | None, random: np.rando
     met[np.searchsorted(cut.sampled(cut.group), at, "right") - 1] = True
     if cut.rate >= 1:
         return met
-    sampled, rows = len(at), max(len(at), 0.5) / cut.rate
+    sampled, rows = len(at), _rows_expected(column, len(at)) / cut.rate
     if met.sum() < _TOGETHER * _spread(groups, sampled):
         return met
     more = max(0, round(_spread(groups, rows) - met.sum()))
     others = np.flatnonzero(~met)
     met[random.choice(others, min(more, len(others)), replace=False)] = True
     return met
+
+
+def _rows_expected(column: SampledColumn, sampled: int) -> float:
+    """Return how many rows of a value another sample would have (Good and Turing), which has so many in this one."""
+    if sampled > _FEW:
+        return float(sampled)
+    often = np.bincount(np.bincount(column.codes[column.codes >= 0]), minlength=_FEW + 3)
+    once, twice = float(often[1]), float(max(often[2], 1))
+    unseen = max(once * once / (2 * twice), 1.0)
+    seen = often[sampled] if sampled else unseen
+    return float((sampled + 1) * often[sampled + 1] / max(seen, 1)) or float(sampled)
 
 
 def _spread(groups: int, rows: float) -> float:

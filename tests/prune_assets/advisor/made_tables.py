@@ -45,7 +45,7 @@ def dated(rows, rng):
     wheres = [f"day = DATE '1970-01-01' + {d}" for d in (5, 700)]
     wheres += [f"ship BETWEEN DATE '{_date(d)}' AND DATE '{_date(d + w)}'" for d, w in ((30, 7), (300, 60), (500, 1))]
     wheres += [f"arrived = DATE '{_date(d)}'" for d in (60, 420)]
-    wheres += [f"day >= DATE '{_date(600)}' AND customer = {rows // 25}", f"id = {rows * 2}", f"id < {rows // 10}"]
+    wheres += [f"day >= DATE '{_date(600)}' AND customer = {rows // 25}", f"id = {rows * 13 // 10}", f"id < {rows // 10}"]
     wheres += ["year = 1971", f"customer = {rows // 30}", f"customer < {rows // 500}", "year(day) = 1970"]
     wheres += [f"ship < DATE '{_date(100)}' AND arrived > DATE '{_date(90)}'", "ship > arrived"]
     return pa.table(data).take(pa.array(order)), wheres
@@ -106,8 +106,12 @@ def in_order(table, layout):
 
 
 def put(table, directory, layout, *, files=1, group_rows=None):
-    """Write rows as they lie into files of equal size, with the pages and row groups of a layout."""
+    """Write rows as they lie into files of equal size, with the pages and row groups of a layout.
+
+    Dictionaries are made where they are short, as parquet-java does.
+    """
     directory.mkdir(parents=True)
+    coded = [name for name in table.column_names if 100 * len(pc.unique(table[name])) < len(table)]
     edges = [len(table) * i // files for i in range(files + 1)]
     for i, (start, stop) in enumerate(zip(edges, edges[1:])):
         pq.write_table(
@@ -119,5 +123,6 @@ def put(table, directory, layout, *, files=1, group_rows=None):
             data_page_size=1 << 30,
             write_page_index=True,
             compression="zstd",
+            use_dictionary=coded or False,
         )
     return str(directory)
