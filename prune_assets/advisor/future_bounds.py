@@ -161,26 +161,36 @@ class _Pages:
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the lowest and highest share of each page to come.
 
-        Where neighbours differ by chance alone their rows are those of the page; elsewhere they are, as far as their
-        distances from their own mean go, in units of their own spread.
+        Where neighbours differ by chance alone, their rows are those of the page. Elsewhere its own rows reach as much
+        further as doubling their number, from a quarter and from a half of them, moves the extremes.
         """
         low, high = (self._of_pages(reduce, self._share) for reduce in (np.minimum, np.maximum))
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
         mean, scale, alike, of_alike = self._compare(low, high)
-        distance = (self._share - mean[self.page]) / np.maximum(scale[self.page], _TINY)
-        far_low, far_high = (
-            mean + scale * self._over_neighbours(self._of_pages(reduce, distance), reduce)
-            for reduce in (np.minimum, np.maximum)
-        )
+        far_low, far_high = low - scale * self._further(mean, scale, np.minimum), high + scale * self._further(mean, scale, np.maximum)
         enough = ~np.isnan(of_alike[0])
         return (
             np.where(alike, wide_low, np.where(enough, of_alike[0], far_low)),
             np.where(alike, wide_high, np.where(enough, of_alike[1], far_high)),
         )
 
-    def _of_pages(self, reduce: Any, values: Floats) -> Floats:
+    def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
+        """Return by how many spreads all rows of a page reach beyond the sampled ones."""
+        distance = (self._share - mean[self.page]) / np.maximum(scale[self.page], _TINY)
+        turn, reach = np.arange(len(distance)), []
+        for step in (4, 2, 1):
+            parts = [np.abs(self._of_pages(reduce, distance, turn % step == part)) for part in range(step)]
+            full = np.all(np.isfinite(parts), axis=0)
+            reach.append(self._total(np.where(full, np.mean(np.where(full, parts, 0.0), axis=0), 0.0)))
+        before, last = np.maximum(reach[1] - reach[0], 0), np.maximum(reach[2] - reach[1], 0)
+        ratio = np.where(before > 0, np.minimum(last / np.maximum(before, _TINY), 1 - 1e-6), 0.0)
+        doublings = np.log2(self.narrow)
+        further: Floats = last * ratio * (1 - ratio**doublings) / (1 - ratio) / np.maximum(self._total(self.count > 3), 1)
+        return further
+
+    def _of_pages(self, reduce: Any, values: Floats, chosen: Flags | bool = True) -> Floats:  # noqa: FBT001, FBT002 - a mask
         nothing = np.inf if reduce is np.minimum else -np.inf
-        found: Floats = reduce.reduceat(np.where(self._value, values, nothing), self.first)
+        found: Floats = reduce.reduceat(np.where(self._value & chosen, values, nothing), self.first)
         return found
 
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
