@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
     from prune_assets.workload.query_shapes import QueryShape
 
@@ -109,7 +110,9 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
     return costs
 
 
-def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, int]) -> list[Query]:
+def queries_of(
+    table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
+) -> list[Query]:
     """Plan the predicates of shapes on a table as it is; counts those that do not fit it any more in `skipped`."""
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
@@ -119,7 +122,7 @@ def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, in
     found: list[Query] = []
     for predicate, shape in chosen:
         try:
-            found.append(_planned(table, predicate.where, predicate.runs * step, shape.columns or None))
+            found.append(_planned(table, predicate.where, predicate.runs * step, shape.columns or None, session))
         except PruneError as error:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
     if not found:
@@ -127,8 +130,10 @@ def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, in
     return found
 
 
-def _planned(table: Table, where: str, runs: float, columns: Sequence[str] | None) -> Query:
-    plan = plan_opened(table, where=where or "true", columns=columns, session=None, depth="pages")
+def _planned(
+    table: Table, where: str, runs: float, columns: Sequence[str] | None, session: SparkSemantics | None
+) -> Query:
+    plan = plan_opened(table, where=where or "true", columns=columns, session=session, depth="pages")
     predicate = plan.evaluation.predicate
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.columns if tells_nulls(c)})
