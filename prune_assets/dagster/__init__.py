@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from prune_assets.dagster.health_checks import build_log_health_check as build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager as PrunedTableIOManager
     from prune_assets.dagster.io_manager import pruned_asset as pruned_asset
+    from prune_assets.dagster.layout_advice import build_layout_advice_asset as build_layout_advice_asset
+    from prune_assets.dagster.layout_advice import build_layout_advice_check as build_layout_advice_check
     from prune_assets.dagster.metadata import skip_metadata as skip_metadata
     from prune_assets.dagster.metadata_checks import build_statistics_truth_check as build_statistics_truth_check
     from prune_assets.dagster.optimizing import MaintainedTable as MaintainedTable
