@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
+    "advise": "Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.",
     "audit": "Verify the metadata of TABLE against its data: bounds, counts, bloom filters, the Delta log.",
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
     "checkpoint": "Write a checkpoint of the Delta table TABLE unless there is one.",

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.evidence.bloom import probes
-from parquet_core.layout.sort_key import direction_hint
+from parquet_core.quantities import counted
 from prune_assets.advisor.simulate import simulate
 from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path
     from prune_assets.advisor.sample import SampledColumn
     from prune_assets.advisor.simulate import Simulated, Workspace
 
@@ -100,7 +99,7 @@ def refined(workspace: Workspace, best: Tried) -> Tried:
 
 
 def _quoted(name: str) -> str:
-    return f"`{name}`" if direction_hint(name, [name.split(" ")[0]]) else name
+    return "`{}`".format(name.replace("`", "``")) if set(name) & {" ", "`"} else name
 
 
 def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
@@ -145,13 +144,11 @@ def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[Candidate]:
         column = workspace.sample.columns[path]
         asked = [leaf for leaf in leaves if probes(leaf) is not None]
         taken = {*best.layout.partition_by, *best.layout.sort_columns[:1]}
-        if asked and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in taken and not _is_nested(path):
-            why = f"{len(asked)} conditions ask {path[0]} for single values"
+        # NaN and the two zeros hash as bits: parquet-java's filters of floats are asked for too little to count on.
+        has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
+        if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in taken:
+            why = f"{counted(len(asked), 'condition')} on {path[0]} ask for single values"
             yield Candidate(replace(best.layout, bloom={path[0]: _FALSE_POSITIVES}), why)
-
-
-def _is_nested(path: Path) -> bool:
-    return len(path) > 1 or "." in path[0]
 
 
 def _with_finer_pages(best: Candidate) -> Candidate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, numbers_from
@@ -34,7 +35,10 @@ def denied(cut: Cut, column: SampledColumn, leaf: ColumnLeaf, false_positives: f
     values = probes(leaf)
     if values is None:
         return outcomes
-    codes = pc.index_in(values.cast(column.values.type), column.values)
+    values = values.cast(column.values.type)
+    codes = pc.index_in(values, column.values)
+    if pa.types.is_floating(values.type):
+        codes = pc.if_else(pc.is_nan(values), pa.scalar(len(column.values), pa.int32()), codes)
     held = np.zeros(len(cut.group), np.bool_)
     random = np.random.default_rng(len(cut.group))
     for code, is_sampled in zip(numbers_from(codes).tolist(), flags_from(codes.is_valid()), strict=True):
