@@ -9,7 +9,6 @@ from prune_assets.workload.not_understood import NotUnderstood
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OPEN, _CLOSE = "<(", ">)"
 _MOST_NESTED = 50
 _STRUCT = "struct<"
 
@@ -29,7 +28,7 @@ def _leaves(kind: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
     if not kind.startswith(_STRUCT) or not kind.endswith(">") or len(path) > _MOST_NESTED:
         yield path, kind
         return
-    for field in split_outside(kind[len(_STRUCT) : -1], ","):
+    for field in split_outside(kind[len(_STRUCT) : -1], ",", opening="<(", closing=">)"):
         name, colon, inner = field.partition(":")
         if colon:
             yield from _leaves(inner, (*path, name))
@@ -37,17 +36,17 @@ def _leaves(kind: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
             raise NotUnderstood("ambiguous text")
 
 
-def split_outside(text: str, separator: str) -> list[str]:
+def split_outside(text: str, separator: str, *, opening: str = "(", closing: str = ")") -> list[str]:
     """Split where no bracket is open.
 
-    >>> split_outside("a:decimal(1,2),b:map<int,int>", ",")
-    ['a:decimal(1,2)', 'b:map<int,int>']
+    >>> split_outside("(k#1 > 3), isnotnull(k#1)", ", ")
+    ['(k#1 > 3)', 'isnotnull(k#1)']
     """
     parts, depth, start = [], 0, 0
     for index, letter in enumerate(text):
-        if letter in _OPEN:
+        if letter in opening:
             depth += 1
-        elif letter in _CLOSE:
+        elif letter in closing:
             depth -= 1
         elif depth == 0 and text.startswith(separator, index) and index >= start:
             parts.append(text[start:index])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.parse import Binary, Call, Column, Constant, conjuncts_of, parse_condition
+from prune_assets.workload.conditions.parse import Ambiguous, Binary, Call, Column, Constant, conjuncts_of, parse_condition
 from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
 from prune_assets.workload.conditions.write_sql import Writer
 from prune_assets.workload.not_understood import NotUnderstood
@@ -136,8 +136,11 @@ def _attributes(output: str) -> Iterator[tuple[str, str]]:
 
 def _of_list(text: str | None, attributes: dict[str, str]) -> list[Node]:
     """Return the conditions of a list; parts without a column belong to the constants of the one before them."""
-    if text is None or not (text.startswith("[") and text.endswith("]")):
+    if text is None:
         return []
+    # A text with a line break may have broken off.
+    if not (text.startswith("[") and text.endswith("]")):
+        return [Ambiguous("ambiguous text")]
     parts: list[str] = []
     for part in split_outside(text[1:-1], ", "):
         if parts and not any(name in part for name in attributes):

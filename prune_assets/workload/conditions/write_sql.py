@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     Path = tuple[str, ...]
 
+_SUBQUERY = re.compile(r"(?:Reused)?Subquery (?:scalar-)?subquery#[0-9]|(?:scalar-)?subquery#[0-9]")
 _NULL_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
 _LOCAL_TIMES = frozenset({"timestamp", None})
 _TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
@@ -51,6 +53,8 @@ class Writer:
             case Column(path):
                 self.columns.add(path)
                 return column_sql(path)
+            case Constant(text) if _SUBQUERY.match(text):
+                raise NotUnderstood("a subquery")
             case Constant(text):
                 return literal(text, kind, self.zone)
             case Not(InList() as child):
