@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.parse import Ambiguous, Binary, Call, Column, Constant, conjuncts_of, parse_condition
+from prune_assets.workload.conditions.parse import (
+    Ambiguous,
+    Binary,
+    Call,
+    Column,
+    Constant,
+    conjuncts_of,
+    parse_condition,
+)
 from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
 from prune_assets.workload.conditions.write_sql import Writer
 from prune_assets.workload.not_understood import NotUnderstood
@@ -19,6 +27,11 @@ if TYPE_CHECKING:
     from prune_assets.workload.conditions.write_sql import Path
 
 _ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
+# What Spark reads of a file rather than of its rows, for the column `_metadata`.
+_OF_FILES = frozenset(
+    {"file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time"}
+)
+_ROW_INDEX = "_tmp_metadata_row_index"
 _PUSHED = {
     "=": "EqualTo",
     "<=>": "EqualNullSafe",
@@ -68,6 +81,11 @@ def scan_filter(
     ("user = 'New York'", ('id', 'user'))
     """
     attributes = dict(_attributes(output))
+    if {*attributes.values()} >= _OF_FILES or _ROW_INDEX in attributes.values():
+        hidden = {*_OF_FILES, _ROW_INDEX} - (
+            {path[0] for path in leaf_types(read_schema)} - {_ROW_INDEX} if read_schema else set()
+        )
+        attributes = {text: name for text, name in attributes.items() if name not in hidden}
     types = {} if read_schema is None else leaf_types(read_schema)
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
     joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}

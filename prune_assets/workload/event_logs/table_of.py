@@ -11,7 +11,8 @@ from prune_assets.workload.not_understood import NotUnderstood
 
 _SCAN = re.compile(r"(?:Scan|BatchScan) ?(\S*)\s*(.*)")
 _LOCATION = re.compile(r"(\w+) ?\[(.*?)(, \.\.\. (\d+) entries)?\]", re.DOTALL)
-_DATA_FILE = re.compile(r"/[^/]+\.parquet$")
+# A Delta table that this package wrote has the files of a write in a directory of their own.
+_DATA_FILE = re.compile(r"(?:/write-[0-9a-f]{32})?/[^/]+\.parquet$")
 _PARTITIONS = re.compile(r"(?:/[^/=]+=[^/]*)+$")
 _NAME = re.compile(r"[\w`.-]+")
 
