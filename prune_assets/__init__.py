@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec as LayoutSpec
     from parquet_core.layout.spec import Severity as Severity
     from prune_assets.advisor.advise import advise as advise
+    from prune_assets.advisor.apply import AppliedAdvice as AppliedAdvice
+    from prune_assets.advisor.apply import apply_advice as apply_advice
     from prune_assets.advisor.result import LayoutAdvice as LayoutAdvice
     from prune_assets.checks.audit.report import AuditReport as AuditReport
     from prune_assets.checks.audit.run import audit as audit

@@ -79,7 +79,7 @@ def _advise(
     if not index.row_count.sum():
         raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
-    queries = queries_of(table, _shapes(table, workload), session, skipped)
+    queries = queries_of(table, shapes_of(table, workload), session, skipped)
     paths = dict.fromkeys(path for query in queries for path in query.paths())
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
     base = LayoutSpec(partition_by=[column.path[0] for column in table.partitions])
@@ -87,7 +87,7 @@ def _advise(
     return _advice(table, workspace, found, skipped)
 
 
-def _shapes(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
+def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
     if isinstance(workload, Workload):
         shapes = workload.of_table(table.name) or workload.of_table(str(table.given))
         tables = sorted({shape.table for shape in workload.shapes})

@@ -20,8 +20,7 @@ class RanPredicate(NamedTuple):
 class ScanTotals:
     """What the scans of a shape read together. None: the source does not say.
 
-    `bytes_read`: what tasks read; where a stage has several scans, the size of the files that were read. `rows_read`:
-    rows that the scan returned. `rows_selected`: those that its filter kept.
+    `bytes_read`: bytes of files. `rows_read`: rows that the scan returned. `rows_selected`: those that its filter kept.
     """
 
     files_read: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from prune_assets.workload.conditions.scan_filter import scan_filter
 from prune_assets.workload.event_logs.events import (
@@ -27,25 +27,15 @@ from prune_assets.workload.ran_scan import RanScan
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from prune_assets.workload.event_logs.events import Accumulable, Event
+    from prune_assets.workload.event_logs.events import Event
     from prune_assets.workload.event_logs.plan_scans import PlannedScan, ScanMetrics
 
 _SOURCE_FILTERS = re.compile(r"^IcebergScan\(.*?filters=(.*), runtimeFilters=", re.DOTALL)
-_BYTES_READ = "internal.metrics.input.bytesRead"
 _ZONE = "spark.sql.session.timeZone"
 # Values of metrics that are kept for the queries that run; those of queries that ended long ago go first.
 _MOST_VALUES = 400_000
-# Stages that are kept for them.
-_MOST_STAGES = 20_000
 # Queries that run at once, in a log that never says that one has ended.
 _MOST_RUNNING = 2_000
-
-
-class _Stage(NamedTuple):
-    """What the tasks of a stage read of files, and the metrics of operators that ran in it."""
-
-    bytes: int
-    metrics: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -72,7 +62,6 @@ class Application:
     zone: str | None = None
     running: dict[int, _Execution] = field(default_factory=dict)
     values: dict[int, int] = field(default_factory=dict)
-    stages: list[_Stage] = field(default_factory=list)
     not_understood: Counter[str] = field(default_factory=Counter)
 
     def take(self, event: Event) -> Iterator[RanScan]:
@@ -86,7 +75,6 @@ class Application:
                 self._add(updates)
             case StageCompleted(info=info):
                 self._add([(one.number, one.value) for one in info.accumulables if one.metadata == "sql"])
-                self._add_stage(info.accumulables)
             case ExecutionEnd(executionId=number, errorMessage=message) if number in self.running:
                 self.ended.append(number)
                 yield from self._end(self.running.pop(number), failed=bool(message))
@@ -134,28 +122,9 @@ class Application:
             for number in [*self.values][: _MOST_VALUES // 2]:
                 del self.values[number]
 
-    def _add_stage(self, accumulables: list[Accumulable]) -> None:
-        read = sum(int(one.value) for one in accumulables if one.name == _BYTES_READ and isinstance(one.value, int))
-        if read:
-            self.stages.append(_Stage(read, frozenset(one.number for one in accumulables if one.metadata == "sql")))
-            del self.stages[:-_MOST_STAGES]
-
-    def _bytes_read(self, scans: list[PlannedScan]) -> list[int | None]:
-        """Return what the tasks of each scan read; None where a stage of it runs another scan too."""
-        metrics = [{scan.metrics.rows, scan.metrics.seconds and scan.metrics.seconds[0]} - {None} for scan in scans]
-        found: list[int | None] = []
-        for own in metrics:
-            stages = [stage for stage in self.stages if own & stage.metrics]
-            others = set[object]().union(*(one for one in metrics if one is not own))
-            shared = any(others & stage.metrics for stage in stages)
-            found.append(sum(stage.bytes for stage in stages) if stages and not shared else None)
-        return found
-
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
-        scans = self._scans(execution)
-        for scan, read in zip(scans, self._bytes_read(scans), strict=True):
+        for scan in self._scans(execution):
             totals = self._totals(scan.metrics)
-            totals = totals if read is None else replace(totals, bytes_read=read)
             # A plan alone does not say that the scan ran: the query failed before, or its rows were cached.
             if totals == ScanTotals() and (failed or scan.metrics.held):
                 continue
@@ -170,7 +139,6 @@ class Application:
                 yield ran
         if not self.running:
             self.values.clear()
-            self.stages.clear()
 
     def _totals(self, metrics: ScanMetrics) -> ScanTotals:
         time = None if metrics.seconds is None else self._value(metrics.seconds[0])

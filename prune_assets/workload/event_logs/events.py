@@ -72,11 +72,10 @@ class DriverUpdates(msgspec.Struct):
     accumUpdates: list[tuple[int, int]]  # noqa: N815
 
 
-class Accumulable(msgspec.Struct, rename={"number": "ID", "name": "Name", "value": "Value", "metadata": "Metadata"}):
+class Accumulable(msgspec.Struct, rename={"number": "ID", "value": "Value", "metadata": "Metadata"}):
     """An accumulator with its value so far."""
 
     number: int
-    name: str | None = None
     value: Any = None
     metadata: str | None = None
 

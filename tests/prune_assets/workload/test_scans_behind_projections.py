@@ -1,10 +1,8 @@
-"""Scans whose filter follows a projection, as those of `pr.read`, and what their tasks read."""
+"""Scans whose filter follows a projection, as those of `pr.read`."""
 
 from __future__ import annotations
 
 import json
-
-import pytest
 
 from prune_assets.workload.event_logs.application import Application
 from prune_assets.workload.event_logs.events import decode
@@ -60,12 +58,12 @@ def plan_info():
     return node("Project", "Project", {}, node("Filter", f"Filter {CONDITION}", {"number of output rows": 100}, inner))
 
 
-def scans_of_log(condition=CONDITION, stages=({101: 1000, 100: 10},)):
+def scans_of_log(condition=CONDITION):
     plan = {"physicalPlanDescription": plan_text(condition), "sparkPlanInfo": plan_info()}
     events = [
         {"Event": f"{SQL}SparkListenerSQLExecutionStart", "executionId": 1, "time": 5, **plan},
         {"Event": f"{SQL}SparkListenerDriverAccumUpdates", "executionId": 1, "accumUpdates": [[102, 99_000]]},
-        *map(stage_completed, stages),
+        stage_completed({101: 1000, 100: 10}),
         {"Event": f"{SQL}SparkListenerSQLExecutionEnd", "executionId": 1, "time": 9},
     ]
     application = Application()
@@ -75,8 +73,7 @@ def scans_of_log(condition=CONDITION, stages=({101: 1000, 100: 10},)):
 
 def stage_completed(values):
     metrics = [{"ID": number, "Name": "", "Value": str(it), "Metadata": "sql"} for number, it in values.items()]
-    read = {"ID": 900, "Name": "internal.metrics.input.bytesRead", "Value": 2_500}
-    return {"Event": "SparkListenerStageCompleted", "Stage Info": {"Stage ID": 1, "Accumulables": [*metrics, read]}}
+    return {"Event": "SparkListenerStageCompleted", "Stage Info": {"Stage ID": 1, "Accumulables": metrics}}
 
 
 def test_the_filter_is_that_of_the_scan_and_columns_of_files_are_none_of_the_table():
@@ -90,16 +87,3 @@ def test_what_a_projection_computes_is_left_out():
     (scan,), left_out = scans_of_log("((shop#1L = 7) AND (_metadata#3.row_index > 5))")
     assert scan.where == "shop = 7"
     assert left_out.total() == 1
-
-
-@pytest.mark.parametrize(
-    ("stages", "read"),
-    [
-        pytest.param(({101: 1000, 100: 10},), 2_500, id="one stage"),
-        pytest.param(({101: 600, 100: 5}, {101: 1000, 100: 10}), 5_000, id="two stages of one scan"),
-        pytest.param(({555: 1},), 99_000, id="a stage of something else"),
-    ],
-)
-def test_bytes_are_those_that_its_tasks_read(stages, read):
-    (scan,), _ = scans_of_log(stages=stages)
-    assert scan.totals.bytes_read == read
