@@ -1,3 +1,4 @@
+# ruff: noqa: T201, S311 - it is there to be watched, and its draws keep no secret
 """The whole circle on a table of visits: queries run, their log is read, a layout is advised, applied and measured.
 
 python circle.py [FOLDER]
