@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.parse import Ambiguous, Binary, Call, Column, Constant, conjuncts_of, parse_condition
+from prune_assets.workload.conditions.parse import (
+    Ambiguous,
+    Binary,
+    Call,
+    Column,
+    Constant,
+    conjuncts_of,
+    parse_condition,
+)
 from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
 from prune_assets.workload.conditions.write_sql import Writer
 from prune_assets.workload.not_understood import NotUnderstood
