@@ -64,13 +64,24 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
         facts += [f"{lost} in vain"] if lost else []
         facts += [_reads(shape)]
         facts += [f"joined on {', '.join(shape.joined_on)}"] if shape.joined_on else []
-        console.print(f"  {printable(shape.shape) or 'all rows'}", highlight=False, markup=False)
-        console.print(f"    {', '.join(facts)}", highlight=False, markup=False, style="dim")
+        facts += [f"left out: {', '.join(map(printable, shape.left_out))}"] if shape.left_out else []
         example = _example(shape)
-        if example:
-            console.print(f"    such as {example}", highlight=False, markup=False, style="dim")
+        _print_indented(_title(shape), 2, console)
+        for text in (", ".join(facts), *([f"such as {example}"] if example else [])):
+            _print_indented(text, 4, console, style="dim")
     if len(cost.shapes) > SHOWN_SHAPES:
         console.print(f"  ... {len(cost.shapes) - SHOWN_SHAPES:,} more shapes", highlight=False, style="dim")
+
+
+def _title(shape: QueryShape) -> str:
+    return printable(shape.shape) or ("a filter that is not understood" if shape.left_out else "all rows")
+
+
+def _print_indented(text: str, by: int, console: Console, *, style: str = "") -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console.print(Padding(Text(text, style=style), (0, 0, 0, by)))
 
 
 def _reads(shape: QueryShape) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from heapq import nlargest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.workload.constants import shape_of
@@ -22,6 +22,16 @@ MOST_SHAPES = 20_000
 MOST_NAMES = 20
 # Letters of all predicates of a shape.
 MOST_TEXT = 200_000
+
+
+class _Key(NamedTuple):
+    """What scans of one shape share, as fields of `QueryShape`."""
+
+    table: str
+    shape: str
+    columns: tuple[str, ...]
+    joined_on: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -40,7 +50,7 @@ class Gathered:
     """The shapes of the scans that were added. `not_understood` counts what was left out, by reason."""
 
     def __init__(self) -> None:
-        self.shapes: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], _Shape] = {}
+        self.shapes: dict[_Key, _Shape] = {}
         self.not_understood: Counter[str] = Counter()
         self.first: int | None = None
         self.last: int | None = None
@@ -52,7 +62,7 @@ class Gathered:
         except PredicateSyntaxError:
             self.not_understood["a predicate that is no SQL"] += 1
             return
-        key = (scan.table, name, scan.columns, scan.joined_on)
+        key = _Key(scan.table, name, scan.columns, scan.joined_on, scan.left_out)
         if key not in self.shapes and len(self.shapes) >= MOST_SHAPES:
             self.not_understood["more shapes than are kept"] += 1
             return
@@ -71,17 +81,18 @@ class Gathered:
         """Return all shapes, those that read most first."""
         shapes = [
             QueryShape(
-                table=table,
-                shape=name,
-                columns=columns,
+                table=key.table,
+                shape=key.shape,
+                columns=key.columns,
                 runs=shape.runs,
                 predicates=tuple(RanPredicate(where, runs) for where, runs in sorted(shape.predicates.items())),
                 totals=shape.totals,
-                joined_on=joined_on,
+                joined_on=key.joined_on,
                 applications=tuple(sorted(shape.applications)),
                 names=tuple(sorted(shape.names)),
+                left_out=key.left_out,
             )
-            for (table, name, columns, joined_on), shape in self.shapes.items()
+            for key, shape in self.shapes.items()
         ]
         shapes.sort(key=lambda one: (-(one.totals.bytes_read or 0), -one.runs, one.table, one.shape))
         return Workload(tuple(shapes), dict(self.not_understood.most_common()), since, until, problems)

@@ -48,6 +48,8 @@ class QueryShape:
     applications: tuple[str, ...] = ()
     # Of a catalog, where the table was read by name.
     names: tuple[str, ...] = ()
+    # Why conjuncts are left out, so that fewer rows were selected than the predicates say.
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,11 @@ def _rules(zone: str) -> dt.tzinfo | None:
 
 
 def literals(text: str, separator: str, kind: str | None, zone: str | None) -> list[str]:
-    """Return the constants of a list; a string that may hold the separator is refused."""
+    """Return the constants of a list.
+
+    Of strings one that has the separator and a blank or an end beside it is refused. One with a comma inside of a word,
+    in a list of at most ten, cannot be told from two.
+    """
     parts = text.split(separator)
     if kind is None or is_string(kind):
         loose = any(part != part.strip() or part in {"", "null"} for part in parts)

@@ -81,10 +81,20 @@ class Writer:
         if isinstance(node.left, Constant) and isinstance(node.right, Constant):
             raise NotUnderstood("ambiguous text")
         kind = self.type_of(node.right if isinstance(node.left, Constant) else node.left)
+        for one in (node.left, node.right):
+            if isinstance(one, Ambiguous):
+                raise NotUnderstood(one.reason)
+        if Constant not in {type(node.left), type(node.right)}:
+            self._refuse_texts(node.left, node.right)
         if node.operator not in COMPARISONS and kind in {None, *_TEMPORAL}:
             raise NotUnderstood("arithmetic on a column of unknown type" if kind is None else "arithmetic on times")
         self._note(node.left, node.operator, node.right, kind)
         return f"{self._operand(node.left, kind)} {node.operator} {self._operand(node.right, kind)}"
+
+    def _refuse_texts(self, *nodes: Node) -> None:
+        """Refuse what is read as an expression where a text may be: `(user#2 = name#3)` has perhaps the text name#3."""
+        if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
+            raise NotUnderstood("ambiguous text")
 
     def _operand(self, node: Node, kind: str | None = None) -> str:
         written = self.write(node, kind)
@@ -111,6 +121,8 @@ class Writer:
         same = self.type_of(node)
         if known.result == SAME and same is None:
             raise NotUnderstood("the type of the column is unknown")
+        if known.result in {SAME, "string", "boolean"}:
+            self._refuse_texts(*(one for one in node.arguments[1:] if not isinstance(one, Constant)))
         kinds = [same if kind == SAME else kind for kind in known.arguments]
         if len(node.arguments) == 2:
             self._note(node.arguments[0], node.name, node.arguments[1], kinds[1])

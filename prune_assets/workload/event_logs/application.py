@@ -167,11 +167,10 @@ class Application:
             joined_on=scan.joined_on,
             zone=execution.zone,
         )
-        self.not_understood.update(found.not_understood)
-        if scan.has_other_filter:
-            self.not_understood["a function in Python"] += 1
-        if _is_filtered_by_source(scan):
-            self.not_understood["a filter that Iceberg applies by itself"] += 1
+        left_out = [*found.not_understood]
+        left_out += ["a function in Python"] if scan.has_other_filter else []
+        left_out += ["a filter that Iceberg applies by itself"] if _is_filtered_by_source(scan) else []
+        self.not_understood.update(left_out)
         return RanScan(
             table.table,
             table.name,
@@ -181,6 +180,7 @@ class Application:
             self.name,
             execution.time,
             totals,
+            left_out=tuple(sorted({*left_out})),
         )
 
 

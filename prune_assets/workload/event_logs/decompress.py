@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 _REMOTE_BLOCK = 8 << 20
+# What a cut file has after its last whole block is lost.
+_ZSTD_BLOCK = 1 << 16
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _LZ4 = b"LZ4Block"
 _SNAPPY = b"\x82SNAPPY\0"
 _LZF = b"ZV"
 # Blocks of lz4-java and snappy-java are at most 32 MiB, and 64 KiB or 32 KiB by default.
 _LARGEST_BLOCK = 32 << 20
+
+
+class CutOff(MalformedFile):
+    """The file ends in the middle, as one does that is still written."""
 
 
 class FileStream(io.RawIOBase):
@@ -88,16 +94,13 @@ def blocks(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
 def _zstd(stream: FileStream) -> Iterator[bytes]:
     decompressed = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
     try:
-        while block := decompressed.read(BLOCK):
+        while block := decompressed.read(_ZSTD_BLOCK):
             yield block
     except OSError as error:
-        raise MalformedFile(f"{stream.file.path}: {_reason(str(error))}") from None
-
-
-def _reason(message: str) -> str:
-    if "Truncated" in message:
-        return "ends in the middle; what is there was read"
-    return f"damaged ({message.removeprefix('ZSTD decompress failed: ').lower()}); what comes before was read"
+        if "Truncated" in str(error):
+            raise _cut(stream) from None
+        reason = str(error).removeprefix("ZSTD decompress failed: ").lower()
+        raise MalformedFile(f"{stream.file.path}: damaged ({reason}); what comes before was read") from None
 
 
 def _lz4(stream: FileStream) -> Iterator[bytes]:
@@ -125,7 +128,7 @@ def _snappy(stream: FileStream) -> Iterator[bytes]:
 
 def _block(stream: FileStream, codec: str, size: int, length: int | None, *, is_plain: bool = False) -> bytes:
     if max(size, length or 0) > _LARGEST_BLOCK:
-        raise _cut(stream)
+        raise _damaged(stream)
     data = stream.exactly(size)
     if len(data) < size:
         raise _cut(stream)
@@ -134,10 +137,10 @@ def _block(stream: FileStream, codec: str, size: int, length: int | None, *, is_
     length = _snappy_length(data) if length is None else length
     try:
         if length > _LARGEST_BLOCK:
-            raise _cut(stream)
+            raise _damaged(stream)
         return bytes(pa.Codec(codec).decompress(data, decompressed_size=length))
     except (OSError, ValueError, pa.ArrowException):
-        raise _cut(stream) from None
+        raise _damaged(stream) from None
 
 
 def _snappy_length(data: bytes) -> int:
@@ -149,5 +152,9 @@ def _snappy_length(data: bytes) -> int:
     return length
 
 
-def _cut(stream: FileStream) -> MalformedFile:
-    return MalformedFile(f"{stream.file.path}: damaged or cut off; what comes before was read")
+def _cut(stream: FileStream) -> CutOff:
+    return CutOff(f"{stream.file.path}: ends in the middle; what is there was read")
+
+
+def _damaged(stream: FileStream) -> MalformedFile:
+    return MalformedFile(f"{stream.file.path}: damaged; what comes before was read")

@@ -10,7 +10,7 @@ import msgspec
 from parquet_core.errors import PruneError
 from parquet_core.storage import Traffic
 from prune_assets.workload.event_logs.application import Application
-from prune_assets.workload.event_logs.decompress import blocks
+from prune_assets.workload.event_logs.decompress import CutOff, blocks
 from prune_assets.workload.event_logs.events import EVENT, decode
 from prune_assets.workload.event_logs.read_lines import TOO_LONG, lines_of
 
@@ -42,7 +42,7 @@ class LogReader:
             return
         application = Application(passed_over=() if cursor is None else cursor.counted(log))
         for file in log.files:
-            for line in self._lines(file):
+            for line in self._lines(file, is_finished=log.is_finished):
                 yield from self._take(line, application)
         if cursor is None or log.is_finished:
             yield from application.end()
@@ -50,9 +50,11 @@ class LogReader:
             cursor.note(log, application.ended)
         self.not_understood += application.not_understood
 
-    def _lines(self, file: DataFile) -> Iterator[bytes]:
+    def _lines(self, file: DataFile, *, is_finished: bool) -> Iterator[bytes]:
         try:
             yield from lines_of(self._blocks(file))
+        except CutOff as error:
+            self.problems += [str(error)] if is_finished else []
         except PruneError as error:
             self.problems.append(str(error))
 

@@ -20,7 +20,7 @@ SELECT id FROM orders WHERE user IN ('abc', 'x, y')
 SELECT id FROM orders WHERE day = DATE '2024-01-05' AND price > 100.5
 SELECT id FROM orders WHERE at >= TIMESTAMP '2024-01-01 12:00:00' AND at < TIMESTAMP '2024-01-02 00:00:00'
 SELECT id FROM orders WHERE k NOT IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) AND user LIKE 'New%'
-SELECT c.name, sum(o.price) FROM orders o JOIN customers c ON o.k = c.k WHERE c.name LIKE 'n1%' AND o.id > 50 GROUP BY c.name
+SELECT c.name, sum(price) FROM orders o JOIN customers c ON o.k = c.k WHERE c.name LIKE 'n1%' AND id > 50 GROUP BY 1
 SELECT id FROM days WHERE day = DATE '2024-01-03' AND item.size = 3
 SELECT max(id) FROM days WHERE day >= DATE '2024-01-20'
 SELECT count(*) FROM sales.orders WHERE id < 100

@@ -16,8 +16,8 @@ ZONE = "Europe/Berlin"
 def differences(spark, table, cases):
     """Of (predicate, text read back, whether all of it): how many rows that one selects and the other does not."""
     counts = []
-    for index, (predicate, back, _) in enumerate(cases):
-        back = back or "true"
+    for index, (predicate, where, _) in enumerate(cases):
+        back = where or "true"
         counts.append(f"count_if(({predicate}) AND NOT coalesce({back}, false)) AS lost{index}")
         counts.append(f"count_if(({back}) AND NOT coalesce({predicate}, false)) AS more{index}")
     return spark.read.parquet(str(table)).selectExpr(*counts).first()
