@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 # Rows that all candidates are tried on, before the best of them are on the whole sample.
-_FEW_ROWS = 65_536
+_FEW_ROWS = 32_768
 _FINALISTS = 5
 # Parts of the sample that are simulated apart: how far they differ tells how sure the whole is.
 _PARTS = 4
@@ -110,7 +109,7 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 
 def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
-    few = replace(workspace, sample=workspace.sample.thinned(_FEW_ROWS), leaves={}, _places={})
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     tried = search(few, base, columns, lambda name: _share_of(workspace.queries, name))
     kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
     finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
@@ -165,7 +164,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     """Return the rows of whole pages that the rows which queries select fill if they lie together."""
-    few = replace(workspace, sample=workspace.sample.thinned(_FEW_ROWS), leaves={}, _places={})
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     page = LayoutSpec().page_rows
     found: np.ndarray = np.ceil(few.matching_rows() / page) * page
     return found
@@ -190,8 +189,9 @@ def _margin(workspace: Workspace, tried: Tried) -> float:
     sample = workspace.sample
     if sample.rate >= 1 or sample.rows < _PARTS * 100:
         return 0.0 if sample.rate >= 1 else tried.bytes
-    parts = [sample.take(np.arange(part, sample.rows, _PARTS)).thinned(_FEW_ROWS) for part in range(_PARTS)]
-    bytes_ = [try_out(replace(workspace, sample=part, leaves={}, _places={}), tried.candidate).bytes for part in parts]
+    step = _PARTS * max(1, sample.rows // (_PARTS * _FEW_ROWS))
+    parts = [sample.take(np.arange(part * step // _PARTS, sample.rows, step)) for part in range(_PARTS)]
+    bytes_ = [try_out(workspace.on(part), tried.candidate).bytes for part in parts]
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
 
 

@@ -142,8 +142,8 @@ class _Pages:
         self.rows = np.maximum(np.bincount(self.page, minlength=len(first)), 1)
         self.count, total = np.bincount(self.page, value, len(first)), np.bincount(self.page, share, len(first))
         self.mean = total / np.maximum(self.count, 1)
-        centred = np.where(value, share - self.mean[self.page], 0.0)
-        self._square, self._fourth = (np.bincount(self.page, centred**power, len(first)) for power in (2, 4))
+        square = np.where(value, share - self.mean[self.page], 0.0) ** 2
+        self._square, self._fourth = (np.bincount(self.page, it, len(first)) for it in (square, square * square))
         self._all = np.maximum(self._total(self.count), 1)
         self._centre = self._total(total) / self._all
         self._around = np.maximum(self._total(self._square + self.count * self.mean**2) / self._all - self._centre**2, 0)
