@@ -65,15 +65,15 @@ def denied(cut: Cut, column: SampledColumn, wanted: Asked, false_positives: floa
     held = _holding(cut, column, wanted.codes, random)
     for i, codes in enumerate(wanted.by_leaf):
         if codes is not None:
-            some = held[np.searchsorted(wanted.codes, codes)].any(axis=0)
-            some |= random.random(len(some)) < false_positives
+            some: Flags = held[np.searchsorted(wanted.codes, codes)].any(axis=0)
+            some |= random.random(len(cut.group)) < false_positives
             absent = Outcomes.FALSE if wanted.unequal[i] else Outcomes.TRUE
             outcomes[i, ~some] &= np.uint8(Outcomes.UNKNOWN & ~absent)
     return outcomes
 
 
 def _holding(cut: Cut, column: SampledColumn, codes: Numbers, random: np.random.Generator) -> Flags:
-    """Tell which row groups hold values: those of their sampled rows, and as many more as their other rows may be in."""
+    """Tell which row groups hold values: those of sampled rows, and as many more as the other rows may be in."""
     number = np.full(len(column.values) + 2, -1)
     number[codes + 1] = np.arange(len(codes))
     # Null has the code of a value that was not sampled.

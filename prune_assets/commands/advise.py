@@ -80,7 +80,9 @@ def _read(path: Path) -> Workload:
     from importlib import import_module
 
     if path.suffix == ".json":
-        workload: Workload = import_module("prune_assets.workload.json_form").from_json(path.read_bytes(), source=str(path))
+        workload: Workload = import_module("prune_assets.workload.json_form").from_json(
+            path.read_bytes(), source=str(path)
+        )
     else:
         workload = import_module("prune_assets.workload.observe").workload(path)
     return workload
