@@ -65,7 +65,7 @@ def denied(cut: Cut, column: SampledColumn, wanted: Asked, false_positives: floa
     held = _holding(cut, column, wanted.codes, random)
     for i, codes in enumerate(wanted.by_leaf):
         if codes is not None:
-            some: Flags = held[np.searchsorted(wanted.codes, codes)].any(axis=0)
+            some = np.logical_or.reduce(held[np.searchsorted(wanted.codes, codes)])
             some |= random.random(len(cut.group)) < false_positives
             absent = Outcomes.FALSE if wanted.unequal[i] else Outcomes.TRUE
             outcomes[i, ~some] &= np.uint8(Outcomes.UNKNOWN & ~absent)

@@ -1,8 +1,8 @@
 """What neighbouring pages of a sample tell of the values that a page has besides its sampled ones.
 
 Where pages differ by chance alone, the rows of as many neighbours as a page has rows are drawn as its own are.
-Elsewhere the extremes of a page's sampled rows are extended: half of them reach less far than all, by how much tells how much
-further twice as many reach.
+Elsewhere the extremes of a page's sampled rows are extended: by how much half of them reach less far than all tells how
+much further twice as many reach.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def test_the_bytes_of_a_table_that_is_sampled_whole_are_exact_to_two_points(writ
     assert errors.max() < 2.5, _worst(errors, wheres, layouts)
 
 
-@pytest.mark.parametrize(("part", "within_five_points"), [(0.25, 0.95), (0.05, 0.85)])
+@pytest.mark.parametrize(("part", "within_five_points"), [(0.25, 0.95), (0.05, 0.8)])
 def test_of_a_sample_most_predictions_are_within_five_points(written, part, within_five_points):
     # The predicates look for the ends of ranges and for values in a few rows, which 20,000 sampled rows hardly have.
     source, wheres, layouts, kept = written
