@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
+from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
@@ -19,7 +19,6 @@ from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
-from parquet_core.quantities import bytes_text
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 # Rows that all candidates are tried on, before the best of them are on the whole sample.
-_FEW_ROWS = 65_536
+_FEW_ROWS = 32_768
 _FINALISTS = 5
 # Parts of the sample that are simulated apart: how far they differ tells how sure the whole is.
 _PARTS = 4
@@ -94,10 +93,12 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
         if not shapes and len(tables) == 1:
             return workload.shapes
         if not shapes:
-            raise WrongUse(f"{table.name}: the workload has no scan of it; it has scans of {', '.join(tables) or 'none'}")
+            raise WrongUse(
+                f"{table.name}: the workload has no scan of it; it has scans of {', '.join(tables) or 'none'}"
+            )
         return shapes
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
-        raise WrongUse('workload: give a Workload or a list of predicates as text, e.g. ["day = \'2024-01-01\'"]')
+        raise WrongUse("workload: give a Workload or a list of predicates as text, e.g. [\"day = '2024-01-01'\"]")
     return [QueryShape(table.name, where, (), 1.0, (RanPredicate(where),)) for where in workload]
 
 
@@ -110,7 +111,7 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 
 def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
-    few = replace(workspace, sample=workspace.sample.thinned(_FEW_ROWS), leaves={}, _places={})
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     tried = search(few, base, columns, lambda name: _share_of(workspace.queries, name))
     kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
     finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
@@ -135,7 +136,11 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
     queries, runs = workspace.queries, np.array([query.runs for query in workspace.queries])
     today = np.array([query.today for query in queries], np.float64)
     whole = np.array([query.whole for query in queries], np.float64)
-    share = np.minimum(_lower_bound_rows(workspace) / workspace.sample.total, 1.0) if workspace.sample.rows else np.ones(len(runs))
+    share = (
+        np.minimum(_lower_bound_rows(workspace) / workspace.sample.total, 1.0)
+        if workspace.sample.rows
+        else np.ones(len(runs))
+    )
     ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
     rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
@@ -165,7 +170,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     """Return the rows of whole pages that the rows which queries select fill if they lie together."""
-    few = replace(workspace, sample=workspace.sample.thinned(_FEW_ROWS), leaves={}, _places={})
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     page = LayoutSpec().page_rows
     found: np.ndarray = np.ceil(few.matching_rows() / page) * page
     return found
@@ -186,12 +191,13 @@ def _ranked_layout(workspace: Workspace, tried: Tried, runs: np.ndarray, today: 
 
 
 def _margin(workspace: Workspace, tried: Tried) -> float:
-    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where all rows are there."""
+    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
     sample = workspace.sample
     if sample.rate >= 1 or sample.rows < _PARTS * 100:
         return 0.0 if sample.rate >= 1 else tried.bytes
-    parts = [sample.take(np.arange(part, sample.rows, _PARTS)).thinned(_FEW_ROWS) for part in range(_PARTS)]
-    bytes_ = [try_out(replace(workspace, sample=part, leaves={}, _places={}), tried.candidate).bytes for part in parts]
+    step = _PARTS * max(1, sample.rows // (_PARTS * _FEW_ROWS))
+    parts = [sample.take(np.arange(part * step // _PARTS, sample.rows, step)) for part in range(_PARTS)]
+    bytes_ = [try_out(workspace.on(part), tried.candidate).bytes for part in parts]
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
 
 
@@ -199,7 +205,8 @@ def _verdict(today: float, best: RankedLayout | None) -> str:
     if best is None:
         return "do nothing: no column that the workload filters on can be read without Spark"
     if best.bytes > WORTH_IT * today:
-        return f"do nothing: the best layout, {best.title}, would read {bytes_text(best.bytes)} of {bytes_text(round(today))}"
+        then = f"{bytes_text(best.bytes)} of {bytes_text(round(today))}"
+        return f"do nothing: the best layout, {best.title}, would read {then}"
     if best.high > WORTH_IT * today:
         return (
             f"do nothing: that {best.title} reads less than the {bytes_text(round(today))} of today is not sure "

@@ -51,7 +51,9 @@ class Candidate(NamedTuple):
         if not words or (len(words) == 1 and layout.partition_by):
             words.append("rows as they lie")
         words += [f"bloom filter on {name}" for name in layout.bloom]
-        return ", ".join([*words, *([f"pages of {layout.page_rows:,} rows"] if layout.page_rows == _FINER_PAGES else [])])
+        return ", ".join(
+            [*words, *([f"pages of {layout.page_rows:,} rows"] if layout.page_rows == _FINER_PAGES else [])]
+        )
 
 
 class Tried(NamedTuple):
@@ -79,7 +81,9 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
         orders += done
         best = sorted(done, key=lambda it: it.bytes)[:_BEAM]
         level = [candidate for one in best for candidate in _longer(one.candidate, columns, say)]
-    single = {one.candidate.layout.sort_columns[0]: one.bytes for one in orders if len(one.candidate.layout.sort_by) == 1}
+    single = {
+        one.candidate.layout.sort_columns[0]: one.bytes for one in orders if len(one.candidate.layout.sort_by) == 1
+    }
     promising = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
     curves = [try_out(workspace, candidate) for candidate in _curves(base, promising)]
     found = sorted([*tried, *orders, *curves], key=lambda it: it.bytes)
@@ -89,8 +93,10 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
 def refined(workspace: Workspace, best: Tried) -> Tried:
     """Add bloom filters and finer pages to a layout where these make it read much less."""
     for candidate in (*_with_filters(workspace, best.candidate), _with_finer_pages(best.candidate)):
-        changed = replace(best.candidate.layout, page_rows=candidate.layout.page_rows) if not candidate.layout.bloom else (
-            replace(best.candidate.layout, bloom={**best.candidate.layout.bloom, **candidate.layout.bloom})
+        changed = (
+            replace(best.candidate.layout, page_rows=candidate.layout.page_rows)
+            if not candidate.layout.bloom
+            else (replace(best.candidate.layout, bloom={**best.candidate.layout.bloom, **candidate.layout.bloom}))
         )
         tried = try_out(workspace, Candidate(changed, f"{best.candidate.why}; {candidate.why}"))
         if tried.bytes < WORTH_IT * best.bytes:
@@ -128,7 +134,11 @@ def _partitioned(
         least = counts.min() / workspace.sample.rate * workspace.bytes_per_row
         if len(counts) > _MOST_PARTITIONS or least < LEAST_PARTITION_BYTES or not _names_directories(column):
             continue
-        orders = [it.candidate.layout for it in found if name not in {*it.candidate.layout.sort_columns, *it.candidate.layout.curve_by}]
+        orders = [
+            it.candidate.layout
+            for it in found
+            if name not in {*it.candidate.layout.sort_columns, *it.candidate.layout.curve_by}
+        ]
         for layout in orders[:2]:
             why = f"{name} has {len(counts)} values, of {least / (1 << 20):,.0f} MiB and more each"
             yield try_out(workspace, Candidate(replace(layout, partition_by=[name]), why))
@@ -152,4 +162,6 @@ def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[Candidate]:
 
 
 def _with_finer_pages(best: Candidate) -> Candidate:
-    return Candidate(replace(best.layout, bloom={}, page_rows=_FINER_PAGES), "finer pages skip more around what is selected")
+    return Candidate(
+        replace(best.layout, bloom={}, page_rows=_FINER_PAGES), "finer pages skip more around what is selected"
+    )

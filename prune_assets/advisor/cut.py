@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.layout.spec import LayoutSpec
 from prune_assets.writing.curves import bits_per_column, curve_positions
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Path
     from prune_assets.advisor.sample import Sample
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, numbers_from
+from parquet_core.arrow_arrays import filled, flags_from, numbers_from
 from parquet_core.evidence.bloom import probes
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Op
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parquet_core.outcomes import OutcomeArray
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from prune_assets.advisor.sample import SampledColumn
 
     Flags = NDArray[np.bool_]
+    Numbers = NDArray[np.int64]
 
 # Sampled rows of a value in so few row groups, of those that chance would have them in, lie together.
 _TOGETHER = 0.7
@@ -29,51 +32,77 @@ _TOGETHER = 0.7
 _FEW = 3
 
 
-def denied(cut: Cut, column: SampledColumn, leaf: ColumnLeaf, false_positives: float) -> OutcomeArray:
-    """Return the outcomes that a dictionary (no false positives) or filter of each row group leaves of an equality."""
-    outcomes = np.full(len(cut.group), Outcomes.UNKNOWN, np.uint8)
-    values = probes(leaf)
-    if values is None:
-        return outcomes
-    values = values.cast(column.values.type)
-    codes = pc.index_in(values, column.values)
-    if pa.types.is_floating(values.type):
-        codes = pc.if_else(pc.is_nan(values), pa.scalar(len(column.values), pa.int32()), codes)
-    held = np.zeros(len(cut.group), np.bool_)
+class Asked(NamedTuple):
+    """The values that conditions on a column look up: by condition their numbers among those sampled, -1 for another.
+
+    None: a condition that looks up none. `codes`: all of them, each once.
+    """
+
+    by_leaf: list[Numbers | None]
+    unequal: list[bool]
+    codes: Numbers
+
+
+def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> Asked:
+    """Number the values that conditions look up."""
+    looked_up = [probes(leaf) for leaf in leaves]
+    values = [it.cast(column.values.type) for it in looked_up if it is not None]
+    together = pa.concat_arrays([column.values[:0], *values])
+    codes = filled(pc.index_in(together, column.values), -1)
+    numbers = numbers_from(codes).astype(np.int64)
+    if pa.types.is_floating(together.type):
+        numbers = np.where(flags_from(pc.is_nan(together)), len(column.values), numbers)
+    parts = iter(np.split(numbers, np.cumsum([len(it) for it in values])[:-1])) if values else iter(())
+    by_leaf = [None if it is None else next(parts) for it in looked_up]
+    unequal = [isinstance(leaf, Compare) and leaf.op is Op.NE for leaf in leaves]
+    return Asked(by_leaf, unequal, np.unique(numbers))
+
+
+def denied(cut: Cut, column: SampledColumn, wanted: Asked, false_positives: float) -> OutcomeArray:
+    """Return by condition the outcomes that a dictionary (no false positives) or filter of each row group leaves."""
     random = np.random.default_rng(len(cut.group))
-    for code, is_sampled in zip(numbers_from(codes).tolist(), flags_from(codes.is_valid()), strict=True):
-        held |= _holding(cut, column, code if is_sampled else None, random)
-    held |= random.random(len(held)) < false_positives
-    is_unequal = isinstance(leaf, Compare) and leaf.op is Op.NE
-    outcomes[~held] &= np.uint8(Outcomes.UNKNOWN & ~(Outcomes.FALSE if is_unequal else Outcomes.TRUE))
+    outcomes = np.full((len(wanted.by_leaf), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
+    held = _holding(cut, column, wanted.codes, random)
+    for i, codes in enumerate(wanted.by_leaf):
+        if codes is not None:
+            some = np.logical_or.reduce(held[np.searchsorted(wanted.codes, codes)])
+            some |= random.random(len(cut.group)) < false_positives
+            absent = Outcomes.FALSE if wanted.unequal[i] else Outcomes.TRUE
+            outcomes[i, ~some] &= np.uint8(Outcomes.UNKNOWN & ~absent)
     return outcomes
 
 
-def _holding(cut: Cut, column: SampledColumn, code: int | None, random: np.random.Generator) -> Flags:
-    """Tell which row groups hold a value: those of its sampled rows, and as many more as its other rows may be in."""
-    groups = len(cut.group)
-    met = np.zeros(groups, np.bool_)
-    at = np.flatnonzero(column.codes[cut.order] == code) if code is not None else np.zeros(0, np.int64)
-    met[np.searchsorted(cut.sampled(cut.group), at, "right") - 1] = True
+def _holding(cut: Cut, column: SampledColumn, codes: Numbers, random: np.random.Generator) -> Flags:
+    """Tell which row groups hold values: those of sampled rows, and as many more as the other rows may be in."""
+    number = np.full(len(column.values) + 2, -1)
+    number[codes + 1] = np.arange(len(codes))
+    # Null has the code of a value that was not sampled.
+    number[0] = -1
+    which = number[column.codes[cut.order] + 1]
+    at = np.flatnonzero(which >= 0)
+    group = np.searchsorted(cut.sampled(cut.group), at, "right") - 1
+    held = np.zeros((len(codes), len(cut.group)), np.bool_)
+    held[which[at], group] = True
     if cut.rate >= 1:
-        return met
-    sampled, rows = len(at), _rows_expected(column, len(at)) / cut.rate
-    if met.sum() < _TOGETHER * _spread(groups, sampled):
-        return met
-    more = max(0, round(_spread(groups, rows) - met.sum()))
-    others = np.flatnonzero(~met)
-    met[random.choice(others, min(more, len(others)), replace=False)] = True
-    return met
+        return held
+    often = np.bincount(np.bincount(column.codes[column.codes >= 0]), minlength=_FEW + 3)
+    for met, sampled in zip(held, np.bincount(which[at], minlength=len(codes)).tolist(), strict=True):
+        if met.sum() >= _TOGETHER * _spread(len(met), sampled):
+            more = round(_spread(len(met), _rows_expected(often, sampled) / cut.rate) - met.sum())
+            others = np.flatnonzero(~met)
+            met[random.choice(others, min(max(more, 0), len(others)), replace=False)] = True
+    return held
 
 
-def _rows_expected(column: SampledColumn, sampled: int) -> float:
-    """Return how many rows of a value another sample would have (Good and Turing), which has so many in this one."""
+def _rows_expected(often: Numbers, sampled: int) -> float:
+    """Return how many rows of a value another sample would have, which has so many in this one (Good and Turing).
+
+    `often`: how many values have no row in the sample, one, two and so on.
+    """
     if sampled > _FEW:
         return float(sampled)
-    often = np.bincount(np.bincount(column.codes[column.codes >= 0]), minlength=_FEW + 3)
     once, twice = float(often[1]), float(max(often[2], 1))
-    unseen = max(once * once / (2 * twice), 1.0)
-    seen = often[sampled] if sampled else unseen
+    seen = often[sampled] if sampled else once * once / (2 * twice)
     return float((sampled + 1) * often[sampled + 1] / max(seen, 1)) or float(sampled)
 
 

@@ -105,7 +105,7 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
             dictionary=float(pages.mean()) if len(pages) else 0.0,
             rows=rows / max(len(index), 1),
             entry=float(_WIDTHS.get(column.physical, column.type_length or _TEXT)),
-            is_coded=bool(len(pages) and np.mean((chunks.dictionary_only == 1)) > _MOSTLY),
+            is_coded=bool(len(pages) and np.mean(chunks.dictionary_only == 1) > _MOSTLY),
         )
     return costs
 

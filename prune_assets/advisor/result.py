@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.quantities import clipped
 from prune_assets.report.output import json_text
+from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,8 @@ class RankedLayout:
 class LayoutAdvice:
     """Which layout reads the fewest bytes for a workload; `print` shows it, `layout_yaml()` writes it down.
 
-    `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one run
-    of the workload reads today, would read if the rows that it selects lay together, and would read without pruning.
+    `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
+    run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
     """
@@ -129,7 +129,9 @@ class LayoutAdvice:
     def _changes(self) -> Iterator[str]:
         by_gain = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))
         for title, some in (("gain most", by_gain[:3]), ("lose most", by_gain[::-1][:3])):
-            changed = [it for it in some if (it.advised < it.today) == (title == "gain most") and it.advised != it.today]
+            changed = [
+                it for it in some if (it.advised < it.today) == (title == "gain most") and it.advised != it.today
+            ]
             for one in changed:
                 sql = clipped(printable(one.where), _LONGEST_SQL)
                 yield f"  {title}: {bytes_text(one.today)} -> {bytes_text(one.advised)}  {sql}"

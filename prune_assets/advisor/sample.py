@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import Table
 
-MOST_ROWS = 2_000_000
+MOST_ROWS = 1_000_000
 # Neighbouring rows that are taken together: fewer pages are decoded than by single rows, and most places are seen.
 _BLOCK = 4_096
 # A code for null lies below those of all values, as in Spark's ascending order.

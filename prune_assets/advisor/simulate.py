@@ -14,7 +14,7 @@ from parquet_core.outcomes import Outcomes, intersect
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
 from prune_assets.advisor.cut import cut_of
 from prune_assets.advisor.future_bounds import future_bounds
-from prune_assets.advisor.lookups import denied
+from prune_assets.advisor.lookups import Asked, asked, denied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,12 @@ class Workspace:
     queries: Sequence[Query]
     costs: Mapping[Path, ColumnCost]
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
+    asked: dict[Path, Asked] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def on(self, sample: Sample) -> Workspace:
+        """Return the same for a part of the sample."""
+        return Workspace(sample, self.queries, self.costs, asked=self.asked)
 
     def __post_init__(self) -> None:
         """Number the leaves of the queries."""
@@ -137,6 +142,7 @@ def _lookups(workspace: Workspace, cut: Cut, layout: LayoutSpec) -> dict[Path, O
         if cost is None or not (path in blooms or cost.is_looked_up(cut.total / len(cut.group))):
             continue
         column = workspace.sample.columns[path]
-        of_groups = np.array([denied(cut, column, leaf, blooms.get(path, 0.0)) for leaf in leaves], np.uint8)
-        found[path] = of_groups[:, cut.group_of_page]
+        if path not in workspace.asked:
+            workspace.asked[path] = asked(column, leaves)
+        found[path] = denied(cut, column, workspace.asked[path], blooms.get(path, 0.0))[:, cut.group_of_page]
     return found

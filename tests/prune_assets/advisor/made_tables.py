@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,10 @@ def uniform(rows, rng):
         "c": rng.random(rows),
         "v": rng.integers(0, 1 << 40, rows),
     }
-    wheres = [f"a BETWEEN {x} AND {x + w}" for x, w in zip(rng.integers(0, 900_000, 4), (50, 5_000, 50_000, 200_000))]
+    wheres = [
+        f"a BETWEEN {x} AND {x + w}"
+        for x, w in zip(rng.integers(0, 900_000, 4), (50, 5_000, 50_000, 200_000), strict=True)
+    ]
     wheres += [f"b = {x}" for x in rng.integers(0, 1_000, 2)] + ["b < 30", "c > 0.99", "c < 0.001", "a = -5", "a = 77"]
     wheres += ["a < 100000 AND b < 100", "b = 5 OR c > 0.95", "b IN (3, 500, 900)", "NOT a > 50000"]
     return pa.table(data), wheres
@@ -45,7 +49,11 @@ def dated(rows, rng):
     wheres = [f"day = DATE '1970-01-01' + {d}" for d in (5, 700)]
     wheres += [f"ship BETWEEN DATE '{_date(d)}' AND DATE '{_date(d + w)}'" for d, w in ((30, 7), (300, 60), (500, 1))]
     wheres += [f"arrived = DATE '{_date(d)}'" for d in (60, 420)]
-    wheres += [f"day >= DATE '{_date(600)}' AND customer = {rows // 25}", f"id = {rows * 13 // 10}", f"id < {rows // 10}"]
+    wheres += [
+        f"day >= DATE '{_date(600)}' AND customer = {rows // 25}",
+        f"id = {rows * 13 // 10}",
+        f"id < {rows // 10}",
+    ]
     wheres += ["year = 1971", f"customer = {rows // 30}", f"customer < {rows // 500}", "year(day) = 1970"]
     wheres += [f"ship < DATE '{_date(100)}' AND arrived > DATE '{_date(90)}'", "ship > arrived"]
     return pa.table(data).take(pa.array(order)), wheres
@@ -55,11 +63,15 @@ def skewed(rows, rng):
     """Texts of which few are frequent, with a common long beginning in one column."""
     rank = np.minimum(rng.zipf(1.3, rows), 50_000)
     city = np.array([f"city-{(i * 7919) % 50_021:05}" for i in range(50_001)], object)[rank]
-    url = np.array([f"https://example.org/a/long/way/to/the/page/that/is/longer/than/64/{i:06}" for i in range(5_000)], object)
+    url = np.array(
+        [f"https://example.org/a/long/way/to/the/page/that/is/longer/than/64/{i:06}" for i in range(5_000)], object
+    )
     data = {
         "city": city,
         "url": url[rng.integers(0, 5_000, rows)],
-        "status": np.array(["active", "closed", "new", "void"], object)[rng.choice(4, rows, p=[0.9, 0.09, 0.009, 0.001])],
+        "status": np.array(["active", "closed", "new", "void"], object)[
+            rng.choice(4, rows, p=[0.9, 0.09, 0.009, 0.001])
+        ],
         "n": rng.exponential(10.0, rows),
     }
     wheres = [f"city = '{c}'" for c in (city[0], city[rows // 2])] + ["city LIKE 'city-0%'", "city < 'city-001'"]
@@ -80,7 +92,15 @@ def with_nulls(rows, rng):
         "v": rng.random(rows),
     }
     wheres = ["a IS NULL", "a < 500", "rare = 7", "rare IS NOT NULL", "closed IS NULL AND a < 5000", "closed = 500"]
-    wheres += ["closed IS NULL", "f > 3", "f < -4", "isnan(f)", "a > 99000 OR rare = 3", "a <=> NULL", "closed IS NOT NULL"]
+    wheres += [
+        "closed IS NULL",
+        "f > 3",
+        "f < -4",
+        "isnan(f)",
+        "a > 99000 OR rare = 3",
+        "a <=> NULL",
+        "closed IS NOT NULL",
+    ]
     return pa.table(data), wheres
 
 
@@ -113,7 +133,7 @@ def put(table, directory, layout, *, files=1, group_rows=None):
     directory.mkdir(parents=True)
     coded = [name for name in table.column_names if 100 * len(pc.unique(table[name])) < len(table)]
     edges = [len(table) * i // files for i in range(files + 1)]
-    for i, (start, stop) in enumerate(zip(edges, edges[1:])):
+    for i, (start, stop) in enumerate(pairwise(edges)):
         pq.write_table(
             table.slice(start, stop - start),
             directory / f"part-{i:04}.parquet",

