@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
+from parquet_core.printable import listed, redacted
 from parquet_core.quantities import bytes_text
+from parquet_core.storage import address, is_remote, local_path
 from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
@@ -21,7 +25,6 @@ from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from prune_assets.advisor.candidates import Tried
@@ -87,19 +90,30 @@ def _advise(
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
+    """Return the shapes of a workload on a table: by its path or name, or by the last part of either alone.
+
+    So a copy of a table is advised by what ran on the original. Raises WrongUse for a workload of other tables.
+    """
     if isinstance(workload, Workload):
-        shapes = workload.of_table(table.name) or workload.of_table(str(table.given))
-        tables = sorted({shape.table for shape in workload.shapes})
-        if not shapes and len(tables) == 1:
-            return workload.shapes
+        names = {table.name, str(table.given), _spelled(str(table.given))}
+        shapes = [shape for shape in workload.shapes if names & {shape.table, *shape.names}]
+        shapes = shapes or [shape for shape in workload.shapes if _last_part(shape.table) == _last_part(table.name)]
         if not shapes:
-            raise WrongUse(
-                f"{table.name}: the workload has no scan of it; it has scans of {', '.join(tables) or 'none'}"
-            )
+            ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
+            raise WrongUse(f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}")
         return shapes
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
         raise WrongUse("workload: give a Workload or a list of predicates as text, e.g. [\"day = '2024-01-01'\"]")
     return [QueryShape(table.name, where, (), 1.0, (RanPredicate(where),)) for where in workload]
+
+
+def _spelled(location: str) -> str:
+    """Return a path as scans name it."""
+    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
+
+
+def _last_part(name: str) -> str:
+    return re.split(r"[/.]", name.rstrip("/"))[-1]
 
 
 def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> list[str]:
@@ -144,8 +158,8 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
     ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
     rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
-    verdict = _verdict(float(runs @ today), best)
-    advised = best if best is not None and verdict.startswith(best.title) else None
+    is_worth_it, verdict = _verdict(float(runs @ today), best)
+    advised = best if is_worth_it else None
     then = found[0].simulated.read if advised else today
     return LayoutAdvice(
         table=table.name,
@@ -201,18 +215,17 @@ def _margin(workspace: Workspace, tried: Tried) -> float:
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
 
 
-def _verdict(today: float, best: RankedLayout | None) -> str:
+def _verdict(today: float, best: RankedLayout | None) -> tuple[bool, str]:
+    """Tell whether a rewrite is worth it, and say why."""
     if best is None:
-        return "do nothing: no column that the workload filters on can be read without Spark"
+        return False, "do nothing: no column that the workload filters on can be read without Spark"
+    now = bytes_text(round(today))
     if best.bytes > WORTH_IT * today:
-        then = f"{bytes_text(best.bytes)} of {bytes_text(round(today))}"
-        return f"do nothing: the best layout, {best.title}, would read {then}"
+        return False, f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}"
     if best.high > WORTH_IT * today:
-        return (
-            f"do nothing: that {best.title} reads less than the {bytes_text(round(today))} of today is not sure "
-            f"({bytes_text(best.low)} to {bytes_text(best.high)})"
-        )
-    return f"{best.title} reads {bytes_text(best.bytes)} where the workload reads {bytes_text(round(today))} today"
+        sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
+        return False, f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure})"
+    return True, f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}"
 
 
 def _reasons(best: Tried) -> dict[str, str]:

@@ -45,7 +45,7 @@ def test_a_table_that_lies_well_stays_as_it_is(shops):
 def test_the_weights_of_a_workload_decide(shops):
     def of(shop_runs, id_runs):
         predicates = RanPredicate("shop = 7", shop_runs), RanPredicate("id < 4000", id_runs)
-        shapes = tuple(QueryShape("lake.shops", it.where, ("amount",), it.runs, (it,)) for it in predicates)
+        shapes = tuple(QueryShape(str(shops[0]), it.where, ("amount",), it.runs, (it,)) for it in predicates)
         return pr.advise(shops[0], workload=Workload(shapes))
 
     assert of(10, 1).advised.layout.sort_by[0] == "shop"
@@ -118,7 +118,7 @@ def test_predicates_that_do_not_fit_are_left_out_and_counted(shops):
 
 def test_a_workload_of_another_table_is_refused(shops):
     shapes = [QueryShape(name, "x = ?", (), 1.0, (RanPredicate("x = 1"),)) for name in ("lake.a", "lake.b")]
-    with pytest.raises(WrongUse, match=r"scans of lake\.a, lake\.b"):
+    with pytest.raises(WrongUse, match=r"queries on lake\.a, lake\.b"):
         pr.advise(shops[0], workload=Workload(tuple(shapes)))
 
 
@@ -150,3 +150,8 @@ def test_a_column_of_few_values_and_much_data_may_be_a_directory(shops, monkeypa
     monkeypatch.undo()
     advice = pr.advise(shops[0], workload=["kind = 3", "kind = 4 AND shop = 7"])
     assert not any(it.layout.partition_by for it in advice.ranking)
+
+
+def test_a_copy_is_advised_by_what_ran_on_the_original(shops):
+    ran = QueryShape(f"s3://lake/{shops[0].name}", "shop = ?", (), 1.0, (RanPredicate("shop = 7"),))
+    assert pr.advise(shops[0], workload=Workload((ran,))).queries[0].where == "shop = 7"
