@@ -62,6 +62,7 @@ def predicted(source, wheres, layouts, sample_rows):
     return np.array([np.divide(*simulate(workspace, layout)) for layout in layouts])
 
 
+@pytest.mark.sampled(4)
 def test_the_bytes_of_a_table_that_is_sampled_whole_are_exact_to_two_points(written):
     source, wheres, layouts, kept = written
     errors = 100 * np.abs(predicted(source, wheres, layouts, ROWS) - kept)
@@ -69,6 +70,7 @@ def test_the_bytes_of_a_table_that_is_sampled_whole_are_exact_to_two_points(writ
     assert errors.max() < 2.5, _worst(errors, wheres, layouts)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("part", "within_five_points"), [(0.25, 0.95), (0.05, 0.8)])
 def test_of_a_sample_most_predictions_are_within_five_points(written, part, within_five_points):
     # The predicates look for the ends of ranges and for values in a few rows, which 20,000 sampled rows hardly have.
