@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prune_assets.workload.conditions.write_sql import Path
 
 _ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
+_PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
 _PUSHED = {
     "=": "EqualTo",
     "<=>": "EqualNullSafe",
@@ -75,7 +76,8 @@ def scan_filter(
     >>> found.where, found.columns
     ("user = 'New York'", ('id', 'user'))
     """
-    attributes = dict(_attributes(output))
+    # A source of Spark's second kind leaves columns of partitions out of its output.
+    attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
     types = {} if read_schema is None else leaf_types(read_schema)
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
     joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
