@@ -32,6 +32,7 @@ _OF_FILES = frozenset(
     {"file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time"}
 )
 _ROW_INDEX = "_tmp_metadata_row_index"
+_PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
 _PUSHED = {
     "=": "EqualTo",
     "<=>": "EqualNullSafe",
@@ -80,11 +81,11 @@ def scan_filter(
     >>> found.where, found.columns
     ("user = 'New York'", ('id', 'user'))
     """
-    attributes = dict(_attributes(output))
+    # A source of Spark's second kind leaves columns of partitions out of its output.
+    attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
     if {*attributes.values()} >= _OF_FILES or _ROW_INDEX in attributes.values():
-        hidden = {*_OF_FILES, _ROW_INDEX} - (
-            {path[0] for path in leaf_types(read_schema)} - {_ROW_INDEX} if read_schema else set()
-        )
+        of_table = {path[0] for path in leaf_types(read_schema)} if read_schema else set()
+        hidden = (_OF_FILES - of_table) | {_ROW_INDEX}
         attributes = {text: name for text, name in attributes.items() if name not in hidden}
     types = {} if read_schema is None else leaf_types(read_schema)
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}

@@ -125,8 +125,9 @@ class Application:
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
         for scan in self._scans(execution):
             totals = self._totals(scan.metrics)
-            # A plan alone does not say that the scan ran: the query failed before, or its rows were cached.
-            if totals == ScanTotals() and (failed or scan.metrics.held):
+            # A plan alone does not say that the scan ran: the query failed before, its rows were cached, or it is the
+            # result of a command, whose own query has the scan.
+            if totals == ScanTotals() and (failed or scan.metrics.held or scan.metrics.rows is None):
                 continue
             if totals != ScanTotals() and not failed:
                 totals = _with_zeros(totals, scan.metrics)

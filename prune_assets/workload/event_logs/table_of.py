@@ -10,10 +10,11 @@ from parquet_core.storage import address, is_remote, local_path
 from prune_assets.workload.not_understood import NotUnderstood
 
 _SCAN = re.compile(r"(?:Scan|BatchScan) ?(\S*)\s*(.*)")
-_LOCATION = re.compile(r"(\w+) ?\[(.*?)(, \.\.\. (\d+) entries)?\]", re.DOTALL)
+_LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
 # A Delta table that this package wrote has the files of a write in a directory of their own.
-_DATA_FILE = re.compile(r"(?:/write-[0-9a-f]{32})?/[^/]+\.parquet$")
-_PARTITIONS = re.compile(r"(?:/[^/=]+=[^/]*)+$")
+_OF_WRITE = r"(?:/write-[0-9a-f]{32})?"
+_DATA_FILE = re.compile(rf"{_OF_WRITE}/[^/]+\.parquet$")
+_PARTITIONS = re.compile(rf"{_OF_WRITE}(?:/[^/=]+=[^/]*)+$")
 _NAME = re.compile(r"[\w`.-]+")
 
 
@@ -38,24 +39,24 @@ def table_of(scan: str, location: str | None) -> ScannedTable | None:
     if found is None:
         return None
     by_name = scan.startswith("BatchScan")
-    kind, name = ("", found[1]) if by_name else (found[1], found[2].strip())
+    kind, name = found[1], found[2].strip()
     if location is None:
-        return ScannedTable(name, name) if by_name and "." in name and _NAME.fullmatch(name) else None
+        return ScannedTable(kind, kind) if by_name and "." in kind and _NAME.fullmatch(kind) else None
     if location.startswith("DeltaLogFileIndex") or "/_delta_log" in location:
         return None
-    if kind not in {"parquet", ""}:
+    if kind != "parquet":
         raise NotUnderstood(f"the format {kind}")
-    return ScannedTable(_root(location), name if _NAME.fullmatch(name) and not by_name else "")
+    return ScannedTable(_root(location), name if _NAME.fullmatch(name) else "")
 
 
 def _root(location: str) -> str:
     found = _LOCATION.fullmatch(location)
-    if found is None or "(redacted)" in location:
+    if found is None or "(redacted)" in location or found[1].endswith("..."):
         raise NotUnderstood("the place of the files is not shown")
-    first = found[2]
+    first = found[1]
     # Of several paths Spark shows the first: of files and partitions it tells the table, of directories it does not.
     root = _PARTITIONS.sub("", _DATA_FILE.sub("", first))
-    if (found[3] or ", " in first) and root == first:
+    if (found[2] or ", " in first) and root == first:
         raise NotUnderstood("several directories read as one")
     try:
         return address(root) if is_remote(root) else local_path(root)

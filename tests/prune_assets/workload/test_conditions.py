@@ -99,6 +99,11 @@ def test_lists_of_partition_filters_are_split_where_conditions_end():
     filters = "[isnotnull(day#3), user#2 INSET a, b, c, (odd name#5 = 2)]"
     found = scan_filter(output=OUTPUT, read_schema=SCHEMA, conditions=[], partition_filters=filters)
     assert found.where == "`odd name` = 2 AND day IS NOT NULL AND user IN ('a', 'b', 'c')"
+    # Where partition columns are left out of the output.
+    absent = scan_filter(
+        output="[id#1L]", read_schema=None, conditions=[], partition_filters="[(p#9 = 3), (q#8 = p#9)]"
+    )
+    assert (absent.where, absent.not_understood) == ("p = '3'", ["ambiguous text"])
     broken = scan_filter(output=OUTPUT, read_schema=SCHEMA, conditions=[], partition_filters="[(odd name#5 = 2), (us")
     assert broken.not_understood == ["ambiguous text"]
 

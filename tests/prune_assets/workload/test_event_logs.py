@@ -12,6 +12,8 @@ import prune_assets as pr
 from parquet_core.errors import TableNotFound, WrongUse
 from prune_assets.workload.event_logs.find_logs import find_logs
 from prune_assets.workload.event_logs.read_logs import LogReader
+from prune_assets.workload.event_logs.table_of import table_of
+from prune_assets.workload.not_understood import NotUnderstood
 from prune_assets.workload.query_shapes import ScanTotals
 
 # Table, predicate, columns, keys of joins, files, rows read and selected: what `make_logs.py` asked for.
@@ -195,3 +197,40 @@ def test_other_events_may_be_anything(tmp_path):
     found, reader = scans(written(tmp_path, *lines))
     assert len(found) == 1
     assert not reader.not_understood
+
+
+def test_the_result_of_a_command_is_no_scan_of_its_own(tmp_path):
+    event = json.loads(start(0))
+    event["sparkPlanInfo"] = {"nodeName": "CommandResult", "simpleString": "", "children": [], "metrics": []}
+    found, reader = scans(written(tmp_path, HEAD, json.dumps(event, separators=(",", ":")).encode() + b"\n", end(0)))
+    assert (found, reader.not_understood) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("scan", "location", "table"),
+    [
+        (
+            "Scan parquet spark_catalog.sales.orders",
+            "InMemoryFileIndex [file:/t]",
+            ("/t", "spark_catalog.sales.orders"),
+        ),
+        ("BatchScan parquet file:/t", "InMemoryFileIndex(1 paths)[file:/t]", ("/t", "")),
+        ("BatchScan ice.sales.orders", None, ("ice.sales.orders", "ice.sales.orders")),
+        ("Scan ExistingRDD Delta Table State", None, None),
+    ],
+)
+def test_tables_by_name_and_by_path(scan, location, table):
+    assert table_of(scan, location) == table
+
+
+@pytest.mark.parametrize(
+    ("scan", "location", "reason"),
+    [
+        ("Scan csv ", "InMemoryFileIndex [file:/t]", "the format csv"),
+        ("BatchScan orc file:/t", "InMemoryFileIndex(1 paths)[file:/t]", "the format orc"),
+        ("BatchScan parquet file:/t", "InMemoryFileIndex(1 paths)[file:/very/long/na...]", "the place .* is not shown"),
+    ],
+)
+def test_tables_that_are_not_read(scan, location, reason):
+    with pytest.raises(NotUnderstood, match=reason):
+        table_of(scan, location)
