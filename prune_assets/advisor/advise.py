@@ -79,9 +79,10 @@ def _advise(
         raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
     queries = queries_of(table, _shapes(table, workload), session, skipped)
-    paths = dict.fromkeys(path for query in queries for path in query.paths())
+    partitions = [column.path for column in table.partitions]
+    paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
-    base = LayoutSpec(partition_by=[column.path[0] for column in table.partitions])
+    base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
     found = _ranked(workspace, base, _columns(table, workspace, queries)) if workspace.sample.columns else []
     return _advice(table, workspace, found, skipped)
 
