@@ -12,7 +12,7 @@ from parquet_core.layout.spec import LayoutSpec
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
-from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
+from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
 from prune_assets.advisor.simulate import Workspace
 from prune_assets.cache_directory import metadata_cache
@@ -57,7 +57,7 @@ def advise(
     >>> rows = {"id": range(200_000), "shop": [draw.randrange(500) for _ in range(200_000)]}
     >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
     >>> advice = pr.advise(table, workload=["shop = 7", "shop BETWEEN 10 AND 20"])
-    >>> advice.advised.title, advice.advised.bytes < 0.3 * advice.today
+    >>> advice.advised.title, advice.advised.bytes < advice.today / 2
     ('sort by shop', True)
 
     `workload`: what ran, or texts of WHEREs in Spark SQL, each of which counts once. `session`: the settings of the
@@ -145,15 +145,14 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
     ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
     rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
-    verdict = _verdict(float(runs @ today), best)
-    advised = best if best is not None and verdict.startswith(best.title) else None
+    advised = best if best is not None and best.high <= WORTH_IT * float(runs @ today) else None
     then = found[0].simulated.read if advised else today
     return LayoutAdvice(
         table=table.name,
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,
-        verdict=verdict,
+        verdict=_verdict(float(runs @ today), best),
         today=round(float(runs @ today)),
         lower_bound=round(float(runs @ np.minimum(whole * share, np.minimum(today, then)))),
         whole=round(float(runs @ whole)),
@@ -213,7 +212,12 @@ def _verdict(today: float, best: RankedLayout | None) -> str:
             f"do nothing: that {best.title} reads less than the {bytes_text(round(today))} of today is not sure "
             f"({bytes_text(best.low)} to {bytes_text(best.high)})"
         )
-    return f"{best.title} reads {bytes_text(best.bytes)} where the workload reads {bytes_text(round(today))} today"
+    dear = (
+        f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
+    )
+    return (
+        f"{best.title} reads {bytes_text(best.bytes)} where the workload reads {bytes_text(round(today))} today{dear}"
+    )
 
 
 def _reasons(best: Tried) -> dict[str, str]:
