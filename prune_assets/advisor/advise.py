@@ -113,13 +113,25 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
-    tried = search(few, base, columns, lambda name: _share_of(workspace.queries, name))
+    tried = _without_idle_keys(search(few, base, columns, lambda name: _share_of(workspace.queries, name)))
     kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
     finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
     final = sorted((try_out(workspace, it.candidate) for it in finalists.values()), key=lambda it: it.bytes)
     simple = min((it for it in final if it.bytes <= _ALMOST * final[0].bytes), key=_complexity)
     best = refined(workspace, simple)
     return [best, *(it for it in final if it is not simple), *([] if best is simple else [simple])]
+
+
+def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
+    """Leave out sort keys that read no less than a part of them does."""
+    known = {(it.candidate.layout.partition_by, it.candidate.layout.sort_by): it.bytes for it in tried}
+
+    def is_idle(it: Tried) -> bool:
+        layout = it.candidate.layout
+        shorter = (layout.sort_by[:i] for i in range(1, len(layout.sort_by)))
+        return any(known.get((layout.partition_by, key), math.inf) <= _ALMOST * it.bytes for key in shorter)
+
+    return [it for it in tried if not is_idle(it)]
 
 
 def _complexity(tried: Tried) -> tuple[int, int, int]:
