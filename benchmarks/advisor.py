@@ -126,9 +126,8 @@ def _planned(spark: SparkSession, source: str, layout: LayoutSpec) -> tuple[np.n
     """Write the table in a layout, unless it is there, and return what the workload keeps of it, and the whole."""
     import prune_assets as pr
 
-    name = "_".join(
-        [*layout.partition_by, *layout.sort_by, *layout.zorder_by, "h" * bool(layout.hilbert_by), *layout.hilbert_by]
-    )
+    order = [*layout.sort_by, *layout.zorder_by, "h" * bool(layout.hilbert_by), *layout.hilbert_by]
+    name = "_".join([*("by " + column for column in layout.partition_by), *order])
     target = DIRECTORY / f"{name}_{'_'.join(layout.bloom)}_{layout.page_rows}"
     if not (target / "_SUCCESS").is_file():
         shutil.rmtree(target, ignore_errors=True)

@@ -16,7 +16,7 @@ from parquet_core.quantities import bytes_text
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
-from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
+from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
 from prune_assets.advisor.simulate import Workspace
 from prune_assets.cache_directory import metadata_cache
@@ -60,7 +60,7 @@ def advise(
     >>> rows = {"id": range(200_000), "shop": [draw.randrange(500) for _ in range(200_000)]}
     >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
     >>> advice = pr.advise(table, workload=["shop = 7", "shop BETWEEN 10 AND 20"])
-    >>> advice.advised.title, advice.advised.bytes < 0.3 * advice.today
+    >>> advice.advised.title, advice.advised.bytes < advice.today / 2
     ('sort by shop', True)
 
     `workload`: what ran, or texts of WHEREs in Spark SQL, each of which counts once. `session`: the settings of the
@@ -82,9 +82,10 @@ def _advise(
         raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
     queries = queries_of(table, shapes_of(table, workload), session, skipped)
-    paths = dict.fromkeys(path for query in queries for path in query.paths())
+    partitions = [column.path for column in table.partitions]
+    paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
-    base = LayoutSpec(partition_by=[column.path[0] for column in table.partitions])
+    base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
     found = _ranked(workspace, base, _columns(table, workspace, queries)) if workspace.sample.columns else []
     return _advice(table, workspace, found, skipped)
 
@@ -126,13 +127,25 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
-    tried = search(few, base, columns, lambda name: _share_of(workspace.queries, name))
+    tried = _without_idle_keys(search(few, base, columns, lambda name: _share_of(workspace.queries, name)))
     kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
     finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
     final = sorted((try_out(workspace, it.candidate) for it in finalists.values()), key=lambda it: it.bytes)
     simple = min((it for it in final if it.bytes <= _ALMOST * final[0].bytes), key=_complexity)
     best = refined(workspace, simple)
     return [best, *(it for it in final if it is not simple), *([] if best is simple else [simple])]
+
+
+def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
+    """Leave out sort keys that read no less than a part of them does."""
+    known = {(it.candidate.layout.partition_by, it.candidate.layout.sort_by): it.bytes for it in tried}
+
+    def is_idle(it: Tried) -> bool:
+        layout = it.candidate.layout
+        shorter = (layout.sort_by[:i] for i in range(1, len(layout.sort_by)))
+        return any(known.get((layout.partition_by, key), math.inf) <= _ALMOST * it.bytes for key in shorter)
+
+    return [it for it in tried if not is_idle(it)]
 
 
 def _complexity(tried: Tried) -> tuple[int, int, int]:
@@ -158,15 +171,14 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
     ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
     rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
-    is_worth_it, verdict = _verdict(float(runs @ today), best)
-    advised = best if is_worth_it else None
+    advised = best if best is not None and best.high <= WORTH_IT * float(runs @ today) else None
     then = found[0].simulated.read if advised else today
     return LayoutAdvice(
         table=table.name,
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,
-        verdict=verdict,
+        verdict=_verdict(float(runs @ today), best),
         today=round(float(runs @ today)),
         lower_bound=round(float(runs @ np.minimum(whole * share, np.minimum(today, then)))),
         whole=round(float(runs @ whole)),
@@ -215,17 +227,19 @@ def _margin(workspace: Workspace, tried: Tried) -> float:
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
 
 
-def _verdict(today: float, best: RankedLayout | None) -> tuple[bool, str]:
-    """Tell whether a rewrite is worth it, and say why."""
+def _verdict(today: float, best: RankedLayout | None) -> str:
     if best is None:
-        return False, "do nothing: no column that the workload filters on can be read without Spark"
+        return "do nothing: no column that the workload filters on can be read without Spark"
     now = bytes_text(round(today))
     if best.bytes > WORTH_IT * today:
-        return False, f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}"
+        return f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}"
     if best.high > WORTH_IT * today:
         sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
-        return False, f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure})"
-    return True, f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}"
+        return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure})"
+    dear = (
+        f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
+    )
+    return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{dear}"
 
 
 def _reasons(best: Tried) -> dict[str, str]:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]
 
-# Sampled rows of a value in so few row groups, of those that chance would have them in, lie together.
-_TOGETHER = 0.7
 # Of values with more sampled rows their number tells.
 _FEW = 3
+# Values with two sampled rows that are looked at.
+_MOST_PAIRS = 5_000
 
 
 class Asked(NamedTuple):
@@ -85,13 +85,31 @@ def _holding(cut: Cut, column: SampledColumn, codes: Numbers, random: np.random.
     held[which[at], group] = True
     if cut.rate >= 1:
         return held
-    often = np.bincount(np.bincount(column.codes[column.codes >= 0]), minlength=_FEW + 3)
+    count = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values) + 1)
+    often, apart = np.bincount(count, minlength=_FEW + 3), _apart(cut, column, count)
     for met, sampled in zip(held, np.bincount(which[at], minlength=len(codes)).tolist(), strict=True):
-        if met.sum() >= _TOGETHER * _spread(len(met), sampled):
-            more = round(_spread(len(met), _rows_expected(often, sampled) / cut.rate) - met.sum())
-            others = np.flatnonzero(~met)
-            met[random.choice(others, min(max(more, 0), len(others)), replace=False)] = True
+        rows = _rows_expected(often, sampled) / cut.rate
+        # A value that was not sampled has its first row in some row group.
+        known, others = max(int(met.sum()), 1), np.flatnonzero(~met)
+        more = (len(met) - known) * (1 - (1 - apart / len(met)) ** max(rows - max(sampled, 1), 0.0))
+        more += known - met.sum()
+        met[random.choice(others, min(round(more), len(others)), replace=False)] = True
     return held
+
+
+def _apart(cut: Cut, column: SampledColumn, count: Numbers) -> float:
+    """Return how often another row of a value is in a row group of its own, 1 where rows of a value lie anywhere."""
+    twice = np.flatnonzero(count == 2)
+    twice = twice[:: max(1, len(twice) // _MOST_PAIRS)]
+    number = np.full(len(count) + 1, -1)
+    number[twice + 1] = np.arange(len(twice))
+    which = number[column.codes[cut.order] + 1]
+    at = np.flatnonzero(which >= 0)
+    group = np.searchsorted(cut.sampled(cut.group), at, "right") - 1
+    total, alike = np.bincount(which[at], group), np.bincount(which[at], group**2)
+    # Two numbers are the same where twice the sum of their squares is the square of their sum.
+    differ = float(np.mean(2 * alike != total**2)) if len(twice) else 1.0
+    return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 
 def _rows_expected(often: Numbers, sampled: int) -> float:
@@ -104,11 +122,6 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
     once, twice = float(often[1]), float(max(often[2], 1))
     seen = often[sampled] if sampled else once * once / (2 * twice)
     return float((sampled + 1) * often[sampled + 1] / max(seen, 1)) or float(sampled)
-
-
-def _spread(groups: int, rows: float) -> float:
-    """Return in how many row groups so many rows are met that lie anywhere."""
-    return float(groups * (1 - (1 - 1 / groups) ** rows))
 
 
 def distinct_in(rows: float, known: float, of: float) -> float:

@@ -144,6 +144,27 @@ def test_a_table_of_two_thousand_columns_is_advised(tmp_path):
     assert {name for one in advice.ranking for name in one.layout.sort_columns} <= {"c7", "c1999"}
 
 
+def test_a_partitioned_table_keeps_its_partitions_and_nested_columns_are_no_keys(tmp_path):
+    rng = np.random.default_rng(4)
+    place = pa.StructArray.from_arrays([pa.array(rng.integers(0, 100, ROWS))], ["zip"])
+    data = {"year": rng.integers(2020, 2023, ROWS), "shop": rng.integers(0, 500, ROWS), "place": place}
+    pq.write_to_dataset(pa.table(data), tmp_path / "t", partition_cols=["year"], max_rows_per_group=20_000)
+    advice = pr.advise(str(tmp_path / "t"), workload=["shop = 7 AND place.zip < 90", "year = 2021 AND shop < 20"])
+    assert advice.advised.layout.partition_by == ("year",)
+    assert advice.advised.layout.sort_by == ("shop",)
+    assert advice.queries[1].advised < 0.1 * advice.queries[1].whole
+
+
+def test_a_delta_table_is_advised_without_its_deleted_rows(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    rng = np.random.default_rng(4)
+    rows = pa.table({"id": np.arange(50_000), "shop": rng.integers(0, 500, 50_000)})
+    deltalake.write_deltalake(str(tmp_path), rows)
+    deltalake.DeltaTable(str(tmp_path)).delete("id < 10000")
+    advice = pr.advise(str(tmp_path), workload=["shop = 7"])
+    assert advice.rows == advice.sampled_rows == 40_000
+
+
 def test_a_column_of_few_values_and_much_data_may_be_a_directory(shops, monkeypatch):
     monkeypatch.setattr("prune_assets.advisor.candidates.LEAST_PARTITION_BYTES", 1)
     advice = pr.advise(shops[0], workload=["kind = 3", "kind = 4 AND shop = 7"])
