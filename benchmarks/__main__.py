@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.advisor import NAME as ADVISOR
+from benchmarks.advisor import advisor
 from benchmarks.delta_logs import large_commits, million_files, thousand_commits
 from benchmarks.delta_reads import NAME as DELTA_READS
 from benchmarks.delta_reads import delta_reads
@@ -129,6 +131,8 @@ def main() -> None:
         Console(width=160).print(delta_reads())
     if word and word in PAGE_READER:
         Console(width=160).print(page_reader())
+    if word and word in ADVISOR:
+        Console(width=160).print(advisor())
     if word in WRITES:
         Console(width=160).print(writes())
     if not word:

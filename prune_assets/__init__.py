@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding as Finding
     from parquet_core.layout.spec import LayoutSpec as LayoutSpec
     from parquet_core.layout.spec import Severity as Severity
+    from prune_assets.advisor.advise import advise as advise
+    from prune_assets.advisor.apply import AppliedAdvice as AppliedAdvice
+    from prune_assets.advisor.apply import apply_advice as apply_advice
+    from prune_assets.advisor.result import LayoutAdvice as LayoutAdvice
     from prune_assets.checks.audit.report import AuditReport as AuditReport
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check
@@ -35,6 +39,8 @@ if TYPE_CHECKING:
     from prune_assets.reading.register_source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
+    from prune_assets.workload.declared import workload_of_predicates as workload_of_predicates
+    from prune_assets.workload.observe import workload as workload
     from prune_assets.writer import write as write
 else:
     __all__, __getattr__, __dir__ = on_first_use(__name__)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
+    "advise": "Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.",
     "audit": "Verify the metadata of TABLE against its data: bounds, counts, bloom filters, the Delta log.",
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
     "checkpoint": "Write a checkpoint of the Delta table TABLE unless there is one.",
@@ -38,6 +39,7 @@ COMMANDS = {
     "inspect": "Show the metadata of FILE or TABLE, page indexes and bloom filters included.",
     "optimize": "Rewrite the files of TABLE that break its layout or are too small.",
     "vacuum": "List the files of the Delta table TABLE that no version needs, or delete them.",
+    "workload": "Show what queries really ran: per table their filters, how often, and the bytes they read in vain.",
     "write": "Copy the rows of SOURCE into TABLE, with a layout.",
 }
 DEBUG_VARIABLE = "PRUNE_DEBUG"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -56,3 +59,18 @@ def test_days_are_written_proven_drift_and_are_optimized(spark, monkeypatch, tmp
     fleet = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("fleet")])
     (row,) = fleet.asset_materializations_for_node("fleet")[0].metadata["prune/fleet"].records
     assert row.data["files to rewrite"] == 0
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+def test_the_circle_from_queries_to_a_layout_keeps_its_promise(tmp_path):
+    command = [sys.executable, str(PLACE / "circle.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "sort by shop" in lines[0]
+    promised, now = map(float, re.findall(r"\(([0-9.]+) % less\)", lines[-2]))
+    assert promised > 90
+    assert now > promised - 5
+    before, after = (int(count.replace(",", "")) for count in re.findall(r"([0-9,]+) (?:before|after)", lines[-1]))
+    assert after < before / 20

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from parquet_core.public_names import on_first_use
 
 if TYPE_CHECKING:
+    from prune_assets.airflow.advice import LayoutAdviceOperator as LayoutAdviceOperator
+    from prune_assets.airflow.advice import WorkloadOperator as WorkloadOperator
     from prune_assets.airflow.asset import table_asset as table_asset
     from prune_assets.airflow.checking import LayoutCheckOperator as LayoutCheckOperator
     from prune_assets.airflow.optimizing import OptimizeTableOperator as OptimizeTableOperator

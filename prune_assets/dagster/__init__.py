@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from prune_assets.dagster.health_checks import build_log_health_check as build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager as PrunedTableIOManager
     from prune_assets.dagster.io_manager import pruned_asset as pruned_asset
+    from prune_assets.dagster.layout_advice import build_layout_advice_asset as build_layout_advice_asset
+    from prune_assets.dagster.layout_advice import build_layout_advice_check as build_layout_advice_check
     from prune_assets.dagster.metadata import skip_metadata as skip_metadata
     from prune_assets.dagster.metadata_checks import build_statistics_truth_check as build_statistics_truth_check
     from prune_assets.dagster.optimizing import MaintainedTable as MaintainedTable
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.schedules import build_layout_validation_schedule as build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor as build_new_files_sensor
     from prune_assets.dagster.skipping_checks import build_skipping_checks as build_skipping_checks
+    from prune_assets.dagster.workload import build_workload_asset as build_workload_asset
     from prune_assets.tables.uri import table_uri as table_uri
 else:
     __all__, __getattr__, __dir__ = on_first_use(__name__)

@@ -46,6 +46,10 @@ class QueryShape:
     totals: ScanTotals = ScanTotals()
     joined_on: tuple[str, ...] = ()
     applications: tuple[str, ...] = ()
+    # Of a catalog, where the table was read by name.
+    names: tuple[str, ...] = ()
+    # Why conjuncts are left out, so that fewer rows were selected than the predicates say.
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Workload:
     # First and last scan, ISO 8601 in UTC; empty where the source does not say.
     since: str = ""
     until: str = ""
+    # A line for each source that could not be read, or not to its end.
+    problems: tuple[str, ...] = ()
 
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
         """Return the shapes of one table, by its path or name as the workload has it."""

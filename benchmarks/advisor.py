@@ -1,0 +1,137 @@
+"""`pr.advise` on lineitem of TPC-H: its predictions beside what is planned once layouts are really written by Spark.
+
+Beside the advised layout stand rules of thumb: sort by the column that most queries filter on, z-order of the three
+that most filter on, partition by the date, and sort keys that people choose.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from prune_assets import LayoutSpec
+
+from benchmarks.reads import generated
+
+NAME = "advise"
+DIRECTORY = Path(".bench") / "advisor"
+CACHE = Path(".bench") / "cache"
+# The filters on lineitem of queries 1, 3, 6, 7, 10, 12, 14, 15, 19 and 20, and what an application looks up.
+WORKLOAD = [
+    "l_shipdate <= DATE '1998-09-02'",
+    "l_shipdate > DATE '1995-03-15'",
+    *(
+        f"l_shipdate >= DATE '{year}-01-01' AND l_shipdate < DATE '{year + 1}-01-01' "
+        "AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24"
+        for year in (1994, 1996)
+    ),
+    "l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31'",
+    "l_returnflag = 'R'",
+    (
+        "l_shipmode IN ('MAIL', 'SHIP') AND l_commitdate < l_receiptdate AND l_shipdate < l_commitdate "
+        "AND l_receiptdate >= DATE '1994-01-01' AND l_receiptdate < DATE '1995-01-01'"
+    ),
+    *(f"l_shipdate >= DATE '1995-{month:02}-01' AND l_shipdate < DATE '1995-{month + 1:02}-01'" for month in (2, 5, 9)),
+    "l_shipdate >= DATE '1996-01-01' AND l_shipdate < DATE '1996-04-01'",
+    "l_shipmode IN ('AIR', 'REG AIR') AND l_shipinstruct = 'DELIVER IN PERSON' AND l_quantity BETWEEN 1 AND 11",
+    *(f"l_partkey = {key}" for key in (155_190, 77_001)),
+    *(f"l_suppkey = {key} AND l_shipdate >= DATE '1997-06-01'" for key in (1_234, 9_001)),
+    *(f"l_orderkey = {key}" for key in (2_449_988, 5_000_001)),
+    "l_orderkey BETWEEN 3000000 AND 3010000",
+    "l_receiptdate BETWEEN DATE '1997-03-01' AND DATE '1997-03-07'",
+    "l_commitdate = DATE '1993-05-05'",
+    "l_extendedprice > 100000",
+]
+LAYOUTS = {
+    "most filtered column": {"sort_by": ["l_shipdate"]},
+    "z-order of the three most filtered": {"zorder_by": ["l_shipdate", "l_shipmode", "l_quantity"]},
+    "partition by date": {"partition_by": ["l_shipdate"], "files": 1},
+    "the key of the table": {"sort_by": ["l_orderkey"]},
+    "date, then key": {"sort_by": ["l_shipdate", "l_orderkey"]},
+    "date, then part": {"sort_by": ["l_shipdate", "l_partkey"]},
+    "mode, then date": {"sort_by": ["l_shipmode", "l_shipdate"]},
+    "receipt": {"sort_by": ["l_receiptdate"]},
+    "Hilbert by date and part": {"hilbert_by": ["l_shipdate", "l_partkey"]},
+    "Hilbert by date, part and order": {"hilbert_by": ["l_shipdate", "l_partkey", "l_orderkey"]},
+}
+
+
+def advisor() -> Table:
+    """Advise, write the advised layout and the others, and compare bytes."""
+    import prune_assets as pr
+    from prune_assets.session.spark_session import spark_session
+
+    os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
+    spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g"})
+    source = str(DIRECTORY / "source")
+    if not (Path(source) / "_SUCCESS").is_file():
+        pr.write(spark.read.parquet(str(generated())), source, layout=pr.LayoutSpec(files=4), mode="overwrite")
+    started, cpu = time.perf_counter(), time.process_time()
+    advice = pr.advise(source, workload=WORKLOAD)
+    took = f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of processor time"
+    assert advice.advised is not None, advice.verdict
+    layouts = {f"advised: {advice.advised.title}": advice.advised.layout}
+    layouts |= {name: pr.LayoutSpec(**options) for name, options in LAYOUTS.items()}
+    predicted = _predicted(source, list(layouts.values()))
+    table = Table(
+        "layout", "planned", "predicted", "of the least", "median error", "within 5 points", title=f"advice in {took}"
+    )
+    errors, rows, read = [], [], []
+    for (name, layout), (bytes_, share) in zip(layouts.items(), predicted, strict=True):
+        kept, whole = _planned(spark, source, layout)
+        error = 100 * np.abs(share - kept / whole)
+        errors.append(error)
+        read.append(kept.sum())
+        rows.append([name, f"{kept.sum() / 1e6:,.0f} MB", f"{bytes_.sum() / 1e6:,.0f} MB", *_errors(error)])
+        print(rows[-1], [f"{WORKLOAD[i][:40]} {error[i]:.1f}" for i in np.argsort(-error)[:3]], flush=True)
+    for row, size in zip(rows, read, strict=True):
+        table.add_row(*row[:3], f"{size / min(read):.2f} x", *row[3:])
+    table.add_row(f"all, today {advice.today / 1e6:,.0f} MB", "", "", "", *_errors(np.concatenate(errors)))
+    spark.stop()
+    return table
+
+
+def _errors(error: np.ndarray) -> list[str]:
+    return [f"{np.median(error):.2f}", f"{np.mean(error <= 5):.1%}"]
+
+
+def _predicted(source: str, layouts: list[LayoutSpec]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    from prune_assets.advisor.queries import costs_of, queries_of
+    from prune_assets.advisor.sample import take_sample
+    from prune_assets.advisor.simulate import Workspace, simulate
+    from prune_assets.session.lower_predicate import semantics_for
+    from prune_assets.tables.opening import open_table
+    from prune_assets.workload.query_shapes import QueryShape, RanPredicate
+
+    table = open_table(source, semantics=semantics_for(None))
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in WORKLOAD], None, {})
+    paths = dict.fromkeys(path for query in queries for path in query.paths())
+    workspace = Workspace(take_sample(table, list(paths)), queries, costs_of(table.read_all()))
+    found = [simulate(workspace, layout) for layout in layouts]
+    return [(it.read, it.read / it.whole) for it in found]
+
+
+def _planned(spark: SparkSession, source: str, layout: LayoutSpec) -> tuple[np.ndarray, np.ndarray]:
+    """Write the table in a layout, unless it is there, and return what the workload keeps of it, and the whole."""
+    import prune_assets as pr
+
+    order = [*layout.sort_by, *layout.zorder_by, "h" * bool(layout.hilbert_by), *layout.hilbert_by]
+    name = "_".join([*("by " + column for column in layout.partition_by), *order])
+    target = DIRECTORY / f"{name}_{'_'.join(layout.bloom)}_{layout.page_rows}"
+    if not (target / "_SUCCESS").is_file():
+        shutil.rmtree(target, ignore_errors=True)
+        pr.write(spark.read.parquet(source), str(target), layout=replace(layout), mode="overwrite")
+    plans = [pr.plan(str(target), where=where) for where in WORKLOAD]
+    kept = np.array([plan.kept.bytes.sum() for plan in plans], np.float64)
+    return kept, np.array([plan.sizes.bytes.sum() for plan in plans], np.float64)

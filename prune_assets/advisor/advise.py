@@ -1,0 +1,253 @@
+"""Advise which layout reads the fewest bytes for a workload, from metadata and a sample; Spark is not needed."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import WrongUse
+from parquet_core.layout.spec import LayoutSpec
+from parquet_core.printable import listed, redacted
+from parquet_core.quantities import bytes_text
+from parquet_core.storage import address, is_remote, local_path
+from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
+from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
+from prune_assets.advisor.sample import MOST_ROWS, take_sample
+from prune_assets.advisor.simulate import Workspace
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.tables.opening import open_table, retry_on_stale_listing
+from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.advisor.candidates import Tried
+    from prune_assets.advisor.queries import Query
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.table import Table
+
+# Rows that all candidates are tried on, before the best of them are on the whole sample.
+_FEW_ROWS = 32_768
+_FINALISTS = 5
+# Parts of the sample that are simulated apart: how far they differ tells how sure the whole is.
+_PARTS = 4
+# Of layouts that read almost the same, the simplest is advised.
+_ALMOST = 1.02
+
+
+def advise(
+    table: str | os.PathLike[str],
+    *,
+    workload: Workload | Sequence[str],
+    session: SparkSemantics | None = None,
+    sample_rows: int = MOST_ROWS,
+) -> LayoutAdvice:
+    """Return which layout of a table reads the fewest bytes for a workload, and whether a rewrite is worth it.
+
+    Candidates are simulated: rows of a sample are put in their order, cut into row groups and pages, and asked by the
+    evaluator of plans. Nothing is written.
+
+    >>> import random, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table, draw = tempfile.mkdtemp(), random.Random(1)
+    >>> rows = {"id": range(200_000), "shop": [draw.randrange(500) for _ in range(200_000)]}
+    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
+    >>> advice = pr.advise(table, workload=["shop = 7", "shop BETWEEN 10 AND 20"])
+    >>> advice.advised.title, advice.advised.bytes < advice.today / 2
+    ('sort by shop', True)
+
+    `workload`: what ran, or texts of WHEREs in Spark SQL, each of which counts once. `session`: the settings of the
+    Spark that will read, for predicates that depend on its time zone. `sample_rows`: rows to read at most; of a table
+    with fewer rows the simulation is exact.
+
+    Raises WrongUse for a workload without a predicate that fits the table, and a table without rows; and what `plan`
+    raises.
+    """
+    return retry_on_stale_listing(lambda: _advise(table, workload, session, sample_rows))
+
+
+def _advise(
+    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None, most: int
+) -> LayoutAdvice:
+    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
+    index = table.read_all()
+    if not index.row_count.sum():
+        raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
+    skipped: dict[str, int] = {}
+    queries = queries_of(table, shapes_of(table, workload), session, skipped)
+    partitions = [column.path for column in table.partitions]
+    paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
+    workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
+    base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
+    found = _ranked(workspace, base, _columns(table, workspace, queries)) if workspace.sample.columns else []
+    return _advice(table, workspace, found, skipped)
+
+
+def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
+    """Return the shapes of a workload on a table: by its path or name, or by the last part of either alone.
+
+    So a copy of a table is advised by what ran on the original. Raises WrongUse for a workload of other tables.
+    """
+    if isinstance(workload, Workload):
+        names = {table.name, str(table.given), _spelled(str(table.given))}
+        shapes = [shape for shape in workload.shapes if names & {shape.table, *shape.names}]
+        shapes = shapes or [shape for shape in workload.shapes if _last_part(shape.table) == _last_part(table.name)]
+        if not shapes:
+            ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
+            raise WrongUse(f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}")
+        return shapes
+    if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
+        raise WrongUse("workload: give a Workload or a list of predicates as text, e.g. [\"day = '2024-01-01'\"]")
+    return [QueryShape(table.name, where, (), 1.0, (RanPredicate(where),)) for where in workload]
+
+
+def _spelled(location: str) -> str:
+    """Return a path as scans name it."""
+    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
+
+
+def _last_part(name: str) -> str:
+    return re.split(r"[/.]", name.rstrip("/"))[-1]
+
+
+def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> list[str]:
+    """Return top-level columns that rows can be sorted by, those first that the most bytes are read for."""
+    partitions = {column.path for column in table.partitions}
+    can = [path for path in filtered_columns(queries) if len(path) == 1 and path not in partitions]
+    return [path[0] for path in can if path in workspace.sample.columns][:MOST_COLUMNS]
+
+
+def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
+    """Return the best layouts as the whole sample ranks them, each kind of order among them."""
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
+    tried = _without_idle_keys(search(few, base, columns, lambda name: _share_of(workspace.queries, name)))
+    kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
+    finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
+    final = sorted((try_out(workspace, it.candidate) for it in finalists.values()), key=lambda it: it.bytes)
+    simple = min((it for it in final if it.bytes <= _ALMOST * final[0].bytes), key=_complexity)
+    best = refined(workspace, simple)
+    return [best, *(it for it in final if it is not simple), *([] if best is simple else [simple])]
+
+
+def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
+    """Leave out sort keys that read no less than a part of them does."""
+    known = {(it.candidate.layout.partition_by, it.candidate.layout.sort_by): it.bytes for it in tried}
+
+    def is_idle(it: Tried) -> bool:
+        layout = it.candidate.layout
+        shorter = (layout.sort_by[:i] for i in range(1, len(layout.sort_by)))
+        return any(known.get((layout.partition_by, key), math.inf) <= _ALMOST * it.bytes for key in shorter)
+
+    return [it for it in tried if not is_idle(it)]
+
+
+def _complexity(tried: Tried) -> tuple[int, int, int]:
+    layout = tried.candidate.layout
+    return len(layout.partition_by), len(layout.curve_by) + len(layout.sort_by), len(layout.curve_by)
+
+
+def _share_of(queries: Sequence[Query], name: str) -> str:
+    runs = sum(query.runs for query in queries)
+    on = sum(query.runs for query in queries if (name,) in query.paths())
+    return f"{on / runs:.0%} of the runs filter on {name}"
+
+
+def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped: dict[str, int]) -> LayoutAdvice:
+    queries, runs = workspace.queries, np.array([query.runs for query in workspace.queries])
+    today = np.array([query.today for query in queries], np.float64)
+    whole = np.array([query.whole for query in queries], np.float64)
+    share = (
+        np.minimum(_lower_bound_rows(workspace) / workspace.sample.total, 1.0)
+        if workspace.sample.rows
+        else np.ones(len(runs))
+    )
+    ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
+    rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
+    best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
+    advised = best if best is not None and best.high <= WORTH_IT * float(runs @ today) else None
+    then = found[0].simulated.read if advised else today
+    return LayoutAdvice(
+        table=table.name,
+        rows=workspace.sample.total,
+        sampled_rows=workspace.sample.rows,
+        advised=advised,
+        verdict=_verdict(float(runs @ today), best),
+        today=round(float(runs @ today)),
+        lower_bound=round(float(runs @ np.minimum(whole * share, np.minimum(today, then)))),
+        whole=round(float(runs @ whole)),
+        ranking=ranking,
+        queries=tuple(
+            QueryBytes(query.where, query.runs, query.today, round(bytes_), round(query.whole * part), query.whole)
+            for query, bytes_, part in zip(queries, then.tolist(), share.tolist(), strict=True)
+        ),
+        rewrite_bytes=rewrite,
+        runs_to_pay=math.ceil(rewrite / saved) if saved > 0 else None,
+        reasons=_reasons(found[0]) if advised else {},
+        skipped=skipped,
+    )
+
+
+def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
+    """Return the rows of whole pages that the rows which queries select fill if they lie together."""
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
+    page = LayoutSpec().page_rows
+    found: np.ndarray = np.ceil(few.matching_rows() / page) * page
+    return found
+
+
+def _ranked_layout(workspace: Workspace, tried: Tried, runs: np.ndarray, today: np.ndarray) -> RankedLayout:
+    margin = _margin(workspace, tried)
+    dearer = (tried.simulated.read >= 2 * today) & (tried.simulated.read > 0)
+    return RankedLayout(
+        title=tried.candidate.title,
+        why=tried.candidate.why,
+        bytes=round(tried.bytes),
+        low=max(0, round(tried.bytes - margin)),
+        high=round(tried.bytes + margin),
+        twice_as_dear=float(runs @ dearer / runs.sum()),
+        layout=tried.candidate.layout,
+    )
+
+
+def _margin(workspace: Workspace, tried: Tried) -> float:
+    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
+    sample = workspace.sample
+    if sample.rate >= 1 or sample.rows < _PARTS * 100:
+        return 0.0 if sample.rate >= 1 else tried.bytes
+    step = _PARTS * max(1, sample.rows // (_PARTS * _FEW_ROWS))
+    parts = [sample.take(np.arange(part * step // _PARTS, sample.rows, step)) for part in range(_PARTS)]
+    bytes_ = [try_out(workspace.on(part), tried.candidate).bytes for part in parts]
+    return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
+
+
+def _verdict(today: float, best: RankedLayout | None) -> str:
+    if best is None:
+        return "do nothing: no column that the workload filters on can be read without Spark"
+    now = bytes_text(round(today))
+    if best.bytes > WORTH_IT * today:
+        return f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}"
+    if best.high > WORTH_IT * today:
+        sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
+        return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure})"
+    dear = (
+        f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
+    )
+    return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{dear}"
+
+
+def _reasons(best: Tried) -> dict[str, str]:
+    layout, why = best.candidate.layout, best.candidate.why
+    reasons = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
+    if layout.bloom:
+        reasons["bloom"] = "single values of these columns are asked for; a filter denies row groups that lack them"
+    reasons["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
+    reasons["row_group_bytes"] = "row groups small enough to be skipped, large enough to be read at once"
+    reasons["target_file_bytes"] = "few files to list and to open"
+    return reasons

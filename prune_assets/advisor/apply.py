@@ -1,0 +1,88 @@
+"""Carry out advice, and hold what came of it against what was promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import printable, redacted
+from parquet_core.quantities import bytes_text
+from prune_assets.advisor.advise import shapes_of
+from prune_assets.advisor.queries import queries_of
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.maintenance.optimize import optimize
+from prune_assets.report.quantities import share_text
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.tables.opening import open_table, retry_on_stale_listing
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from prune_assets.advisor.result import LayoutAdvice
+    from prune_assets.maintenance.result import OptimizeResult
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.workload.query_shapes import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedAdvice:
+    """What became of advice: bytes that one run of the workload reads, before, as promised, and as planned now."""
+
+    table: str
+    optimized: OptimizeResult
+    before: int
+    promised: int
+    now: int
+
+    def __str__(self) -> str:
+        saved = [share_text(max(self.before - size, 0), self.before) for size in (self.promised, self.now)]
+        return (
+            f"{printable(redacted(self.table))}: one run of the workload read {bytes_text(self.before)}; promised "
+            f"{bytes_text(self.promised)} ({saved[0]} less), now {bytes_text(self.now)} ({saved[1]} less)"
+        )
+
+
+def apply_advice(
+    spark: SparkSession,
+    table: str | os.PathLike[str],
+    advice: LayoutAdvice,
+    *,
+    workload: Workload | Sequence[str],
+    session: SparkSemantics | None = None,
+) -> AppliedAdvice:
+    """Rewrite a table into the layout that was advised, and plan the workload again.
+
+    With `spark` a SparkSession:
+
+    >>> import tempfile
+    >>> import prune_assets as pr
+    >>> table, queries = tempfile.mkdtemp(), ["shop = 7", "shop = 123"]
+    >>> visits = spark.range(200_000).selectExpr("id", "hash(id) % 500 AS shop")
+    >>> written = pr.write(visits, table, layout=pr.LayoutSpec(files=2))
+    >>> advice = pr.advise(table, workload=queries)
+    >>> done = pr.apply_advice(spark, table, advice, workload=queries)
+    >>> done.now < 0.3 * done.before
+    True
+
+    `workload`, `session`: those of `advise`. It is `optimize` with the advised layout, which reads the sort key of all
+    files; what it refuses, such as other partitions than the table has, is refused here.
+
+    Raises WrongUse where nothing is advised, and what `optimize` raises.
+    """
+    if advice.advised is None:
+        raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
+    done = optimize(spark, table, layout=advice.advised.layout, rows=True)
+    now = retry_on_stale_listing(lambda: _planned(table, workload, session))
+    return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
+
+
+def _planned(
+    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None
+) -> int:
+    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
+    queries = queries_of(table, shapes_of(table, workload), session, {})
+    return round(sum(query.runs * query.today for query in queries))

@@ -1,0 +1,167 @@
+"""Layouts that are tried, and why: each name is a column that the workload filters on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.evidence.bloom import probes
+from parquet_core.quantities import counted
+from prune_assets.advisor.simulate import simulate
+from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.advisor.sample import SampledColumn
+    from prune_assets.advisor.simulate import Simulated, Workspace
+
+# Columns that are tried, orders that are extended by another column, and columns that curves are drawn from.
+MOST_COLUMNS = 8
+_BEAM = 3
+_CURVE_COLUMNS = 4
+# Values of a column that directories are made for, and from how many on a filter of them can deny anything.
+_MOST_PARTITIONS = 100
+_FEWEST_IN_FILTER = 1_000
+_FALSE_POSITIVES = 0.01
+# What makes a layout less simple, or more to write, has to read less by so much.
+WORTH_IT = 0.9
+_FINER_PAGES = 5_000
+
+
+class Candidate(NamedTuple):
+    """A layout, why it is tried, and what it is called."""
+
+    layout: LayoutSpec
+    why: str
+
+    @property
+    def title(self) -> str:
+        """The layout in a few words."""
+        layout, words = self.layout, []
+        if layout.partition_by:
+            words.append(f"partition by {', '.join(layout.partition_by)}")
+        for verb, names in (("sort", layout.sort_by), ("z-order", layout.zorder_by), ("Hilbert", layout.hilbert_by)):
+            words += [f"{verb} by {', '.join(names)}"] if names else []
+        if not words or (len(words) == 1 and layout.partition_by):
+            words.append("rows as they lie")
+        words += [f"bloom filter on {name}" for name in layout.bloom]
+        return ", ".join(
+            [*words, *([f"pages of {layout.page_rows:,} rows"] if layout.page_rows == _FINER_PAGES else [])]
+        )
+
+
+class Tried(NamedTuple):
+    """A candidate and what the queries would read of it."""
+
+    candidate: Candidate
+    simulated: Simulated
+    bytes: float
+
+
+def try_out(workspace: Workspace, candidate: Candidate) -> Tried:
+    """Simulate a candidate."""
+    found = simulate(workspace, candidate.layout)
+    return Tried(candidate, found, float(found.read @ np.array([query.runs for query in workspace.queries])))
+
+
+def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: Callable[[str], str]) -> list[Tried]:
+    """Try orders of rows, the fewest bytes first; `say`: how much of the workload filters on a column."""
+    as_it_lies = Candidate(base, "rows stay in their order; files of the target size, with page indexes")
+    tried = [try_out(workspace, as_it_lies)]
+    orders: list[Tried] = []
+    level = [Candidate(replace(base, sort_by=[_quoted(name)]), say(name)) for name in columns]
+    for _ in range(3):
+        done = [try_out(workspace, candidate) for candidate in level]
+        orders += done
+        best = sorted(done, key=lambda it: it.bytes)[:_BEAM]
+        level = [candidate for one in best for candidate in _longer(one.candidate, columns, say)]
+    single = {
+        one.candidate.layout.sort_columns[0]: one.bytes for one in orders if len(one.candidate.layout.sort_by) == 1
+    }
+    promising = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
+    curves = [try_out(workspace, candidate) for candidate in _curves(base, promising)]
+    found = sorted([*tried, *orders, *curves], key=lambda it: it.bytes)
+    return sorted([*found, *_partitioned(workspace, base, found, columns)], key=lambda it: it.bytes)
+
+
+def refined(workspace: Workspace, best: Tried) -> Tried:
+    """Add bloom filters and finer pages to a layout where these make it read much less."""
+    for candidate in (*_with_filters(workspace, best.candidate), _with_finer_pages(best.candidate)):
+        changed = (
+            replace(best.candidate.layout, page_rows=candidate.layout.page_rows)
+            if not candidate.layout.bloom
+            else (replace(best.candidate.layout, bloom={**best.candidate.layout.bloom, **candidate.layout.bloom}))
+        )
+        tried = try_out(workspace, Candidate(changed, f"{best.candidate.why}; {candidate.why}"))
+        if tried.bytes < WORTH_IT * best.bytes:
+            best = tried
+    return best
+
+
+def _quoted(name: str) -> str:
+    return "`{}`".format(name.replace("`", "``")) if set(name) & {" ", "`"} else name
+
+
+def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
+    known = shorter.layout.sort_columns
+    for name in columns:
+        if name not in known:
+            layout = replace(shorter.layout, sort_by=[*shorter.layout.sort_by, _quoted(name)])
+            yield Candidate(layout, f"{shorter.why}; within equal {known[-1]}, {say(name)}")
+
+
+def _curves(base: LayoutSpec, columns: Sequence[str]) -> Iterator[Candidate]:
+    for count in range(2, _CURVE_COLUMNS + 1):
+        for names in combinations(columns, count):
+            why = f"queries filter by {', '.join(names)} apart from each other"
+            yield Candidate(replace(base, zorder_by=names), why)
+            yield Candidate(replace(base, hilbert_by=names), why)
+
+
+def _partitioned(
+    workspace: Workspace, base: LayoutSpec, found: Sequence[Tried], columns: Sequence[str]
+) -> Iterator[Tried]:
+    """Try directories for columns of few values, none below a size, with the best orders of other columns."""
+    for name in columns if not base.partition_by else ():
+        column = workspace.sample.columns[name,]
+        counts = np.unique(column.codes, return_counts=True)[1]
+        least = counts.min() / workspace.sample.rate * workspace.bytes_per_row
+        if len(counts) > _MOST_PARTITIONS or least < LEAST_PARTITION_BYTES or not _names_directories(column):
+            continue
+        orders = [
+            it.candidate.layout
+            for it in found
+            if name not in {*it.candidate.layout.sort_columns, *it.candidate.layout.curve_by}
+        ]
+        for layout in orders[:2]:
+            why = f"{name} has {len(counts)} values, of {least / (1 << 20):,.0f} MiB and more each"
+            yield try_out(workspace, Candidate(replace(layout, partition_by=[name]), why))
+
+
+def _names_directories(column: SampledColumn) -> bool:
+    kind = column.column.type
+    return kind is not None and not pa.types.is_floating(kind) and not (pa.types.is_binary(kind))
+
+
+def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[Candidate]:
+    for path, leaves in workspace.leaves.items():
+        column = workspace.sample.columns[path]
+        asked = [leaf for leaf in leaves if probes(leaf) is not None]
+        taken = {*best.layout.partition_by, *best.layout.sort_columns[:1]}
+        # NaN and the two zeros hash as bits: parquet-java's filters of floats are asked for too little to count on.
+        has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
+        if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in taken:
+            why = f"{counted(len(asked), 'condition')} on {path[0]} ask for single values"
+            yield Candidate(replace(best.layout, bloom={path[0]: _FALSE_POSITIVES}), why)
+
+
+def _with_finer_pages(best: Candidate) -> Candidate:
+    return Candidate(
+        replace(best.layout, bloom={}, page_rows=_FINER_PAGES), "finer pages skip more around what is selected"
+    )

@@ -1,0 +1,147 @@
+"""Where the rows of a layout to come lie: their order, and the files, row groups and pages that they are cut into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prune_assets.writing.curves import bits_per_column, curve_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.predicate import Path
+    from prune_assets.advisor.sample import Sample
+
+    Numbers = NDArray[np.int64]
+
+# A page that would have fewer sampled rows is taken to be larger: too few tell nothing of its bounds.
+_LEAST_SAMPLED = 16
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The sampled rows in the order of a layout, and how its row groups and pages cut all rows.
+
+    `partition`, `file`, `group`: by row group the partition it lies in, its file and its first row, counted over the
+    table. `page_rows`: the most rows of a page. `keys`: the columns of the order, the slowest first.
+    """
+
+    order: Numbers
+    keys: tuple[Path, ...]
+    is_curve: bool
+    file: Numbers
+    group: Numbers
+    total: int
+    page_rows: int
+
+    @property
+    def rate(self) -> float:
+        """The sampled share of the rows."""
+        return len(self.order) / self.total
+
+    @property
+    def width(self) -> int:
+        """The pages whose sampled rows are together as many as a page has."""
+        return max(1, round(1 / self.rate))
+
+    @property
+    def group_rows(self) -> Numbers:
+        """The rows of each row group."""
+        return np.diff(self.group, append=self.total)
+
+    @cached_property
+    def pages(self) -> Numbers:
+        """The first row of each page."""
+        return cut_evenly(self.group, self.total, self.page_rows)
+
+    @cached_property
+    def group_of_page(self) -> Numbers:
+        """The row group that each page lies in."""
+        return np.searchsorted(self.group, self.pages, "right") - 1
+
+    def sampled(self, starts: Numbers) -> Numbers:
+        """Return the first sampled row of containers that begin at rows of the table."""
+        return np.minimum((starts * self.rate).round().astype(np.int64), max(len(self.order) - 1, 0))
+
+
+def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
+    """Cut containers into parts of so many rows, a smaller one last; returns where the parts begin.
+
+    >>> cut_evenly(np.array([0, 50]), 80, 20).tolist()
+    [0, 20, 40, 50, 70]
+    """
+    rows = np.diff(starts, append=total)
+    parts = -(-rows // most)
+    number = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
+    begins: Numbers = np.repeat(starts, parts) + number * most
+    return begins
+
+
+def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float) -> Cut:
+    """Put the sample in the order of a layout, and cut it; rows of no key stay as they lie."""
+    partitions = [_path(sample, name) for name in layout.partition_by]
+    keys = [_path(sample, name) for name in layout.curve_by or layout.sort_columns]
+    partition = np.zeros(sample.rows, np.int64)
+    for column in (sample.columns[path] for path in partitions):
+        together = partition * (len(column.values) + 2) + column.codes + 1
+        partition = np.unique(together, return_inverse=True)[1]
+    rank = [_curve(sample, keys, hilbert=bool(layout.hilbert_by))] if layout.curve_by else _codes(sample, keys, layout)
+    order = np.lexsort((*reversed(rank), partition))
+    sampled = np.bincount(partition)
+    ends = np.round(np.cumsum(sampled) / max(sample.rate, 1e-300)).astype(np.int64)
+    begins = np.append(0, ends[:-1])
+    file = _parts(begins, sample.total, layout, bytes_per_row)
+    limit = layout.rows_of_row_group(sample.total) or sample.total
+    limit = min(limit, max(1, int(layout.row_group_bytes / max(bytes_per_row, 1e-9))))
+    if layout.row_group_rows is not None:
+        limit = layout.row_group_rows
+    group = cut_evenly(file, sample.total, limit)
+    page_rows = max(layout.page_rows, round(_LEAST_SAMPLED / sample.rate))
+    return Cut(
+        order=order,
+        keys=(*partitions, *keys),
+        is_curve=bool(layout.curve_by),
+        file=np.searchsorted(file, group, "right") - 1,
+        group=group,
+        total=sample.total,
+        page_rows=page_rows if sample.rate < 1 else layout.page_rows,
+    )
+
+
+def _path(sample: Sample, name: str) -> Path:
+    return next(path for path in sample.columns if len(path) == 1 and path[0].casefold() == name.casefold())
+
+
+def _codes(sample: Sample, keys: Sequence[Path], layout: LayoutSpec) -> list[Numbers]:
+    codes = [sample.columns[path].codes for path in keys]
+    return [-code if key.descending else code for code, key in zip(codes, layout.sort_keys, strict=True)]
+
+
+def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float) -> Numbers:
+    """Return where files begin: each partition is cut into so many of equal size as its bytes ask for."""
+    rows = np.diff(begins, append=total)
+    count = np.ceil(rows * bytes_per_row / layout.target_file_bytes).astype(np.int64)
+    if layout.files is not None:
+        count = np.full(len(rows), layout.files)
+    count = np.clip(count, 1, np.maximum(rows, 1))
+    number = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    parts: Numbers = np.repeat(begins, count) + number * np.repeat(rows, count) // np.repeat(count, count)
+    return parts
+
+
+def _curve(sample: Sample, keys: Sequence[Path], *, hilbert: bool) -> Numbers:
+    """Return the place of each row on the curve through the ranks of its values, as a write puts it."""
+    bits = bits_per_column(len(keys))
+    cell = np.zeros(sample.rows, np.int64)
+    for path in keys:
+        upto = np.cumsum(np.bincount(sample.columns[path].codes + 1))
+        cell = (cell << bits) | ((upto[sample.columns[path].codes + 1] - 1) << bits) // sample.rows
+    positions: Numbers = curve_positions(len(keys), hilbert=hilbert)[cell]
+    return positions

@@ -1,0 +1,124 @@
+"""The bounds that pages of a layout to come would have, estimated from a sample in the order of that layout.
+
+A page of 20,000 rows has 60 sampled ones, whose smallest and largest values lie too close together: `neighbours.py`
+widens them. The columns of the order itself are dense in each page: there its own rows tell, and the row after it. With
+all rows sampled, the bounds are exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.trust.bounds import Bounds
+from prune_assets.advisor.neighbours import Neighbours
+from prune_assets.advisor.sample import NULL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from prune_assets.advisor.cut import Cut
+    from prune_assets.advisor.sample import SampledColumn
+
+    Numbers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+# A page within so few runs of equal values of the keys before has a dense range of the next key.
+_FEW_RUNS = 2
+
+
+class Codes(NamedTuple):
+    """The lowest and highest value of each page by their numbers, and whether it holds nulls, and what is not null."""
+
+    low: Numbers
+    high: Numbers
+    null: Flags
+    value: Flags
+
+
+def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers]) -> Bounds:
+    """Return the bounds of a column in each page; `before`: codes of the keys before it in the order, if it is a key.
+
+    No writer counts NaN, so that each page of floats may have some.
+    """
+    rows = np.diff(cut.pages, append=cut.total)
+    found = _codes_of_pages(cut, column, before)
+    known = found.high >= found.low
+    some = np.where(found.value, np.maximum(1, rows // 2), rows)
+    return Bounds(
+        lower=_values(column.values, found.low, known),
+        upper=_values(column.values, found.high, known),
+        null_count=from_numpy(np.where(found.null, some, 0)),
+        row_count=rows,
+    )
+
+
+def _values(values: pa.Array, codes: Numbers, known: Flags) -> pa.Array:
+    return values.take(from_numpy(np.where(known, codes, 0), valid=known))
+
+
+def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> Codes:
+    codes, first = column.codes[cut.order], cut.sampled(cut.pages)
+    value = (codes >= 0) & (codes < len(column.values))
+    own = Codes(
+        np.minimum.reduceat(np.where(value, codes, len(column.values)), first),
+        np.maximum.reduceat(np.where(value, codes, NULL), first),
+        np.logical_or.reduceat(codes == NULL, first),
+        np.logical_or.reduceat(codes != NULL, first),
+    )
+    if cut.rate >= 1:
+        return own
+    is_key = column.column.path in cut.keys
+    dense = np.full(len(first), is_key)
+    if is_key and not cut.is_curve and before:
+        changes = np.zeros(len(codes), np.int64)
+        for key in before:
+            changes[1:] |= np.diff(key[cut.order]) != 0
+        changes[first] = 0
+        dense = np.add.reduceat(changes, first) < _FEW_RUNS
+    if dense.all():
+        return _dense(cut, column, own, codes, first)
+    spread = _spread(cut, column, own, codes, first)
+    if not dense.any():
+        return spread
+    return Codes(*(np.where(dense, *both) for both in zip(_dense(cut, column, own, codes, first), spread, strict=True)))
+
+
+def _dense(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
+    """Widen the bounds of sampled rows to those of evenly spread ones; along a sort key, up to the row that follows."""
+    if not cut.is_curve:
+        after = codes[np.append(first[1:], first[-1])]
+        after = np.where((after >= own.low) & (after < len(column.values)), after, own.high)
+        return own._replace(high=np.maximum(own.high, after))
+    low, high = (_share(column, side) for side in (own.low, own.high))
+    gap = (high - low) / np.maximum(np.diff(first, append=len(codes)) - 1, 1)
+    return _enclosing(column, own, low - gap, high + gap)
+
+
+def _share(column: SampledColumn, codes: Numbers) -> Floats:
+    shares: Floats = np.concatenate([[0.0], column.share, [1.0]])[codes + 1]
+    return shares
+
+
+def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> Codes:
+    """Return the values nearest to shares of the rows, which enclose those that were sampled."""
+    middles = (column.share[1:] + column.share[:-1]) / 2
+    lower, upper = np.searchsorted(middles, low), np.searchsorted(middles, high)
+    return own._replace(low=np.minimum(own.low, lower), high=np.maximum(own.high, upper))
+
+
+def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
+    """Return the bounds of a column that the order does not sort: those of as many neighbours as the page has rows."""
+    value = (codes >= 0) & (codes < len(column.values))
+    pages = Neighbours(first, value, np.where(value, _share(column, codes), 0.0), narrow=cut.width)
+    low, high = pages.extremes()
+    found = _enclosing(column, own, low, high)
+    found = found._replace(
+        null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, own.high >= own.low)
+    )
+    constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.share))))
+    return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))

@@ -1,0 +1,185 @@
+"""What neighbouring pages of a sample tell of the values that a page has besides its sampled ones.
+
+Where pages differ by chance alone, the rows of as many neighbours as a page has rows are drawn as its own are.
+Elsewhere the extremes of a page's sampled rows are extended: by how much half of them reach less far than all tells how
+much further twice as many reach.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+# Pages that are compared with a page, and so many standard errors by which chance lets two of them differ.
+_NEIGHBOURS = 64
+_CHANCE = 3.0
+# Pages that are alike where of the nearest ones, at least so many, nearly all are.
+_FEWEST = 8
+_MOSTLY = 0.9
+# An event so rare is not expected.
+_RARE = 1e-3
+_TINY = 1e-12
+_AT_ONCE = 1 << 13
+
+
+class Neighbours:
+    """Sampled pages: moments of each, and what windows of neighbours have."""
+
+    def __init__(self, first: Numbers, value: Flags, share: Floats, *, narrow: int) -> None:
+        self.first, self.narrow, self._share, self._value = first, min(narrow, len(first)), share, value
+        self.page = np.repeat(np.arange(len(first)), np.diff(first, append=len(value)))
+        self.rows = np.maximum(np.bincount(self.page, minlength=len(first)), 1)
+        self.count, total = self._by_page(value), self._by_page(share)
+        self.mean = total / np.maximum(self.count, 1)
+        square = np.where(value, share - self.mean[self.page], 0.0) ** 2
+        self._square, self._fourth = map(self._by_page, (square, square * square))
+        self._all = np.maximum(self._total(self.count), 1)
+        self._centre = self._total(total) / self._all
+        self._around = np.maximum(
+            self._total(self._square + self.count * self.mean**2) / self._all - self._centre**2, 0
+        )
+
+    def _by_page(self, of_row: Floats | Flags) -> Floats:
+        """Add up what rows have."""
+        return np.bincount(self.page, of_row, len(self.first)).astype(np.float64)
+
+    def _window(self, size: int) -> tuple[Numbers, Numbers]:
+        begin = np.clip(np.arange(len(self.first)) - size // 2, 0, len(self.first) - size)
+        return begin, begin + size
+
+    def _total(self, of_page: Floats) -> Floats:
+        begin, end = self._window(min(max(_NEIGHBOURS, self.narrow), len(self.first)))
+        sums = np.concatenate([[0.0], np.cumsum(of_page)])
+        total: Floats = sums[end] - sums[begin]
+        return total
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and highest share of each page to come.
+
+        Where neighbours differ by chance alone, their rows are those of the page. Elsewhere its own rows reach as much
+        further as doubling their number, from a quarter and from a half of them, moves the extremes.
+        """
+        low, high = (self._of_pages(reduce, self._share) for reduce in (np.minimum, np.maximum))
+        wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
+        mean, scale, alike, of_alike = self._compare(low, high)
+        far_low, far_high = (
+            low - scale * self._further(mean, scale, np.minimum),
+            high + scale * self._further(mean, scale, np.maximum),
+        )
+        enough = ~np.isnan(of_alike[0])
+        return (
+            np.where(alike, wide_low, np.where(enough, of_alike[0], far_low)),
+            np.where(alike, wide_high, np.where(enough, of_alike[1], far_high)),
+        )
+
+    def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
+        """Return by how many spreads all rows of a page reach beyond the sampled ones."""
+        distance = (self._share - mean[self.page]) / np.maximum(scale[self.page], _TINY)
+        turn, reach = np.arange(len(distance)), []
+        for step in (4, 2, 1):
+            parts = [np.abs(self._of_pages(reduce, distance, turn % step == part)) for part in range(step)]
+            full = np.all(np.isfinite(parts), axis=0)
+            reach.append(self._total(np.where(full, np.mean(np.where(full, parts, 0.0), axis=0), 0.0)))
+        before, last = np.maximum(reach[1] - reach[0], 0), np.maximum(reach[2] - reach[1], 0)
+        ratio = np.where(before > 0, np.minimum(last / np.maximum(before, _TINY), 1 - 1e-6), 0.0)
+        doublings = np.log2(self.narrow)
+        further: Floats = (
+            last
+            * ratio
+            * (1 - ratio**doublings)
+            / (1 - ratio)
+            / np.maximum(self._total((self.count > 3).astype(np.float64)), 1)
+        )
+        return further
+
+    def _of_pages(self, reduce: Any, values: Floats, chosen: Flags | bool = True) -> Floats:  # noqa: FBT001, FBT002 - a mask
+        nothing = np.inf if reduce is np.minimum else -np.inf
+        found: Floats = reduce.reduceat(np.where(self._value & chosen, values, nothing), self.first)
+        return found
+
+    def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
+        """Compare each page with those around it.
+
+        Returns mean and spread of those that are alike, whether nearly all are, and the lowest and highest share of as
+        many as a page has rows, NaN where fewer are alike.
+        """
+        freedom = np.maximum(self.count - 1, 0)
+        # Pages with a value or none tell nothing of the spread inside of them.
+        within = np.where(
+            self._total(freedom) >= _NEIGHBOURS,
+            self._total(self._square) / np.maximum(self._total(freedom), 1),
+            self._around,
+        )
+        kurtosis = np.maximum(self._total(self._fourth) / self._all - within**2, 0.0)
+        variance = self._square / np.maximum(freedom, 1)
+        offsets = np.arange(2 * _NEIGHBOURS) // 2 * np.where(np.arange(2 * _NEIGHBOURS) % 2, -1, 1)
+        offsets[1::2] -= 1
+        found = [np.empty(len(self.first)) for _ in range(5)]
+        for start in range(0, len(self.first), _AT_ONCE):
+            own = np.arange(start, min(start + _AT_ONCE, len(self.first)))
+            near = own[:, None] + offsets
+            there = (near >= 0) & (near < len(self.first))
+            near = np.clip(near, 0, len(self.first) - 1)
+            near_mean = there & _by_chance(self.mean, within, self.count, own, near)
+            near_scale = there & _by_chance(variance, kurtosis, freedom, own, near)
+            both = near_mean & near_scale
+            chosen = both & (np.cumsum(both, axis=1) <= self.narrow)
+            few = chosen.sum(axis=1) < self.narrow
+            nearest = there & (np.cumsum(there, axis=1) <= max(self.narrow, _FEWEST))
+            values = (
+                _mean_of(self.mean, self.count, own, near, near_mean),
+                _mean_of(variance, freedom, own, near, near_scale),
+                (both & nearest).sum(axis=1) / nearest.sum(axis=1),
+                np.where(few, np.nan, np.where(chosen, low[near], np.inf).min(axis=1)),
+                np.where(few, np.nan, np.where(chosen, high[near], -np.inf).max(axis=1)),
+            )
+            for whole, part in zip(found, values, strict=True):
+                whole[own] = part
+        return found[0], np.sqrt(np.maximum(found[1], 0.0)), found[2] >= _MOSTLY, (found[3], found[4])
+
+    def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
+        """Return the extremes over as many neighbours as together have the rows of a page."""
+        begin, end = self._window(self.narrow)
+        length, level = 1, of_page
+        while 2 * length <= self.narrow:
+            level = reduce(level[:-length], level[length:])
+            length *= 2
+        found: Floats = reduce(level[begin], level[end - length])
+        return found
+
+    def occurs(self, flags: Flags, own: Flags) -> Flags:
+        """Tell in which pages something is met: it was, or neighbours have it and its absence can be chance."""
+        rate = self._total(self._by_page(flags)) / self._total(self.rows.astype(np.float64))
+        met = self._over_neighbours(own.astype(np.float64), np.maximum) > 0
+        found: Flags = own | (met & ((1 - np.minimum(rate, 1)) ** self.rows > _RARE))
+        return found
+
+    def is_sure(self, share: Floats) -> Flags:
+        """Tell of pages with one sampled value whether chance would have shown another that neighbours have."""
+        off = self._around + (self._centre - share) ** 2
+        low, high = (self._over_neighbours(self._of_pages(it, self._share), it) for it in (np.minimum, np.maximum))
+        furthest = np.maximum(np.maximum(np.abs(share - low), np.abs(high - share)), _TINY)
+        sure: Flags = (1 - np.minimum(off / furthest**2, 1)) ** self.count < _RARE
+        return sure
+
+
+def _by_chance(of_page: Floats, variance: Floats, weight: Floats, own: Numbers, near: Numbers) -> Flags:
+    """Tell which neighbours differ from a page by no more than chance explains; those without rows may be like any."""
+    parts = 1 / np.maximum(weight, _TINY)
+    error = variance[own, None] * (parts[near] + parts[own, None])
+    alike: Flags = (of_page[near] - of_page[own, None]) ** 2 <= _CHANCE**2 * error + _TINY
+    return alike
+
+
+def _mean_of(of_page: Floats, weight: Floats, own: Numbers, near: Numbers, chosen: Flags) -> Floats:
+    weights = weight[near] * chosen
+    total = weights.sum(axis=1)
+    return np.where(total > 0, (weights * of_page[near]).sum(axis=1) / np.maximum(total, _TINY), of_page[own])

@@ -1,0 +1,159 @@
+"""The queries of a workload on one table: their predicates, what they read today, and what each row costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import PruneError, WrongUse
+from parquet_core.format.schema import Physical
+from parquet_core.outcomes import may_match
+from parquet_core.predicate import columns_of, columns_of_leaf, leaves
+from parquet_core.printable import listed
+from parquet_core.pruning import prepare
+from parquet_core.spark_rules.spark_schema import tells_nulls
+from prune_assets.advisor.lookups import distinct_in
+from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
+from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
+from prune_assets.planner.plan_read import plan_opened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.pruning import Fold
+    from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.table import Table
+    from prune_assets.workload.query_shapes import QueryShape
+
+# Predicates that are simulated; of more an even part, each for several.
+MOST_QUERIES = 300
+# Bytes of a dictionary's entry; of texts a guess.
+_WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}
+_TEXT = 16
+_MOSTLY = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A predicate that ran `runs` times; `today`, `whole`: bytes that are planned today, and of its columns in all.
+
+    `parts`: its leaves, and the auxiliary ones behind them.
+    """
+
+    where: str
+    runs: float
+    predicate: Predicate
+    parts: tuple[Leaf, ...]
+    auxiliary: AuxiliaryLeaves
+    prepared: Fold
+    columns: tuple[LeafColumn, ...]
+    today: int
+    whole: int
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the columns that its leaves name."""
+        return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
+
+    def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
+        """Tell from the outcomes of the parts in which containers a row may be selected."""
+        return may_match(self.prepared(self.auxiliary.joined(outcomes)))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCost:
+    """What a column takes: bytes of data a row, and today in row groups of `rows` so many bytes of dictionary.
+
+    `entry`: bytes of an entry of it. `is_coded`: nothing but the dictionary holds its values.
+    """
+
+    data: float
+    dictionary: float
+    rows: float
+    entry: float
+    is_coded: bool
+
+    def of_group(self, rows: float) -> float:
+        """Return the bytes of the dictionary in row groups of so many rows."""
+        entries = self.dictionary / self.entry
+        return self.entry * distinct_in(rows, min(entries, self.rows), self.rows)
+
+    def is_looked_up(self, rows: float) -> bool:
+        """Tell whether plans read dictionaries of row groups of so many rows: they deny values, if they cost little."""
+        size, is_few = self.of_group(rows), self.dictionary / self.entry < self.rows / 2
+        return self.is_coded and is_few and size <= max(ALWAYS_WORTH, (size + rows * self.data) / 2)
+
+
+def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
+    """Return what the columns take today, by what footers say."""
+    costs = {}
+    for column in index.columns:
+        chunks = index.footers.chunks(column)
+        size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.row_count.sum()), 1)
+        has = (chunks.dictionary_page_offset > 0) & (chunks.dictionary_page_offset < chunks.data_page_offset)
+        pages = np.where(has, chunks.data_page_offset - chunks.dictionary_page_offset, 0)
+        costs[column.path] = ColumnCost(
+            data=float((size - pages).sum()) / rows,
+            dictionary=float(pages.mean()) if len(pages) else 0.0,
+            rows=rows / max(len(index), 1),
+            entry=float(_WIDTHS.get(column.physical, column.type_length or _TEXT)),
+            is_coded=bool(len(pages) and np.mean(chunks.dictionary_only == 1) > _MOSTLY),
+        )
+    return costs
+
+
+def queries_of(
+    table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
+) -> list[Query]:
+    """Plan the predicates of shapes on a table as it is; counts those that do not fit it any more in `skipped`."""
+    ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
+    if not ran:
+        raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
+    step = max(1.0, len(ran) / MOST_QUERIES)
+    chosen = [ran[int(i * step)] for i in range(min(len(ran), MOST_QUERIES))]
+    found: list[Query] = []
+    for predicate, shape in chosen:
+        try:
+            found.append(_planned(table, predicate.where, predicate.runs * step, shape.columns or None, session))
+        except PruneError as error:
+            skipped[str(error)] = skipped.get(str(error), 0) + 1
+    if not found:
+        raise WrongUse(f"{table.name}: no predicate of the workload fits it: {listed(list(skipped))}")
+    return found
+
+
+def _planned(
+    table: Table, where: str, runs: float, columns: Sequence[str] | None, session: SparkSemantics | None
+) -> Query:
+    plan = plan_opened(table, where=where or "true", columns=columns, session=session, depth="pages")
+    predicate = plan.evaluation.predicate
+    parts = tuple(leaves(predicate))
+    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.columns if tells_nulls(c)})
+    return Query(
+        where=where or "true",
+        runs=runs,
+        predicate=predicate,
+        parts=(*parts, *auxiliary.extra),
+        auxiliary=auxiliary,
+        prepared=prepare(predicate),
+        columns=plan.columns,
+        today=int(plan.kept.bytes.sum()),
+        whole=int(plan.sizes.bytes.sum()),
+    )
+
+
+def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
+    """Return the columns that queries filter on, with the bytes that these read today, the most first."""
+    weight: dict[Path, float] = {}
+    for query in queries:
+        for path in columns_of(query.predicate):
+            weight[path] = weight.get(path, 0.0) + query.runs * query.today
+    return dict(sorted(weight.items(), key=lambda it: -it[1]))

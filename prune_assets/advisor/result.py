@@ -1,0 +1,149 @@
+"""What an advisor found: a ranking of layouts for a workload, and the layout that it advises."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from parquet_core.printable import printable, redacted
+from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.output import json_text
+from prune_assets.report.quantities import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.layout.spec import LayoutSpec
+
+SCHEMA = "layout-advice/1"
+_SHOWN = 5
+# A layout that makes so many of the runs twice as dear says so.
+DEAR = 0.1
+_LONGEST_SQL = 70
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBytes:
+    """A predicate, how often it runs, and the bytes of one run: today, in the advised layout, at least, and of all."""
+
+    where: str
+    runs: float
+    today: int
+    advised: int
+    lower_bound: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedLayout:
+    """A layout and the bytes that one run of the workload reads of it; `low`, `high`: as sure as the sample is.
+
+    `why`: why it was tried. `twice_as_dear`: the share of the runs that would read at least twice what they read today.
+    """
+
+    title: str
+    why: str
+    bytes: int
+    low: int
+    high: int
+    twice_as_dear: float
+    layout: LayoutSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutAdvice:
+    """Which layout reads the fewest bytes for a workload; `print` shows it, `layout_yaml()` writes it down.
+
+    `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
+    run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
+    `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
+    `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
+    """
+
+    table: str
+    rows: int
+    sampled_rows: int
+    advised: RankedLayout | None
+    verdict: str
+    today: int
+    lower_bound: int
+    whole: int
+    ranking: tuple[RankedLayout, ...]
+    queries: tuple[QueryBytes, ...]
+    rewrite_bytes: int
+    runs_to_pay: int | None
+    reasons: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """Return all of it as JSON of schema layout-advice/1."""
+        return json_text({"schema": SCHEMA} | asdict(self) | {"table": redacted(self.table)})
+
+    def layout_yaml(self) -> str:
+        """Return the advised layout as a `layout.yaml`, with a reason beside each key; empty where none is advised."""
+        if self.advised is None:
+            return ""
+        lines = [f"# {_one_line(self.verdict)}"]
+        for key, reason in self.reasons.items():
+            value = getattr(self.advised.layout, key)
+            value = dict(value) if isinstance(value, dict) else list(value) if isinstance(value, tuple) else value
+            lines.append(f"{key}: {json.dumps(value)}  # {_one_line(reason)}")
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """Return one page that loads nothing."""
+        from prune_assets.advisor.page import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{printable(redacted(self.table))}: {self.verdict}"
+        sampled = "all rows" if self.sampled_rows == self.rows else f"a sample of {self.sampled_rows:,} rows"
+        yield f"simulated on {sampled} of {self.rows:,}, for {counted(len(self.queries), 'predicate')}"
+        yield ""
+        yield "one run of the workload reads"
+        for title, size, note in self.bars():
+            share = round(24 * size / max(self.whole, 1))
+            yield f"  {bytes_text(size):>10}  {'█' * share}{'░' * (24 - share)}  {title}{note}"
+        if self.advised is not None:
+            pays = "never pays" if self.runs_to_pay is None else f"pays after {counted(self.runs_to_pay, 'run')}"
+            yield ""
+            yield f"the rewrite reads and writes {bytes_text(self.rewrite_bytes)}; it {pays} of the workload"
+            yield from self._changes()
+            yield ""
+            yield from self.layout_yaml().splitlines()
+        for reason, count in self.skipped.items():
+            yield f"left out {counted(count, 'predicate')}: {printable(reason)}"
+
+    def bars(self) -> list[tuple[str, int, str]]:
+        """Return what is compared: a title, its bytes, and what should be known of it."""
+        rows = [("no pruning", self.whole, ""), ("today, and if nothing is done", self.today, "")]
+        rows += [(one.title, one.bytes, _note(one)) for one in self.ranking[:_SHOWN]]
+        return [*rows, ("lower bound: selected rows lie together", self.lower_bound, "")]
+
+    def _changes(self) -> Iterator[str]:
+        by_gain = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))
+        for title, some in (("gain most", by_gain[:3]), ("lose most", by_gain[::-1][:3])):
+            changed = [
+                it for it in some if (it.advised < it.today) == (title == "gain most") and it.advised != it.today
+            ]
+            for one in changed:
+                sql = clipped(printable(one.where), _LONGEST_SQL)
+                yield f"  {title}: {bytes_text(one.today)} -> {bytes_text(one.advised)}  {sql}"
+
+
+def _note(one: RankedLayout) -> str:
+    unsure = "" if one.high - one.low < one.bytes / 50 else f" ({bytes_text(one.low)} to {bytes_text(one.high)})"
+    dear = f"; {one.twice_as_dear:.0%} of the runs read twice as much or more" if one.twice_as_dear >= DEAR else ""
+    return unsure + dear
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))

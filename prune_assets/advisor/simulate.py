@@ -1,0 +1,148 @@
+"""What queries would read of a layout to come: the evaluator of plans on the bounds that its pages would have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_each
+from parquet_core.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.outcomes import Outcomes, intersect
+from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
+from prune_assets.advisor.cut import cut_of
+from prune_assets.advisor.future_bounds import future_bounds
+from prune_assets.advisor.lookups import Asked, asked, denied
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Path
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.advisor.cut import Cut
+    from prune_assets.advisor.queries import ColumnCost, Query
+    from prune_assets.advisor.sample import Sample
+
+
+_NOTHING: Mapping[Path, OutcomeArray] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class Workspace:
+    """A sample, the queries and what columns cost: what every candidate is simulated with.
+
+    `leaves`: by column the leaves of all queries on it, each once; a column's bounds answer them at once.
+    """
+
+    sample: Sample
+    queries: Sequence[Query]
+    costs: Mapping[Path, ColumnCost]
+    leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
+    asked: dict[Path, Asked] = field(default_factory=dict)
+    _places: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def on(self, sample: Sample) -> Workspace:
+        """Return the same for a part of the sample."""
+        return Workspace(sample, self.queries, self.costs, asked=self.asked)
+
+    def __post_init__(self) -> None:
+        """Number the leaves of the queries."""
+        for q, query in enumerate(self.queries):
+            for i, part in enumerate(query.parts):
+                if isinstance(part, ColumnLeaf) and part.column in self.sample.columns:
+                    of_column = self.leaves.setdefault(part.column, [])
+                    self._places[q, i] = len(of_column)
+                    of_column.append(part)
+
+    @property
+    def bytes_per_row(self) -> float:
+        """What a row of the whole table takes in files."""
+        return sum(cost.data + cost.dictionary / cost.rows for cost in self.costs.values())
+
+    def may_match(
+        self, bounds: Mapping[Path, Bounds], count: int, beside: Mapping[Path, OutcomeArray] = _NOTHING
+    ) -> list[NDArray[np.bool_]]:
+        """Tell for each query which of `count` containers may hold a selected row; `beside`: other evidence."""
+        answers = {path: outcomes_of_each(of, bounds[path]) for path, of in self.leaves.items()}
+        for path, outcomes in beside.items():
+            answers[path] = intersect(answers[path], outcomes)
+        return [query.may_match(self._outcomes(q, answers, bounds, count)) for q, query in enumerate(self.queries)]
+
+    def _outcomes(
+        self, q: int, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
+    ) -> OutcomeArray:
+        outcomes = np.full((len(self.queries[q].parts), count), Outcomes.UNKNOWN, np.uint8)
+        for i, part in enumerate(self.queries[q].parts):
+            if (q, i) in self._places and isinstance(part, ColumnLeaf):
+                outcomes[i] = answers[part.column][self._places[q, i]]
+            elif isinstance(part, Constant):
+                outcomes[i] = part.outcomes
+            elif isinstance(part, CompareColumns) and part.left in bounds and part.right in bounds:
+                outcomes[i] = outcomes_from_two_bounds(part.op, bounds[part.left], bounds[part.right])
+        return outcomes
+
+    def matching_rows(self) -> NDArray[np.float64]:
+        """Return how many rows of the table each query may select, by the values of the sampled ones."""
+        if not self.sample.columns:
+            return np.full(len(self.queries), float(self.sample.total))
+        values = {
+            path: it.values.take(_places_of(it.codes, len(it.values))) for path, it in self.sample.columns.items()
+        }
+        chosen = self.may_match({p: bounds_of_values(v) for p, v in values.items()}, self.sample.rows)
+        return np.array([flags.sum() for flags in chosen]) / max(self.sample.rate, 1e-300)
+
+
+def _places_of(codes: NDArray[np.int64], count: int) -> object:
+    from parquet_core.arrow_arrays import from_numpy
+
+    return from_numpy(np.clip(codes, 0, max(count - 1, 0)), valid=(codes >= 0) & (codes < count))
+
+
+class Simulated(NamedTuple):
+    """Bytes by query: what it would read, dictionaries included, and what its columns take in the whole table."""
+
+    read: NDArray[np.float64]
+    whole: NDArray[np.float64]
+
+
+def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
+    """Return what each query would read of the table in a layout."""
+    cut = cut_of(workspace.sample, layout, workspace.bytes_per_row)
+    chosen = workspace.may_match(bounds_of(workspace.sample, cut), len(cut.pages), _lookups(workspace, cut, layout))
+    rows, groups = np.diff(cut.pages, append=cut.total), np.diff(cut.group, append=cut.total)
+    data = {path: cost.data for path, cost in workspace.costs.items()}
+    dictionary = {path: cost.of_group(float(groups.mean())) for path, cost in workspace.costs.items()}
+    kept = [(rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))) for flags in chosen]
+    found = []
+    for query, (kept_rows, kept_groups) in zip(workspace.queries, kept, strict=True):
+        paths = [column.path for column in query.columns if column.path in data]
+        per_row, per_group = sum(data[path] for path in paths), sum(dictionary[path] for path in paths)
+        found.append((kept_rows * per_row + kept_groups * per_group, cut.total * per_row + len(groups) * per_group))
+    return Simulated(*np.array(found, np.float64).T)
+
+
+def bounds_of(sample: Sample, cut: Cut) -> dict[Path, Bounds]:
+    """Return the bounds of the sampled columns in the pages of a layout to come."""
+    keys = {path: [sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
+    return {path: future_bounds(cut, column, keys.get(path, [])) for path, column in sample.columns.items()}
+
+
+def _lookups(workspace: Workspace, cut: Cut, layout: LayoutSpec) -> dict[Path, OutcomeArray]:
+    """Return by column what dictionaries and bloom filters leave of its leaves in each page."""
+    found: dict[Path, OutcomeArray] = {}
+    blooms = {tuple(name.split(".")): probability for name, probability in layout.bloom.items()}
+    for path, leaves in workspace.leaves.items():
+        cost = workspace.costs.get(path)
+        if cost is None or not (path in blooms or cost.is_looked_up(cut.total / len(cut.group))):
+            continue
+        column = workspace.sample.columns[path]
+        if path not in workspace.asked:
+            workspace.asked[path] = asked(column, leaves)
+        found[path] = denied(cut, column, workspace.asked[path], blooms.get(path, 0.0))[:, cut.group_of_page]
+    return found

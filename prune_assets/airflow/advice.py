@@ -1,0 +1,136 @@
+"""Operators that read what queries really ran, and advise the layout of a table for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from prune_assets.airflow.operator import TableOperator
+from prune_assets.airflow.task_errors import failing_in_one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+    from prune_assets.workload.load import WorkloadSource
+
+
+class WorkloadOperator(BaseOperator):
+    """Read Spark's event logs, and write what the queries on each table were and what they read.
+
+    >>> from prune_assets.airflow import WorkloadOperator
+    >>> ran = WorkloadOperator(
+    ...     task_id="queries",
+    ...     event_logs="/logs/spark",
+    ...     out="lake/workloads/{{ ds }}.json",
+    ...     since="{{ data_interval_start }}",
+    ...     until="{{ data_interval_end }}",
+    ... )
+    >>> ran.out
+    'lake/workloads/{{ ds }}.json'
+
+    It starts no Spark. `event_logs`, `since`, `until`: as of `prune_assets.workload`. `out`: the JSON file, on this
+    machine. The XCom has the queries, and the bytes that they read and read in vain.
+    """
+
+    template_fields: Sequence[str] = ("event_logs", "out", "since", "until")
+
+    def __init__(
+        self,
+        *,
+        event_logs: str | Path | Sequence[str | Path],
+        out: str | Path,
+        since: str | None = None,
+        until: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.event_logs = event_logs
+        self.out = out
+        self.since = since
+        self.until = until
+
+    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of all operators
+        """Read the logs, write the file, and return its numbers."""
+        from pathlib import Path
+
+        with failing_in_one_line():
+            from prune_assets.report.output import write_whole
+            from prune_assets.workload.costs import costs_of
+            from prune_assets.workload.json_form import to_json
+            from prune_assets.workload.observe import workload
+
+            found = workload(self.event_logs, since=self.since, until=self.until)
+            for problem in found.problems:
+                self.log.warning(problem)
+            Path(self.out).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(Path(self.out), to_json(found) + "\n")
+            costs = costs_of(found)
+        return {
+            "workload": str(self.out),
+            "queries": float(sum(cost.runs for cost in costs)),
+            "bytes_read": sum(cost.totals.bytes_read or 0 for cost in costs),
+            "bytes_in_vain": sum(cost.bytes_in_vain or 0 for cost in costs),
+            "not_understood": sum(found.not_understood.values()),
+        }
+
+
+class LayoutAdviceOperator(TableOperator):
+    """Advise the layout of a table that makes its queries read the fewest bytes; change nothing.
+
+    >>> from prune_assets.airflow import LayoutAdviceOperator
+    >>> advice = LayoutAdviceOperator(
+    ...     task_id="advise_orders", table="lake/orders", workload="lake/workloads", latest=28, page="pages/orders.html"
+    ... )
+    >>> advice.template_fields
+    ('table', 'workload', 'out', 'page')
+
+    It reads metadata and a sample of the rows, and starts no Spark. `workload`: a JSON file of WorkloadOperator or a
+    folder of them, event logs, or a list of predicates; `latest`: of a folder with a file for each day, the last so
+    many. `out`: a file for the advised `layout.yaml`, written only where a layout is advised; `page`: one for the HTML
+    page. The XCom has the verdict, and the bytes that the queries read today and would read.
+    """
+
+    template_fields: Sequence[str] = ("table", "workload", "out", "page")
+
+    def __init__(
+        self,
+        *,
+        workload: WorkloadSource,
+        latest: int | None = None,
+        out: str | Path | None = None,
+        page: str | Path | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.workload = workload
+        self.latest = latest
+        self.out = out
+        self.page = page
+
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+        """Advise, write the files that are named, and return the numbers."""
+        from pathlib import Path
+
+        from parquet_core.printable import redacted
+        from prune_assets.advisor.advise import advise
+        from prune_assets.report.output import write_whole
+        from prune_assets.workload.load import load_workload
+
+        advice = advise(str(self.table), workload=load_workload(self.workload, latest=self.latest))
+        for text in str(advice).splitlines():
+            self.log.info(text)
+        if self.out is not None and advice.advised is not None:
+            write_whole(Path(self.out), advice.layout_yaml())
+        if self.page is not None:
+            write_whole(Path(self.page), advice.to_html())
+        return {
+            "table": redacted(str(self.table)),
+            "verdict": advice.verdict,
+            "layout": None if advice.advised is None else advice.advised.title,
+            "today_bytes": advice.today,
+            "advised_bytes": advice.today if advice.advised is None else advice.advised.bytes,
+        }

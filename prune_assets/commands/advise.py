@@ -1,0 +1,81 @@
+"""`prune advise`: the layout of a table that reads the fewest bytes for a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parquet_core.errors import WrongUse
+from prune_assets.commands.row_selection import semantics_of
+from prune_assets.report.output import write_whole
+from prune_assets.session.progress import showing_progress, start_session
+
+
+@click.command()
+@click.argument("table", type=click.Path(readable=False))
+@click.option("--where", "wheres", multiple=True, metavar="SQL", help="A predicate that runs; repeat it for several.")
+@click.option(
+    "--workload",
+    "workload_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-advice/1.")
+@click.option(
+    "--out",
+    "layout_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the advised layout, a YAML file for --layout of other commands.",
+)
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write one self-contained page.",
+)
+@click.option("--apply", is_flag=True, help="Then rewrite the table into that layout, through Spark, and plan again.")
+@click.option(
+    "--time-zone", envvar="PRUNE_TIME_ZONE", metavar="ZONE", help="Session time zone of the queries, e.g. UTC."
+)
+def advise(
+    *,
+    table: str,
+    wheres: tuple[str, ...],
+    workload_file: Path | None,
+    as_json: bool,
+    layout_file: Path | None,
+    html_file: Path | None,
+    apply: bool,
+    time_zone: str | None,
+) -> None:
+    """Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.
+
+    Candidates are simulated on a sample of the rows. Without --apply nothing is written to the table, and Spark is not
+    needed. For example:
+
+    \b
+      prune advise lake/orders --where "day = DATE '2024-03-01'" --where "customer = 7" --out layout.yaml
+      prune advise lake/orders --workload workload.json --apply
+    """
+    import prune_assets as pr
+
+    if (workload_file is None) == (not wheres):
+        raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
+    from prune_assets.workload.load import load_workload
+
+    ran = load_workload(wheres if workload_file is None else workload_file)
+    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone))
+    if layout_file is not None and advice.advised is not None:
+        write_whole(layout_file, advice.layout_yaml())
+    if html_file is not None:
+        write_whole(html_file, advice.to_html())
+    click.echo(advice.to_json() if as_json else str(advice))
+    if apply and advice.advised is not None:
+        spark = start_session()
+        with showing_progress(spark):
+            done = pr.apply_advice(spark, table, advice, workload=ran, session=semantics_of(time_zone))
+        click.echo(f"\n{done.optimized}\n{done}", err=as_json)

@@ -1,0 +1,97 @@
+"""`prune workload`: what queries really ran, from Spark's event logs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prune_assets.report.output import rendered, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_SECONDS = 0.3
+
+
+@click.command()
+@click.argument("event_logs", nargs=-1, required=True, type=click.Path(readable=False))
+@click.option("--since", metavar="TIME", help="Only queries that began then or later, such as 2024-01-31; UTC.")
+@click.option("--until", metavar="TIME", help="Only queries that began before; UTC.")
+@click.option("--table", metavar="TABLE", help="Only this table, by its path or its name in a catalog.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema workload/1, with all shapes and constants.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the JSON into this file.")
+@click.option("--redact", is_flag=True, help="Replace constants by their ranks.")
+@click.option("--price-per-tib", type=click.FloatRange(min=0), help="Price of reading a TiB, to show what a day costs.")
+@click.option(
+    "--cursor",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Note in this file what was read; the next run with it shows what ran since.",
+)
+def workload(
+    *,
+    event_logs: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    table: str | None,
+    as_json: bool,
+    out: Path | None,
+    redact: bool,
+    price_per_tib: float | None,
+    cursor: Path | None,
+) -> None:
+    """Show what queries really ran: per table their filters, how often, and the bytes they read in vain.
+
+    EVENT_LOGS are logs of Spark (spark.eventLog.dir), directories of them, also in stores, or files of SQL (*.sql) with
+    a condition or a SELECT a line. This starts no Spark. For example:
+
+    \b
+      prune workload /var/log/spark-events
+      prune workload s3://logs/spark-events --since 2024-01-01 --table lake/orders --out workload.json
+      prune workload queries.sql --table lake/orders --json
+    """
+    if out is not None and not out.absolute().parent.is_dir():
+        raise click.UsageError(f"--out {out}: the directory {out.absolute().parent} does not exist")
+    from prune_assets.workload.console import print_workload
+    from prune_assets.workload.json_form import to_json
+    from prune_assets.workload.observe import workload as observed
+    from prune_assets.workload.redact import redacted
+
+    with _progress() as progress:
+        found = observed(event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress)
+    found = redacted(found) if redact else found
+    for problem in found.problems:
+        click.echo(f"note: {problem}", err=True)
+    if out is not None:
+        write_whole(out, to_json(found, price_per_tib=price_per_tib) + "\n")
+    if as_json:
+        click.echo(to_json(found, price_per_tib=price_per_tib))
+    else:
+        click.echo(rendered(lambda console: print_workload(found, console, price_per_tib=price_per_tib)))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Show on a terminal how much was read."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    last = 0.0
+
+    def show(read: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS:
+            last = now
+            click.echo(
+                f"\rreading event logs: {read / max(total, 1):.0%} of {total / 1e6:,.0f} MB ", nl=False, err=True
+            )
+
+    try:
+        yield show
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)

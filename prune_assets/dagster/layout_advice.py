@@ -1,0 +1,162 @@
+"""The layout that real queries ask for: an asset that shows it, and a check that warns when it would help much."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.errors import PruneError, WrongUse
+from parquet_core.quantities import bytes_text
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.assets import asset_with
+from prune_assets.dagster.checks import unreadable_result
+from prune_assets.dagster.metadata import code_references
+from prune_assets.report.markdown import as_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.advisor.result import LayoutAdvice
+    from prune_assets.workload.load import WorkloadSource
+
+_CHECK = "layout_fits_queries"
+_BAR = 24
+
+
+def build_layout_advice_asset(
+    table_asset: AssetName,
+    *,
+    table: "Path | str",
+    workload: "WorkloadSource",
+    latest: int | None = None,
+    pages: "Path | str | None" = None,
+    more_deps: "Sequence[AssetName]" = (),
+    key_prefix: "str | Sequence[str]" = "layout_advice",
+    **asset_options: Any,
+) -> dg.AssetsDefinition:
+    """Build an asset that advises the layout of a table for the queries that ran on it.
+
+    >>> from prune_assets.dagster import build_layout_advice_asset
+    >>> advice = build_layout_advice_asset("orders", table="lake/orders", workload="lake/workloads", latest=28)
+    >>> advice.key.to_user_string()
+    'layout_advice/orders'
+
+    Its page ranks layouts by the bytes that the queries would read, beside today, and has the `layout.yaml` to apply.
+    It reads metadata and a sample of the rows, changes nothing, and starts no Spark. Put it on a schedule, weekly for
+    example.
+
+    `workload`: the folder that `build_workload_asset` fills, a JSON file of `prune workload`, event logs, or a list of
+    predicates; `latest`: of a folder with a file for each day, the last so many. `pages`: a folder for the advice as
+    an HTML page. `more_deps`: assets that come first beside that of the table, such as the workload's. All else is
+    passed to Dagster's `asset`.
+    """
+    key = asset_key_of(table_asset)
+    described = code_references() | dict(asset_options.pop("metadata", None) or {})
+    defaults: dict[str, Any] = {
+        "group_name": "layout_advice",
+        "kinds": {"parquet"},
+        "description": f"The layout of {key.to_user_string()} that its queries ask for.",
+    }
+
+    @asset_with(
+        key=key.with_prefix(key_prefix),
+        deps=[key, *map(asset_key_of, more_deps)],
+        metadata=described,
+        **(defaults | asset_options),
+    )
+    def layout_advice(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        advice = _advice(table, workload, latest)
+        context.log.info(str(advice))
+        return dg.MaterializeResult(metadata=_metadata(advice) | _page(advice, pages, key))
+
+    return layout_advice
+
+
+def build_layout_advice_check(
+    asset_key: AssetName,
+    table: "str | Path",
+    *,
+    workload: "WorkloadSource",
+    latest: int | None = None,
+    max_share: float = 0.5,
+    name: str = _CHECK,
+) -> dg.AssetChecksDefinition:
+    """Build a check that warns when another layout would make the queries read much less than they do.
+
+    >>> from prune_assets.dagster import build_layout_advice_check
+    >>> check = build_layout_advice_check("orders", "lake/orders", workload="lake/workloads")
+    >>> [key.name for key in check.check_keys]
+    ['layout_fits_queries']
+
+    `max_share`: it warns when the advised layout reads less than this share of today's bytes. It never blocks. All
+    else as of `build_layout_advice_asset`.
+
+    Raises WrongUse for a share that is none.
+    """
+    if not 0 < max_share <= 1:
+        raise WrongUse(f"max_share={max_share}: must be a share of today's bytes, above 0 and up to 1, e.g. 0.5")
+    asset_key = asset_key_of(asset_key)
+
+    @dg.asset_check(
+        asset=asset_key,
+        name=name,
+        description=f"No other layout makes the queries read less than {max_share:.0%} of today's bytes.",
+    )
+    def layout_advice_check() -> dg.AssetCheckResult:
+        try:
+            advice = _advice(table, workload, latest)
+        except PruneError as error:
+            return unreadable_result(name, asset_key, dg.AssetCheckSeverity.WARN, error)
+        saves = advice.advised is not None and advice.advised.bytes < max_share * advice.today
+        return dg.AssetCheckResult(
+            passed=not saves,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=advice.verdict,
+            metadata=_metadata(advice),
+        )
+
+    return layout_advice_check
+
+
+def _advice(table: "Path | str", workload: "WorkloadSource", latest: int | None) -> "LayoutAdvice":
+    from prune_assets.advisor.advise import advise
+    from prune_assets.workload.load import load_workload
+
+    return advise(table, workload=load_workload(workload, latest=latest))
+
+
+def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
+    advised = advice.advised
+    shown = {
+        "prune/advice": advice.verdict,
+        "prune/today_bytes": advice.today,
+        "prune/advised_bytes": advice.today if advised is None else advised.bytes,
+        "prune/lower_bound_bytes": advice.lower_bound,
+        "prune/ranking": dg.MetadataValue.md(_ranking(advice)),
+    }
+    if advised is not None:
+        shown["prune/layout"] = dg.MetadataValue.json(asdict(advised.layout))
+        shown["prune/layout_yaml"] = dg.MetadataValue.md(f"```yaml\n{advice.layout_yaml()}```")
+    return shown
+
+
+def _ranking(advice: "LayoutAdvice") -> str:
+    """Return a bar for each layout in Markdown, as long as what the queries read of it."""
+    lines = ["| layout | one run of the workload reads | |", "|---|---|---|"]
+    for title, size, note in advice.bars():
+        bar = "█" * max(round(_BAR * size / max(advice.whole, 1)), 1)
+        lines.append(f"| {as_code(title)}{note} | {bytes_text(size)} | {bar} |")
+    return "\n".join(lines)
+
+
+def _page(advice: "LayoutAdvice", pages: "Path | str | None", key: dg.AssetKey) -> dict[str, Any]:
+    if pages is None:
+        return {}
+    from prune_assets.report.output import write_whole
+
+    Path(pages).mkdir(parents=True, exist_ok=True)
+    path = Path(pages) / f"{'_'.join(key.path)}.html"
+    write_whole(path, advice.to_html())
+    return {"prune/page": dg.MetadataValue.path(str(path))}

@@ -1,0 +1,103 @@
+"""What queries really ran, day by day, as an asset of Dagster."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.quantities import bytes_text
+from prune_assets.dagster.assets import asset_with
+from prune_assets.dagster.metadata import code_references
+from prune_assets.report.markdown import as_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.workload.costs import TableCost
+    from prune_assets.workload.query_shapes import Workload
+
+MOST_TABLES = 20
+
+
+def build_workload_asset(
+    name: str,
+    event_logs: "Path | str | Sequence[Path | str]",
+    *,
+    workloads: "Path | str",
+    price_per_tib: float | None = None,
+    partitions_def: "dg.TimeWindowPartitionsDefinition | None" = None,
+    **asset_options: Any,
+) -> dg.AssetsDefinition:
+    """Build an asset that reads Spark's event logs, and shows which tables' queries read the most in vain.
+
+    >>> import dagster as dg
+    >>> from prune_assets.dagster import build_workload_asset
+    >>> days = dg.DailyPartitionsDefinition("2024-01-01")
+    >>> asset = build_workload_asset("queries", "/logs/spark", workloads="lake/workloads", partitions_def=days)
+    >>> asset.key.to_user_string()
+    'queries'
+
+    `event_logs`: as of `prune_assets.workload`. `workloads`: a folder on this machine that gets the result as JSON, a
+    file for each partition, for `build_layout_advice_asset`. `partitions_def`: days or hours; a run then takes the
+    queries that began in its own. `price_per_tib`: to show what a day costs. It starts no Spark. All else is passed to
+    Dagster's `asset`.
+    """
+    described = code_references() | dict(asset_options.pop("metadata", None) or {})
+    defaults: dict[str, Any] = {
+        "kinds": {"spark"},
+        "description": "What the queries of Spark's event logs read, and how much of it in vain.",
+    }
+
+    @asset_with(key=name, metadata=described, partitions_def=partitions_def, **(defaults | asset_options))
+    def workload_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        from prune_assets.report.output import write_whole
+        from prune_assets.workload.json_form import to_json
+        from prune_assets.workload.observe import workload
+
+        window = context.partition_time_window if context.has_partition_key else None
+        found = workload(event_logs, since=window and window.start, until=window and window.end)
+        for problem in found.problems:
+            context.log.warning(problem)
+        Path(workloads).mkdir(parents=True, exist_ok=True)
+        path = Path(workloads) / f"{context.partition_key if window else 'workload'}.json"
+        write_whole(path, to_json(found, price_per_tib=price_per_tib) + "\n")
+        return dg.MaterializeResult(metadata=_metadata(found, path, price_per_tib))
+
+    return workload_asset
+
+
+def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dict[str, Any]:
+    from prune_assets.workload.costs import costs_of
+
+    costs = costs_of(found, price_per_tib=price_per_tib)
+    return {
+        "prune/queries": float(sum(cost.runs for cost in costs)),
+        "prune/bytes_read": sum(cost.totals.bytes_read or 0 for cost in costs),
+        "prune/bytes_in_vain": sum(cost.bytes_in_vain or 0 for cost in costs),
+        "prune/not_understood": sum(found.not_understood.values()),
+        "prune/tables": dg.MetadataValue.md(_table(costs, has_price=price_per_tib is not None)),
+        "prune/workload": dg.MetadataValue.path(str(path)),
+    }
+
+
+def _table(costs: "list[TableCost]", *, has_price: bool) -> str:
+    """Return the tables in Markdown, the one first whose queries read most in vain."""
+    titles = ["table", "queries", "bytes read", "in vain", *(["price a day"] if has_price else [])]
+    rows = [
+        [
+            as_code(cost.table),
+            f"{cost.runs:,.10g}",
+            _bytes(cost.totals.bytes_read),
+            _bytes(cost.bytes_in_vain),
+            *([f"{cost.price_a_day or 0:,.2f}"] if has_price else []),
+        ]
+        for cost in costs[:MOST_TABLES]
+    ]
+    lines = [titles, ["---"] * len(titles), *rows]
+    more = f"\n\n{len(costs) - MOST_TABLES:,} more tables" if len(costs) > MOST_TABLES else ""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + more
+
+
+def _bytes(count: int | None) -> str:
+    return "" if count is None else bytes_text(count)

@@ -1,0 +1,38 @@
+"""Functions of conditions that are written back: what they return, and the types of their arguments."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# A type like that of another operand.
+SAME = "same"
+
+
+class KnownFunction(NamedTuple):
+    """Name in SQL, type of the result, and types of the arguments."""
+
+    sql: str
+    result: str
+    arguments: tuple[str, ...]
+
+
+_DATE_FIELDS = ("year", "quarter", "month", "dayofmonth", "dayofweek", "weekday", "weekofyear", "dayofyear")
+
+# By the name that a plan prints. Time fields depend on the session time zone, so they are not here.
+FUNCTIONS = {
+    **{name: KnownFunction(name, "int", ("date",)) for name in _DATE_FIELDS},
+    **{name: KnownFunction(name, "string", ("string",)) for name in ("upper", "lower", "reverse")},
+    "length": KnownFunction("length", "int", ("string",)),
+    "substr": KnownFunction("substr", "string", ("string", "int", "int")),
+    "substring": KnownFunction("substring", "string", ("string", "int", "int")),
+    "date_add": KnownFunction("date_add", "date", ("date", "int")),
+    "date_sub": KnownFunction("date_sub", "date", ("date", "int")),
+    "datediff": KnownFunction("datediff", "int", ("date", "date")),
+    "last_day": KnownFunction("last_day", "date", ("date",)),
+    "abs": KnownFunction("abs", SAME, (SAME,)),
+    "coalesce": KnownFunction("coalesce", SAME, (SAME, SAME)),
+    "isnan": KnownFunction("isnan", "boolean", (SAME,)),
+    "StartsWith": KnownFunction("startswith", "boolean", ("string", "string")),
+    "EndsWith": KnownFunction("endswith", "boolean", ("string", "string")),
+    "Contains": KnownFunction("contains", "boolean", ("string", "string")),
+}

@@ -1,0 +1,178 @@
+"""The filter of a scan as conjuncts of SQL, from all that its plan says of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.render import column_sql
+from prune_assets.workload.conditions.parse import (
+    Ambiguous,
+    Binary,
+    Call,
+    Column,
+    Constant,
+    conjuncts_of,
+    parse_condition,
+)
+from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
+from prune_assets.workload.conditions.write_sql import Writer
+from prune_assets.workload.not_understood import NotUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prune_assets.workload.conditions.parse import Node
+    from prune_assets.workload.conditions.write_sql import Path
+
+_ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
+# What Spark reads of a file rather than of its rows, for the column `_metadata`.
+_OF_FILES = frozenset(
+    {"file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time"}
+)
+_ROW_INDEX = "_tmp_metadata_row_index"
+_PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
+_PUSHED = {
+    "=": "EqualTo",
+    "<=>": "EqualNullSafe",
+    ">": "GreaterThan",
+    ">=": "GreaterThanOrEqual",
+    "<": "LessThan",
+    "<=": "LessThanOrEqual",
+    "StartsWith": "StringStartsWith",
+    "EndsWith": "StringEndsWith",
+    "Contains": "StringContains",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFilter:
+    """Conjuncts as SQL, sorted; the columns that are read, and those that joins compare; why parts are left out."""
+
+    conjuncts: tuple[str, ...]
+    columns: tuple[str, ...]
+    joined_on: tuple[str, ...]
+    not_understood: list[str] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """The predicate; empty where all rows are selected."""
+        return " AND ".join(self.conjuncts)
+
+
+def scan_filter(
+    *,
+    output: str,
+    read_schema: str | None,
+    conditions: Sequence[str],
+    partition_filters: str | None = None,
+    pushed_filters: str | None = None,
+    joined_on: frozenset[str] = frozenset(),
+    zone: str | None = None,
+) -> ScanFilter:
+    """Return the filter of a scan, with less conjuncts than it has where some are not understood.
+
+    All but `zone` as the plan prints it; `joined_on`: attributes of the scan. Raises NotUnderstood.
+
+    >>> found = scan_filter(
+    ...     output="[id#1L, user#2]", read_schema="struct<id:bigint,user:string>", conditions=["(user#2 = New York)"]
+    ... )
+    >>> found.where, found.columns
+    ("user = 'New York'", ('id', 'user'))
+    """
+    # A source of Spark's second kind leaves columns of partitions out of its output.
+    attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
+    if {*attributes.values()} >= _OF_FILES or _ROW_INDEX in attributes.values():
+        of_table = {path[0] for path in leaf_types(read_schema)} if read_schema else set()
+        hidden = (_OF_FILES - of_table) | {_ROW_INDEX}
+        attributes = {text: name for text, name in attributes.items() if name not in hidden}
+    types = {} if read_schema is None else leaf_types(read_schema)
+    types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
+    joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
+    leaves = [path for path in types if path[0] in attributes.values()]
+    made = _Made(Writer(types, zone), joined, {*leaves})
+    for text in conditions:
+        made.add(conjuncts_of(parse_condition(text, attributes)), pushed_filters)
+    made.add(_of_list(partition_filters, attributes), None)
+    structs = {path[0] for path in leaves}
+    names = {(name,) for name in attributes.values() if name not in structs}
+    columns = tuple(sorted({column_sql(path) for path in {*leaves, *names}}))
+    conjuncts = tuple(sorted(dict.fromkeys(made.without_implied())))
+    return ScanFilter(conjuncts, columns, tuple(sorted(map(column_sql, joined))), made.not_understood)
+
+
+class _Made:
+    """What is understood so far: conjuncts with their columns, and tests for NULL, which others often imply."""
+
+    def __init__(self, writer: Writer, joined: set[Path], leaves: set[Path]) -> None:
+        self.writer = writer
+        self.joined = joined
+        self.leaves = leaves
+        self.conjuncts: list[tuple[str, set[Path]]] = []
+        self.not_null: list[tuple[str, Path]] = []
+        self.not_understood: list[str] = []
+
+    def add(self, nodes: Sequence[Node], pushed_filters: str | None) -> None:
+        self.writer.texts.clear()
+        conjuncts: list[tuple[str, set[Path]]] = []
+        not_null: list[tuple[str, Path]] = []
+        for node in nodes:
+            self.writer.columns.clear()
+            if node in {Constant("true"), Constant("")}:
+                continue
+            try:
+                sql = self.writer.write(node, "boolean")
+            except NotUnderstood as error:
+                self.not_understood.append(error.reason)
+                continue
+            match node:
+                case Call("isnotnull", (Column(path),)):
+                    not_null.append((sql, path))
+                case _:
+                    is_or = isinstance(node, Binary) and node.operator == "OR"
+                    conjuncts.append((f"({sql})" if is_or else sql, {*self.writer.columns}))
+        if pushed_filters is not None and _is_contradicted(self.writer.texts, pushed_filters):
+            self.not_understood.append("ambiguous text")
+            return
+        self.conjuncts += conjuncts
+        self.not_null += not_null
+
+    def without_implied(self) -> Iterator[str]:
+        """Return all but tests for NULL that Spark adds: of columns of other conjuncts, and of what joins compare."""
+        tested = {path for _, columns in self.conjuncts for path in columns}
+        yield from (sql for sql, _ in self.conjuncts)
+        for sql, path in self.not_null:
+            if path not in self.joined and path not in tested:
+                yield sql
+
+
+def _attributes(output: str) -> Iterator[tuple[str, str]]:
+    for text in split_outside(output.removeprefix("[").removesuffix("]"), ", "):
+        if found := _ATTRIBUTE.fullmatch(text):
+            yield text, found[1]
+
+
+def _of_list(text: str | None, attributes: dict[str, str]) -> list[Node]:
+    """Return the conditions of a list; parts without a column belong to the constants of the one before them."""
+    if text is None:
+        return []
+    # A text with a line break may have broken off.
+    if not (text.startswith("[") and text.endswith("]")):
+        return [Ambiguous("ambiguous text")]
+    parts: list[str] = []
+    for part in split_outside(text[1:-1], ", "):
+        if parts and not any(name in part for name in attributes):
+            parts[-1] += f", {part}"
+        else:
+            parts.append(part)
+    return [node for part in parts if part for node in conjuncts_of(parse_condition(part, attributes))]
+
+
+def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
+    """Tell whether what Spark pushed down for a column, in another notation, does not have the text as it was read."""
+    for path, operator, text in texts:
+        start = f"{_PUSHED.get(operator)}({'.'.join(path)},"
+        if start in pushed and not any(f"{start}{text}){end}" in pushed for end in (", ", "]", ")", ",")):
+            return True
+    return False

@@ -1,0 +1,163 @@
+"""A parsed condition as SQL, its constants in the types of what they are compared with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.render import column_sql
+from prune_assets.workload.conditions.functions import FUNCTIONS, SAME
+from prune_assets.workload.conditions.literals import is_string, literal, literals
+from prune_assets.workload.conditions.parse import (
+    COMPARISONS,
+    CONNECTIVES,
+    Ambiguous,
+    Binary,
+    Call,
+    Column,
+    Constant,
+    InList,
+    Not,
+)
+from prune_assets.workload.not_understood import NotUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prune_assets.workload.conditions.parse import Node
+
+    Path = tuple[str, ...]
+
+_SUBQUERY = re.compile(r"(?:Reused)?Subquery (?:scalar-)?subquery#[0-9]|(?:scalar-)?subquery#[0-9]")
+_NULL_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
+_LOCAL_TIMES = frozenset({"timestamp", None})
+_TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
+
+
+@dataclass(slots=True)
+class Writer:
+    """Write nodes as SQL; collect the columns that occur, and the texts that are compared with one.
+
+    `types`: of columns by path; `zone`: of the session, None where it is unknown.
+    """
+
+    types: Mapping[Path, str]
+    zone: str | None = None
+    columns: set[Path] = field(default_factory=set)
+    texts: list[tuple[Path, str, str]] = field(default_factory=list)
+
+    def write(self, node: Node, kind: str | None = None) -> str:  # noqa: PLR0911 - one for each kind of node
+        """Return a node as SQL; `kind`: the type of a constant. Raises NotUnderstood."""
+        match node:
+            case Column(path):
+                self.columns.add(path)
+                return column_sql(path)
+            case Constant(text) if _SUBQUERY.match(text):
+                raise NotUnderstood("a subquery")
+            case Constant(text):
+                return literal(text, kind, self.zone)
+            case Not(InList() as child):
+                return self._in_list(child, "NOT IN")
+            case Not(child):
+                return f"NOT ({self.write(child, 'boolean')})"
+            case InList():
+                return self._in_list(node, "IN")
+            case Binary():
+                return self._binary(node)
+            case Call():
+                return self._call(node)
+            case Ambiguous(reason):
+                raise NotUnderstood(reason)
+
+    def _in_list(self, node: InList, word: str) -> str:
+        kind = self.type_of(node.child)
+        values = literals(node.text, node.separator, kind, self.zone)
+        return f"{self._operand(node.child)} {word} ({', '.join(values)})"
+
+    def _binary(self, node: Binary) -> str:
+        if node.operator in CONNECTIVES:
+            return f"{self._part(node.left)} {node.operator} {self._part(node.right)}"
+        if isinstance(node.left, Constant) and isinstance(node.right, Constant):
+            raise NotUnderstood("ambiguous text")
+        kind = self.type_of(node.right if isinstance(node.left, Constant) else node.left)
+        for one in (node.left, node.right):
+            if isinstance(one, Ambiguous):
+                raise NotUnderstood(one.reason)
+        if Constant not in {type(node.left), type(node.right)}:
+            self._refuse_texts(node.left, node.right)
+        if node.operator not in COMPARISONS and kind in {None, *_TEMPORAL}:
+            raise NotUnderstood("arithmetic on a column of unknown type" if kind is None else "arithmetic on times")
+        self._note(node.left, node.operator, node.right, kind)
+        return f"{self._operand(node.left, kind)} {node.operator} {self._operand(node.right, kind)}"
+
+    def _refuse_texts(self, *nodes: Node) -> None:
+        """Refuse what is read as an expression where a text may be: `(user#2 = name#3)` has perhaps the text name#3."""
+        if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
+            raise NotUnderstood("ambiguous text")
+
+    def _operand(self, node: Node, kind: str | None = None) -> str:
+        written = self.write(node, kind)
+        return f"({written})" if isinstance(node, Binary | Not | InList) else written
+
+    def _part(self, node: Node) -> str:
+        written = self.write(node, "boolean")
+        return f"({written})" if isinstance(node, Binary) and node.operator in CONNECTIVES else written
+
+    def _note(self, left: Node, operator: str, right: Node, kind: str | None) -> None:
+        if isinstance(left, Column) and isinstance(right, Constant) and (kind is None or is_string(kind)):
+            self.texts.append((left.path, operator, right.text))
+
+    def _call(self, node: Call) -> str:
+        if node.name in _NULL_TESTS and len(node.arguments) == 1:
+            return f"{self._operand(node.arguments[0])} {_NULL_TESTS[node.name]}"
+        if node.name == "LIKE":
+            return f"{self._operand(node.arguments[0])} LIKE {self.write(node.arguments[1], 'string')}"
+        if node.name == "cast":
+            return self._cast(node)
+        known = FUNCTIONS.get(node.name)
+        if known is None or len(known.arguments) != len(node.arguments):
+            raise NotUnderstood(_refusal(node.name))
+        same = self.type_of(node)
+        if known.result == SAME and same is None:
+            raise NotUnderstood("the type of the column is unknown")
+        if known.result in {SAME, "string", "boolean"}:
+            self._refuse_texts(*(one for one in node.arguments[1:] if not isinstance(one, Constant)))
+        kinds = [same if kind == SAME else kind for kind in known.arguments]
+        if len(node.arguments) == 2:
+            self._note(node.arguments[0], node.name, node.arguments[1], kinds[1])
+        return f"{known.sql}({', '.join(map(self.write, node.arguments, kinds))})"
+
+    def _cast(self, node: Call) -> str:
+        operand, to = node.arguments
+        assert isinstance(to, Constant)
+        source = self.type_of(operand)
+        if isinstance(operand, Constant) or not to.text.replace("(", "").replace(")", "").replace(",", "").isalnum():
+            raise NotUnderstood("ambiguous text")
+        if source in _LOCAL_TIMES or to.text == "timestamp":
+            raise NotUnderstood("depends on the session time zone")
+        return f"cast({self.write(operand)} AS {to.text})"
+
+    def type_of(self, node: Node) -> str | None:
+        """Return the type of a node as Spark names it; None where the plan does not say."""
+        match node:
+            case Column(path):
+                return self.types.get(path)
+            case Binary(operator, left, right) if operator not in {*COMPARISONS, *CONNECTIVES}:
+                return self.type_of(right if isinstance(left, Constant) else left)
+            case Call("cast", (_, Constant(to))):
+                return to
+            case Call(name, arguments) if name in FUNCTIONS:
+                result = FUNCTIONS[name].result
+                return next(map(self.type_of, arguments), None) if result == SAME else result
+            case Binary() | Not() | InList() | Call("LIKE" | "isnull" | "isnotnull"):
+                return "boolean"
+            case _:
+                return None
+
+
+def _refusal(name: str) -> str:
+    """Return why a function is not written: by its name, unless a constant may have made it."""
+    if name in {"dynamicpruning", "dynamicpruningexpression", "might_contain"}:
+        return "a filter made at run time, from the other side of a join"
+    return f"the function {name}" if len(name) <= 40 else "a function"

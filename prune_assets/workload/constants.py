@@ -1,0 +1,85 @@
+"""The constants of a predicate: found in its text, so that what differs in them alone has one shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X"})
+_LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER, TokenType.LIST})
+
+
+class FoundConstant(NamedTuple):
+    """A constant from `start` to `end` of a text; `kind`: the word before it, such as DATE, or STRING or NUMBER."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def constants_of(sql: str) -> Iterator[FoundConstant]:
+    """Return the constants of a text, signs and names of types included. Raises PredicateSyntaxError.
+
+    >>> text = "day = DATE '2024-01-01' AND id > -5"
+    >>> [text[one.start : one.end] for one in constants_of(text)]
+    ["DATE '2024-01-01'", '-5']
+    """
+    tokens = tokenize(sql)
+    for index, token in enumerate(tokens):
+        if token.token_type not in _LITERALS:
+            continue
+        before = tokens[index - 1] if index else token
+        kind = "STRING" if token.token_type == TokenType.STRING else "NUMBER"
+        start = token.start
+        if before.text.upper() in _TYPED and kind == "STRING":
+            kind, start = before.text.upper(), before.start
+        elif before.text == "-" and index > 1 and not _is_operand(tokens[index - 2].text):
+            start = before.start
+        yield FoundConstant(kind, start, token.end)
+
+
+def _is_operand(text: str) -> bool:
+    """Tell whether a sign after this subtracts."""
+    return text == ")" or (
+        text[-1].isalnum() and text.upper() not in {"AND", "OR", "NOT", "IN", "BETWEEN", "THEN", "ELSE"}
+    )
+
+
+def shape_of(sql: str) -> str:
+    """Return a predicate with `?` for each constant, and one for a list of any length.
+
+    >>> shape_of("day = DATE '2024-01-01' AND id IN (1, 7)")
+    'day = ? AND id IN (?)'
+    """
+    parts: list[str] = []
+    last = 0
+    for constant in constants_of(sql):
+        between = sql[last : constant.start]
+        # A further value of a list adds nothing.
+        if not (between.strip() == "," and parts and _in_list(parts)):
+            parts += [between, "?"]
+        last = constant.end
+    return "".join([*parts, sql[last:]])
+
+
+def _in_list(parts: list[str]) -> bool:
+    return parts[-1] == "?" and parts[-2].rstrip().upper().endswith("IN (")
+
+
+def replaced(sql: str, ranks: Mapping[str, str]) -> str:
+    """Return a predicate with other constants.
+
+    >>> replaced("id = 7 AND user = 'a'", {"7": "1", "'a'": "'r1'"})
+    "id = 1 AND user = 'r1'"
+    """
+    parts: list[str] = []
+    last = 0
+    for constant in constants_of(sql):
+        parts += [sql[last : constant.start], ranks[sql[constant.start : constant.end]]]
+        last = constant.end
+    return "".join([*parts, sql[last:]])

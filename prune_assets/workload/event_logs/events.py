@@ -1,0 +1,138 @@
+"""The events of a log that matter here; all others are recognized by their first bytes and not decoded."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+_SQL = "org.apache.spark.sql.execution.ui."
+# What an event log's lines begin with; Spark writes no blanks.
+EVENT = b'{"Event":"'
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A metric of an operator; values come by its accumulator."""
+
+    name: str
+    accumulatorId: int  # noqa: N815 - names of the log
+    metricType: str = ""  # noqa: N815
+
+
+class PlanNode(msgspec.Struct, frozen=True):
+    """An operator of a plan as Spark's UI has it."""
+
+    nodeName: str  # noqa: N815
+    simpleString: str = ""  # noqa: N815
+    children: list[PlanNode] = []
+    metrics: list[Metric] = []
+
+
+class LogStart(msgspec.Struct, rename={"version": "Spark Version"}):
+    """The first event of a log."""
+
+    version: str = ""
+
+
+class ApplicationStart(msgspec.Struct, rename={"name": "App Name", "identifier": "App ID"}):
+    """The name of the application."""
+
+    name: str = ""
+    identifier: str | None = None
+
+
+class Environment(msgspec.Struct, rename={"spark": "Spark Properties", "system": "System Properties"}):
+    """The settings of the application, and of its Java."""
+
+    spark: dict[str, str] = {}
+    system: dict[str, str] = {}
+
+
+class ExecutionStart(msgspec.Struct):
+    """A query that begins, with its plan; `time` in milliseconds since 1970-01-01."""
+
+    executionId: int  # noqa: N815
+    physicalPlanDescription: str  # noqa: N815
+    sparkPlanInfo: PlanNode  # noqa: N815
+    time: int = 0
+    modifiedConfigs: dict[str, str] = {}  # noqa: N815
+
+
+class AdaptiveUpdate(msgspec.Struct):
+    """Another plan for a query that runs."""
+
+    executionId: int  # noqa: N815
+    physicalPlanDescription: str  # noqa: N815
+    sparkPlanInfo: PlanNode  # noqa: N815
+
+
+class DriverUpdates(msgspec.Struct):
+    """Metrics that the driver knows: pairs of accumulator and value."""
+
+    accumUpdates: list[tuple[int, int]]  # noqa: N815
+
+
+class Accumulable(msgspec.Struct, rename={"number": "ID", "value": "Value", "metadata": "Metadata"}):
+    """An accumulator with its value so far."""
+
+    number: int
+    value: Any = None
+    metadata: str | None = None
+
+
+class _StageInfo(msgspec.Struct, rename={"accumulables": "Accumulables"}):
+    accumulables: list[Accumulable] = []
+
+
+class StageCompleted(msgspec.Struct, rename={"info": "Stage Info"}):
+    """The metrics of all tasks of a stage, so that no event of a task is needed."""
+
+    info: _StageInfo
+
+
+class ExecutionEnd(msgspec.Struct):
+    """A query that ended; with a message where it failed."""
+
+    executionId: int  # noqa: N815
+    time: int = 0
+    errorMessage: str | None = None  # noqa: N815
+
+
+Event: TypeAlias = (
+    LogStart
+    | ApplicationStart
+    | Environment
+    | ExecutionStart
+    | AdaptiveUpdate
+    | DriverUpdates
+    | StageCompleted
+    | ExecutionEnd
+)
+
+_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
+    name.encode(): msgspec.json.Decoder(kind, strict=False)
+    for name, kind in {
+        "SparkListenerLogStart": LogStart,
+        "SparkListenerApplicationStart": ApplicationStart,
+        "SparkListenerEnvironmentUpdate": Environment,
+        "SparkListenerStageCompleted": StageCompleted,
+        f"{_SQL}SparkListenerSQLExecutionStart": ExecutionStart,
+        f"{_SQL}SparkListenerSQLAdaptiveExecutionUpdate": AdaptiveUpdate,
+        f"{_SQL}SparkListenerDriverAccumUpdates": DriverUpdates,
+        f"{_SQL}SparkListenerSQLExecutionEnd": ExecutionEnd,
+    }.items()
+}
+_LONGEST_NAME = max(map(len, _DECODERS)) + len(EVENT) + 1
+
+
+def decode(line: bytes) -> Event | None:
+    """Decode a line; None for an event that does not matter. Raises msgspec.MsgspecError, RecursionError.
+
+    >>> decode(b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}')
+    LogStart(version='4.3.0')
+    >>> decode(b'{"Event":"SparkListenerTaskEnd","Stage ID":0}') is None
+    True
+    """
+    decoder = _DECODERS.get(line[len(EVENT) : line.find(b'"', len(EVENT), _LONGEST_NAME)])
+    event: Event | None = None if decoder is None else decoder.decode(line)
+    return event

@@ -1,0 +1,79 @@
+"""The scans of event logs, one application after the other; what cannot be read costs a line, not the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from parquet_core.errors import PruneError
+from parquet_core.storage import Traffic
+from prune_assets.workload.event_logs.application import Application
+from prune_assets.workload.event_logs.decompress import CutOff, blocks
+from prune_assets.workload.event_logs.events import EVENT, decode
+from prune_assets.workload.event_logs.read_lines import TOO_LONG, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parquet_core.storage import DataFile
+    from prune_assets.workload.event_logs.cursor import Cursor
+    from prune_assets.workload.event_logs.find_logs import EventLog
+    from prune_assets.workload.ran_scan import RanScan
+
+
+class LogReader:
+    """Reads logs; `problems` has a line for each that is damaged, `not_understood` counts the parts left out.
+
+    `advance` is called with the number of bytes of each block that was read.
+    """
+
+    def __init__(self, advance: Callable[[int], None] = lambda _: None) -> None:
+        self.problems: list[str] = []
+        self.not_understood: Counter[str] = Counter()
+        self.advance = advance
+        self.events = 0
+
+    def read(self, log: EventLog, cursor: Cursor | None = None) -> Iterator[RanScan]:
+        """Return the scans of a log; with a cursor those that it has not counted, of queries that have ended."""
+        if cursor is not None and cursor.has_read(log):
+            self.advance(log.size)
+            return
+        application = Application(passed_over=() if cursor is None else cursor.counted(log))
+        for file in log.files:
+            for line in self._lines(file, is_finished=log.is_finished):
+                yield from self._take(line, application)
+        if cursor is None or log.is_finished:
+            yield from application.end()
+        if cursor is not None:
+            cursor.note(log, application.ended)
+        self.not_understood += application.not_understood
+
+    def _lines(self, file: DataFile, *, is_finished: bool) -> Iterator[bytes]:
+        try:
+            yield from lines_of(self._blocks(file))
+        except CutOff as error:
+            self.problems += [str(error)] if is_finished else []
+        except PruneError as error:
+            self.problems.append(str(error))
+
+    def _blocks(self, file: DataFile) -> Iterator[bytes]:
+        traffic, seen = Traffic(), 0
+        for block in blocks(file, traffic):
+            fetched = sum(traffic.bytes.values())
+            self.advance(fetched - seen)
+            seen = fetched
+            yield block
+
+    def _take(self, line: bytes, application: Application) -> Iterator[RanScan]:
+        self.events += line.startswith(EVENT)
+        try:
+            event = decode(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            self.not_understood["a line that is damaged or cut off"] += 1
+            return
+        if event is not None:
+            yield from application.take(event)
+        elif line == TOO_LONG:
+            self.not_understood["a line that is too long"] += 1

@@ -1,0 +1,76 @@
+"""A workload as JSON, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from parquet_core.errors import WrongUse
+from prune_assets.report.output import json_text
+from prune_assets.workload.costs import bytes_in_vain, costs_of
+from prune_assets.workload.query_shapes import QueryShape, Workload
+
+SCHEMA = "workload/1"
+
+
+class _Document(msgspec.Struct):
+    schema: str
+    shapes: tuple[QueryShape, ...] = ()
+    not_understood: dict[str, int] = {}
+    since: str = ""
+    until: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
+    """Return a workload as JSON of schema `workload/1`.
+
+    >>> from prune_assets.workload.json_form import from_json, to_json
+    >>> from_json(to_json(Workload(()))) == Workload(())
+    True
+    """
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "since": workload.since,
+        "until": workload.until,
+        "tables": [
+            {
+                "table": cost.table,
+                "names": cost.names,
+                "runs": cost.runs,
+                "shapes": len(cost.shapes),
+                "totals": cost.totals,
+                "bytes_in_vain": cost.bytes_in_vain,
+                "bytes_a_day": cost.bytes_a_day,
+                "price_a_day": cost.price_a_day,
+            }
+            for cost in costs_of(workload, price_per_tib=price_per_tib)
+        ],
+        "shapes": [_shape(shape) for shape in workload.shapes],
+        "not_understood": workload.not_understood,
+        "problems": workload.problems,
+    }
+    return json_text(document)
+
+
+def _shape(shape: QueryShape) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(shape)
+    predicates = [{"where": one.where, "runs": one.runs} for one in shape.predicates]
+    return {**fields, "predicates": predicates, "bytes_in_vain": bytes_in_vain(shape.totals)}
+
+
+def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
+    """Return the workload of a JSON text; `source` names it in messages. Raises WrongUse for another document."""
+    try:
+        raw = msgspec.json.decode(text)
+        for shape in raw["shapes"]:
+            shape["predicates"] = [(one["where"], one["runs"]) for one in shape["predicates"]]
+        document = msgspec.convert(raw, _Document)
+    except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
+        raise WrongUse(f"{source}: no workload ({error}); write one with `prune workload .. --json`") from None
+    if document.schema != SCHEMA:
+        raise WrongUse(
+            f"{source}: a document of schema {document.schema}, not {SCHEMA}; write it anew with `prune workload`"
+        )
+    return Workload(document.shapes, document.not_understood, document.since, document.until, document.problems)

@@ -1,0 +1,127 @@
+"""`pr.workload`: from event logs, files of SQL and earlier workloads to query shapes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.storage import address, is_remote, local_path
+from prune_assets.workload.declared import scans_of_sql
+from prune_assets.workload.event_logs.cursor import Cursor
+from prune_assets.workload.event_logs.find_logs import find_logs
+from prune_assets.workload.event_logs.read_logs import LogReader
+from prune_assets.workload.gather import Gathered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.workload.ran_scan import RanScan
+
+    Path_ = str | os.PathLike[str]
+    Time = str | dt.date | dt.datetime
+
+_SQL = ".sql"
+
+
+def workload(
+    event_logs: Path_ | Iterable[Path_],
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    table: str | None = None,
+    cursor: Path_ | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Workload:
+    """Return what queries really ran, from Spark's event logs: per table their shapes, how often, and what they read.
+
+    `event_logs`: logs, directories of them, also in stores, or files of SQL that end in `.sql`. `since`, `until`: only
+    queries that began then or later, and before that; without a zone in UTC. `table`: only this one, by its path or its
+    name in a catalog. `cursor`: a file that notes what was read; the next call with it returns what ran since.
+    `progress`: called with the bytes that were read and those there are.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import prune_assets as pr
+    >>> queries = Path(tempfile.mkdtemp(), "queries.sql")
+    >>> _ = queries.write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'  -- weight: 10")
+    >>> [(shape.table, shape.shape, shape.runs) for shape in pr.workload(queries).shapes]
+    [('lake.orders', 'day = ?', 10.0)]
+
+    What cannot be read is counted in `not_understood`, or a line of `problems`. Raises TableNotFound for a path that is
+    not there, WrongUse where none of the files is an event log.
+    """
+    paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
+    begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
+    noted = None if cursor is None else Cursor(cursor)
+    gathered = Gathered()
+    reader = LogReader()
+    for scan in chain(_scans_of_sql(paths, table), _scans_of_logs(paths, reader, noted, progress)):
+        is_late = scan.time is not None and ((begin or 0) > scan.time or (end is not None and scan.time >= end))
+        if not is_late and (table is None or _spelled(table) in {scan.table, scan.name}):
+            gathered.add(scan)
+    if noted is not None:
+        noted.save()
+    gathered.not_understood += reader.not_understood
+    return gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(reader.problems))
+
+
+def _scans_of_sql(paths: list[str], table: str | None) -> Iterator[RanScan]:
+    for path in paths:
+        if path.endswith(_SQL):
+            yield from scans_of_sql(_text_of(path), table, source=path)
+
+
+def _scans_of_logs(
+    paths: list[str], reader: LogReader, cursor: Cursor | None, progress: Callable[[int, int], None] | None
+) -> Iterator[RanScan]:
+    logs = find_logs([path for path in paths if not path.endswith(_SQL)])
+    total, read = sum(log.size for log in logs), 0
+
+    def advance(size: int) -> None:
+        nonlocal read
+        read += size
+        if progress is not None:
+            progress(read, total)
+
+    reader.advance = advance
+    for log in logs:
+        yield from reader.read(log, cursor)
+    if logs and not reader.events and len(reader.problems) == len(logs):
+        raise WrongUse(reader.problems[0])
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(local_path(path)).read_text()
+    except UnicodeDecodeError:
+        raise WrongUse(f"{path}: no text in UTF-8") from None
+    except OSError as error:
+        raise WrongUse(f"{path}: {error.strerror}; check the path") from None
+
+
+def _spelled(table: str) -> str:
+    """Return a table as scans name it: names as they are, paths in their one spelling."""
+    if is_remote(table):
+        return address(table)
+    path = local_path(table)
+    return os.path.abspath(path) if os.sep in path or Path(path).exists() else table  # noqa: PTH100 - keeps links
+
+
+def _milliseconds(time: Time | None, name: str) -> int | None:
+    if time is None:
+        return None
+    try:
+        parsed = dt.datetime.fromisoformat(time if isinstance(time, str) else time.isoformat())
+    except ValueError:
+        raise WrongUse(f"{name}: {time!r} is no date or time; write such as 2024-01-31 or 2024-01-31T12:00") from None
+    parsed = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=dt.UTC)
+    return round(parsed.timestamp() * 1000)
+
+
+def _text(time: int | None) -> str:
+    return "" if time is None else dt.datetime.fromtimestamp(time / 1000, dt.UTC).isoformat()

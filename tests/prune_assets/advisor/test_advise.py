@@ -1,0 +1,180 @@
+"""What is advised, of which tables, and what is said of those that nothing can be advised of."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_tables import dated, in_order, put, uniform
+
+import prune_assets as pr
+from parquet_core.errors import PruneError, WrongUse
+from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
+
+ROWS = 200_000
+SIZES = {"page_rows": 2_000, "row_group_rows": 50_000}
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory):
+    """A table in the order of `id`, and its rows."""
+    rng = np.random.default_rng(3)
+    data = {"id": np.arange(ROWS), "shop": rng.integers(0, 500, ROWS), "kind": rng.integers(0, 5, ROWS)}
+    rows = pa.table(data | {"amount": rng.random(ROWS)})
+    return put(rows, tmp_path_factory.mktemp("shops") / "t", pr.LayoutSpec(**SIZES)), rows
+
+
+def test_the_column_that_is_filtered_on_is_the_sort_key(shops):
+    advice = pr.advise(shops[0], workload=["shop = 7", "shop = 400"])
+    assert advice.advised.layout.sort_by == ("shop",)
+    assert advice.advised.bytes < 0.2 * advice.today
+    assert advice.lower_bound <= advice.advised.bytes
+    assert advice.runs_to_pay == -(-advice.rewrite_bytes // (advice.today - advice.advised.bytes))
+
+
+def test_a_table_that_lies_well_stays_as_it_is(shops):
+    advice = pr.advise(shops[0], workload=["id < 4000", "id BETWEEN 100000 AND 104000"])
+    assert advice.advised is None
+    assert advice.verdict.startswith("do nothing")
+    assert advice.layout_yaml() == ""
+
+
+def test_the_weights_of_a_workload_decide(shops):
+    def of(shop_runs, id_runs):
+        predicates = RanPredicate("shop = 7", shop_runs), RanPredicate("id < 4000", id_runs)
+        shapes = tuple(QueryShape(str(shops[0]), it.where, ("amount",), it.runs, (it,)) for it in predicates)
+        return pr.advise(shops[0], workload=Workload(shapes))
+
+    assert of(10, 1).advised.layout.sort_by[0] == "shop"
+    assert of(1, 1_000).advised is None
+
+
+def test_what_gets_twice_as_dear_is_said(shops):
+    advice = pr.advise(shops[0], workload=["shop = 7", "shop = 8", "shop = 9", "id < 2000"])
+    by_shop = next(it for it in advice.ranking if it.layout.sort_by == ("shop",))
+    assert by_shop.twice_as_dear == 0.25
+    if advice.advised is by_shop:
+        assert "25% of the runs read twice as much" in str(advice)
+
+
+def test_the_layout_is_one_that_loads(shops, tmp_path):
+    advice = pr.advise(shops[0], workload=["shop = 7", "kind = 3 AND amount > 0.9"])
+    (tmp_path / "layout.yaml").write_text(advice.layout_yaml())
+    assert pr.load_layout(tmp_path / "layout.yaml") == advice.advised.layout
+    keys = [line for line in advice.layout_yaml().splitlines() if not line.startswith("#")]
+    assert all("  # " in line for line in keys)
+
+
+def test_json_has_a_version_and_html_loads_nothing(shops):
+    advice = pr.advise(shops[0], workload=["shop = 7"])
+    assert json.loads(advice.to_json())["schema"] == "layout-advice/1"
+    assert "http" not in advice.to_html().replace("http-equiv", "")
+    assert advice.advised.title in advice.to_html()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", [uniform, dated])
+def test_the_advised_layout_is_nearly_the_best_of_all_sort_keys(kind, tmp_path):
+    rows, wheres = kind(200_000, np.random.default_rng(5))
+    source = put(rows, tmp_path / "source", pr.LayoutSpec(page_rows=20_000, row_group_rows=100_000))
+    advice = pr.advise(source, workload=wheres)
+    filtered = {name for one in advice.ranking for name in (*one.layout.sort_columns, *one.layout.curve_by)}
+
+    def read(layout, name):
+        sizes = {"page_rows": advice.advised.layout.page_rows, "row_group_rows": 100_000}
+        order = {key: getattr(layout, key) for key in ("sort_by", "zorder_by", "hilbert_by")}
+        table = put(in_order(rows, layout), tmp_path / name, pr.LayoutSpec(**sizes, **order))
+        return sum(int(pr.plan(table, where=where).kept.bytes.sum()) for where in wheres)
+
+    names = [name for name in rows.column_names if name in filtered]
+    keys = [[a] if a == b else [a, b] for a in names for b in names]
+    best = min(read(pr.LayoutSpec(sort_by=key), "-".join(key)) for key in keys)
+    assert read(advice.advised.layout, "advised") <= 1.1 * best
+
+
+BAD = {
+    "gone": (["nothing_like_it = 1"], "no predicate of the workload fits it"),
+    "no SQL": (["shop ="], "no predicate of the workload fits it"),
+    "none": ([], "has no predicates"),
+    "one text": ("shop = 1", "give a Workload or a list"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_workload_that_fits_nothing_is_an_error_of_one_line(name, shops):
+    workload, message = BAD[name]
+    with pytest.raises(WrongUse, match=message) as raised:
+        pr.advise(shops[0], workload=workload)
+    assert "\n" not in str(raised.value)
+
+
+def test_predicates_that_do_not_fit_are_left_out_and_counted(shops):
+    advice = pr.advise(shops[0], workload=["shop = 7", "nothing_like_it = 1", "nothing_like_it = 1"])
+    assert list(advice.skipped.values()) == [2]
+    assert "left out 2 predicates" in str(advice)
+
+
+def test_a_workload_of_another_table_is_refused(shops):
+    shapes = [QueryShape(name, "x = ?", (), 1.0, (RanPredicate("x = 1"),)) for name in ("lake.a", "lake.b")]
+    with pytest.raises(WrongUse, match=r"queries on lake\.a, lake\.b"):
+        pr.advise(shops[0], workload=Workload(tuple(shapes)))
+
+
+def test_a_table_without_rows_is_an_error(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
+    with pytest.raises(PruneError, match="no rows"):
+        pr.advise(str(tmp_path), workload=["a = 1"])
+
+
+def test_predicates_that_bounds_do_not_answer_and_constants_outside_of_the_data_are_answered(shops):
+    advice = pr.advise(shops[0], workload=["sqrt(amount) > 0.5", "shop = -5", "true"])
+    assert next(query.advised for query in advice.queries) == advice.queries[0].whole
+    assert advice.advised is None
+
+
+@pytest.mark.deep
+def test_a_table_of_two_thousand_columns_is_advised(tmp_path):
+    rng = np.random.default_rng(1)
+    data = {f"c{i}": rng.integers(0, 100, 2_000) for i in range(2_000)}
+    pq.write_table(pa.table(data), tmp_path / "t.parquet", row_group_size=500)
+    advice = pr.advise(str(tmp_path), workload=["c7 = 5", "c1999 < 3"])
+    assert {name for one in advice.ranking for name in one.layout.sort_columns} <= {"c7", "c1999"}
+
+
+def test_a_partitioned_table_keeps_its_partitions_and_nested_columns_are_no_keys(tmp_path):
+    rng = np.random.default_rng(4)
+    place = pa.StructArray.from_arrays([pa.array(rng.integers(0, 100, ROWS))], ["zip"])
+    data = {"year": rng.integers(2020, 2023, ROWS), "shop": rng.integers(0, 500, ROWS), "place": place}
+    pq.write_to_dataset(pa.table(data), tmp_path / "t", partition_cols=["year"], max_rows_per_group=20_000)
+    advice = pr.advise(str(tmp_path / "t"), workload=["shop = 7 AND place.zip < 90", "year = 2021 AND shop < 20"])
+    assert advice.advised.layout.partition_by == ("year",)
+    assert advice.advised.layout.sort_by == ("shop",)
+    assert advice.queries[1].advised < 0.1 * advice.queries[1].whole
+
+
+def test_a_delta_table_is_advised_without_its_deleted_rows(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    rng = np.random.default_rng(4)
+    rows = pa.table({"id": np.arange(50_000), "shop": rng.integers(0, 500, 50_000)})
+    deltalake.write_deltalake(str(tmp_path), rows)
+    deltalake.DeltaTable(str(tmp_path)).delete("id < 10000")
+    advice = pr.advise(str(tmp_path), workload=["shop = 7"])
+    assert advice.rows == advice.sampled_rows == 40_000
+
+
+def test_a_column_of_few_values_and_much_data_may_be_a_directory(shops, monkeypatch):
+    monkeypatch.setattr("prune_assets.advisor.candidates.LEAST_PARTITION_BYTES", 1)
+    advice = pr.advise(shops[0], workload=["kind = 3", "kind = 4 AND shop = 7"])
+    with_directories = [it for it in advice.ranking if it.layout.partition_by == ("kind",)]
+    assert with_directories
+    monkeypatch.undo()
+    advice = pr.advise(shops[0], workload=["kind = 3", "kind = 4 AND shop = 7"])
+    assert not any(it.layout.partition_by for it in advice.ranking)
+
+
+def test_a_copy_is_advised_by_what_ran_on_the_original(shops):
+    ran = QueryShape(f"s3://lake/{shops[0].rpartition('/')[2]}", "shop = ?", (), 1.0, (RanPredicate("shop = 7"),))
+    assert pr.advise(shops[0], workload=Workload((ran,))).queries[0].where == "shop = 7"

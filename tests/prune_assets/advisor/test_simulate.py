@@ -1,0 +1,88 @@
+"""What is predicted of a layout against what is planned once the layout was really written, without Spark."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_tables import KINDS, in_order, put
+
+import prune_assets as pr
+from prune_assets.advisor.queries import costs_of, queries_of
+from prune_assets.advisor.sample import take_sample
+from prune_assets.advisor.simulate import Workspace, simulate
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.tables.opening import open_table
+from prune_assets.workload.query_shapes import QueryShape, RanPredicate
+
+ROWS, PAGE, GROUP = 400_000, 2_000, 50_000
+LAYOUTS = {
+    "uniform": [
+        {"sort_by": ["a"]},
+        {"sort_by": ["b", "a"]},
+        {"zorder_by": ["a", "b"]},
+        {"hilbert_by": ["a", "b", "c"]},
+    ],
+    "dated": [
+        {"sort_by": ["day"]},
+        {"sort_by": ["year", "customer"]},
+        {"sort_by": ["ship", "id"]},
+        {"hilbert_by": ["day", "customer"]},
+    ],
+    "skewed": [
+        {"sort_by": ["city"]},
+        {"sort_by": ["status", "n"]},
+        {"sort_by": ["url"]},
+        {"hilbert_by": ["city", "n"]},
+    ],
+    "with_nulls": [{"sort_by": ["a"]}, {"sort_by": ["rare", "a"]}, {"sort_by": ["closed"]}, {"zorder_by": ["a", "f"]}],
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def written(request, tmp_path_factory):
+    """A table, and for each layout the parts of the bytes that its predicates keep once it was written."""
+    directory = tmp_path_factory.mktemp(request.param)
+    rows, wheres = KINDS[request.param](ROWS, np.random.default_rng(7))
+    sizes = {"page_rows": PAGE, "row_group_rows": GROUP, "files": 2}
+    source = put(rows, directory / "source", pr.LayoutSpec(**sizes), files=3)
+    layouts = [pr.LayoutSpec(**sizes, **order) for order in LAYOUTS[request.param]]
+    kept = []
+    for i, layout in enumerate(layouts):
+        table = put(in_order(rows, layout), directory / f"{i}", layout, files=2)
+        plans = [pr.plan(table, where=where) for where in wheres]
+        kept.append([plan.kept.bytes.sum() / plan.sizes.bytes.sum() for plan in plans])
+    return source, wheres, layouts, np.array(kept)
+
+
+def predicted(source, wheres, layouts, sample_rows):
+    table = open_table(source, semantics=semantics_for(None))
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
+    paths = dict.fromkeys(path for query in queries for path in query.paths())
+    workspace = Workspace(take_sample(table, list(paths), sample_rows), queries, costs_of(table.read_all()))
+    return np.array([np.divide(*simulate(workspace, layout)) for layout in layouts])
+
+
+@pytest.mark.sampled(4)
+def test_the_bytes_of_a_table_that_is_sampled_whole_are_exact_to_two_points(written):
+    source, wheres, layouts, kept = written
+    errors = 100 * np.abs(predicted(source, wheres, layouts, ROWS) - kept)
+    assert np.median(errors) < 0.2
+    assert errors.max() < 2.5, _worst(errors, wheres, layouts)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("part", "within_five_points"), [(0.25, 0.95), (0.05, 0.8)])
+def test_of_a_sample_most_predictions_are_within_five_points(written, part, within_five_points):
+    # The predicates look for the ends of ranges and for values in a few rows, which 20,000 sampled rows hardly have.
+    source, wheres, layouts, kept = written
+    errors = 100 * np.abs(predicted(source, wheres, layouts, int(part * ROWS)) - kept)
+    assert np.median(errors) < 1
+    assert np.mean(errors <= 5) >= within_five_points, _worst(errors, wheres, layouts)
+
+
+def _worst(errors, wheres, layouts):
+    layout, where = np.unravel_index(errors.argmax(), errors.shape)
+    order = {
+        name: value for name in ("sort_by", "zorder_by", "hilbert_by") if (value := getattr(layouts[layout], name))
+    }
+    return f"{order}: {wheres[where]} is off by {errors.max():.1f} points; within 5: {np.mean(errors <= 5):.3f}"

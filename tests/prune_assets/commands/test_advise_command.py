@@ -1,0 +1,70 @@
+"""`prune advise`: what it prints and writes, and its exit codes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import prune_assets as pr
+from prune_assets.cli import main
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Numbers of shops in the order of `id`, so many that a sort by shop helps."""
+    draw = random.Random(2)
+    rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table(rows), tmp_path / "t" / "a.parquet", write_page_index=True, max_rows_per_page=20_000)
+    return str(tmp_path / "t")
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["advise", *arguments])
+
+
+def test_the_advised_layout_and_a_page_are_written(table, tmp_path):
+    layout, html = tmp_path / "layout.yaml", tmp_path / "advice.html"
+    done = run(table, "--where", "shop = 7", "--where", "shop = 9", "--out", str(layout), "--html", str(html))
+    assert done.exit_code == 0, done.output
+    assert pr.load_layout(layout).sort_by == ("shop",)
+    assert "sort by shop" in done.output
+    assert "sort by shop" in html.read_text()
+
+
+def test_json_is_all_that_is_printed(table):
+    done = run(table, "--where", "shop = 7", "--json")
+    found = json.loads(done.stdout)
+    assert found["schema"] == "layout-advice/1"
+    assert found["advised"]["layout"]["sort_by"] == ["shop"]
+    assert found["queries"][0]["where"] == "shop = 7"
+
+
+def test_nothing_is_written_where_nothing_is_advised(table, tmp_path):
+    done = run(table, "--where", "id < 1000", "--out", str(tmp_path / "layout.yaml"))
+    assert done.exit_code == 0
+    assert "do nothing" in done.output
+    assert not (tmp_path / "layout.yaml").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--where", "shop = 1", "--workload", "w.json"]])
+def test_a_workload_is_given_in_one_way(table, options):
+    done = run(table, *options)
+    assert done.exit_code == 2
+    assert "give the workload" in done.output
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("prune_assets.workload.observe") is None, reason="what ran is not read yet"
+)
+def test_a_file_of_sql_is_a_workload(table, tmp_path):
+    (tmp_path / "queries.sql").write_text(f"SELECT id FROM parquet.`{table}` WHERE shop = 7  -- weight: 10\n")
+    done = run(table, "--workload", str(tmp_path / "queries.sql"))
+    assert done.exit_code == 0, done.output
+    assert "sort by shop" in done.output

@@ -1,0 +1,79 @@
+"""`prune workload`, from the command line to its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from prune_assets.cli import main
+from prune_assets.workload.json_form import from_json
+
+LOG = Path(__file__).parents[1] / "workload" / "logs" / "spark-4.3.zstd"
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["workload", *map(str, arguments)])
+
+
+def test_tables_then_shapes_each_with_an_example():
+    result = run(LOG)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["table", "queries", "shapes", "bytes", "read", "in", "vain", "a", "day"]
+    assert lines[1].startswith("/tables/orders ")
+    assert "/tables/warehouse/sales.db/orders (spark_catalog.sales.orders)" in result.stdout
+    assert "  day = ? AND price > ?\n" in result.stdout
+    assert "    such as day = DATE '2024-01-05' AND price > 100.50\n" in result.stdout
+    assert "      2  ambiguous text\n" in result.stdout
+
+
+def test_json_is_also_written_to_a_file(tmp_path):
+    result = run(LOG, "--json", "--out", tmp_path / "w.json", "--price-per-tib", 5)
+    assert result.exit_code == 0
+    assert from_json(result.stdout) == from_json((tmp_path / "w.json").read_text())
+    assert json.loads(result.stdout)["tables"][0]["price_a_day"] > 0
+
+
+def test_a_price_is_a_column():
+    assert "price a day" in run(LOG, "--price-per-tib", 5).stdout
+
+
+def test_redacted_constants_are_nowhere():
+    assert "New York" in run(LOG, "--json").stdout
+    assert "New York" not in run(LOG, "--json", "--redact").stdout
+
+
+def test_one_table_and_one_time():
+    document = json.loads(run(LOG, "--table", "/tables/days", "--since", "2020-01-01", "--json").stdout)
+    assert [table["table"] for table in document["tables"]] == ["/tables/days"]
+    assert "no query read a table" in run(LOG, "--until", "2020-01-01").stdout
+
+
+def test_what_is_damaged_is_noted_and_the_rest_is_shown(tmp_path):
+    (tmp_path / "a").write_bytes(LOG.read_bytes()[:20_000])
+    result = run(tmp_path)
+    assert result.exit_code == 0
+    assert result.stderr == f"note: {tmp_path}/a: ends in the middle; what is there was read\n"
+    assert "/tables/orders" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent"], "error: absent: no event log there; name a file or the directory of spark.eventLog.dir\n"),
+        ([__file__], f"error: {__file__}: no event log of Spark; leave it out\n"),
+        ([LOG, "--since", "x"], "error: since: 'x' is no date or time; write such as 2024-01-31 or 2024-01-31T12:00\n"),
+    ],
+)
+def test_wrong_use_is_a_line_and_exit_code_2(arguments, message):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
+
+
+def test_a_cursor_shows_what_is_new(tmp_path):
+    cursor = tmp_path / "cursor.json"
+    assert "/tables/orders" in run(LOG, "--cursor", cursor).stdout
+    assert "no query read a table" in run(LOG, "--cursor", cursor).stdout

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import dagster as dg
+
+from prune_assets.dagster import build_workload_asset
+from prune_assets.workload.json_form import from_json
+
+
+def materialize(asset, **options):
+    result = dg.materialize([asset], **options)
+    (event,) = result.asset_materializations_for_node(asset.node_def.name)
+    return event.metadata
+
+
+def test_a_run_writes_the_workload_and_shows_its_tables(tmp_path):
+    queries = tmp_path / "queries.sql"
+    queries.write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'  -- weight: 10\n")
+    asset = build_workload_asset("queries", queries, workloads=tmp_path / "found", group_name="costs")
+    shown = materialize(asset)
+    assert shown["prune/queries"].value == 10
+    assert "| `lake.orders` | 10 |" in shown["prune/tables"].value
+    (shape,) = from_json((tmp_path / "found" / "workload.json").read_bytes()).shapes
+    assert (shape.table, shape.shape) == ("lake.orders", "day = ?")
+
+
+def test_a_partition_has_a_file_of_its_own(tmp_path):
+    queries = tmp_path / "queries.sql"
+    queries.write_text("SELECT id FROM lake.orders WHERE id = 1\n")
+    days = dg.DailyPartitionsDefinition("2024-01-01")
+    asset = build_workload_asset("queries", queries, workloads=tmp_path, partitions_def=days)
+    shown = materialize(asset, partition_key="2024-01-02")
+    assert shown["prune/workload"].value == str(tmp_path / "2024-01-02.json")
+    assert (tmp_path / "2024-01-02.json").is_file()

@@ -1,0 +1,109 @@
+"""A workload as JSON, without its constants, and as people write it down."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from log_lines import LOGS
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+from prune_assets.errors import PredicateSyntaxError
+from prune_assets.workload.json_form import from_json, to_json
+from prune_assets.workload.redact import redacted
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return pr.workload(LOGS / "spark-4.3.zstd")
+
+
+def test_json_says_what_it_is_and_comes_back(ran):
+    text = to_json(ran, price_per_tib=5.0)
+    document = json.loads(text)
+    assert document["schema"] == "workload/1"
+    assert document["tables"][0]["table"] == "/tables/orders"
+    assert document["tables"][0]["price_a_day"] > 0
+    assert {"table", "shape", "columns", "runs", "predicates", "totals", "bytes_in_vain"} <= {*document["shapes"][0]}
+    assert from_json(text) == ran
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema":"workload/9","shapes":[]}', '{"schema":1,"shapes":[{}]}'])
+def test_another_document_is_refused(text):
+    with pytest.raises(WrongUse, match=r"^w\.json: "):
+        from_json(text, source="w.json")
+
+
+def test_ranks_keep_what_is_equal_and_in_order():
+    where = [
+        "user = 'Bob' AND id > 70",
+        "user = 'Ann' AND id > -5",
+        "user = 'Bob' AND id > 1000",
+        "day = DATE '2024-03-01' AND id IN (70, 7) AND b = X'FF'",
+        "at > TIMESTAMP '2024-01-01 00:00:00Z'",
+    ]
+    found = redacted(pr.workload_of_predicates("t", where))
+    assert sorted(one.where for shape in found.shapes for one in shape.predicates) == [
+        "at > TIMESTAMP '2000-01-02 00:00:00Z'",
+        "day = DATE '2000-01-02' AND id IN (3, 2) AND b = X'00000001'",
+        "user = 'r1' AND id > 1",
+        "user = 'r2' AND id > 3",
+        "user = 'r2' AND id > 4",
+    ]
+
+
+def test_no_constant_is_left(ran):
+    text = to_json(redacted(ran))
+    assert "New" in to_json(ran)
+    assert not any(constant in text for constant in ("New", "abc", "2024-01", "100.50"))
+    assert [shape.shape for shape in redacted(ran).shapes] == [shape.shape for shape in ran.shapes]
+
+
+def test_predicates_with_weights():
+    found = pr.workload_of_predicates(
+        "lake/t", ["id = 1", "id = 2", "year(day) = 2024 AND s.a IS NULL"], weights=[3, 1, 2]
+    )
+    assert [(shape.shape, shape.columns, shape.runs) for shape in found.shapes] == [
+        ("id = ?", ("id",), 4.0),
+        ("year(day) = ? AND s.a IS NULL", ("day", "s.a"), 2.0),
+    ]
+    with pytest.raises(WrongUse, match="1 weights for 2 predicates"):
+        pr.workload_of_predicates("lake/t", ["a = 1", "b = 1"], weights=[1])
+    with pytest.raises(PredicateSyntaxError):
+        pr.workload_of_predicates("lake/t", ["a = 'open"])
+
+
+SQL = """
+-- what dashboards ask
+id = 7  -- weight: 10
+SELECT user, price FROM sales.orders AS o WHERE day = DATE '2024-01-01' AND (id IN (1, 2)) ORDER BY price LIMIT 3;
+select * from `lake`.`t` where id > 5 -- weight: 2.5
+SELECT count(*) FROM t
+"""
+
+
+def test_a_file_of_sql(tmp_path):
+    path = tmp_path / "queries.sql"
+    path.write_text(SQL)
+    with pytest.raises(WrongUse, match=r"queries\.sql, line 3: a condition without its table"):
+        pr.workload(path)
+    path.write_text(SQL.replace("id = 7  -- weight: 10\n", ""))
+    assert [(shape.table, shape.shape, shape.columns, shape.runs) for shape in pr.workload(path).shapes] == [
+        ("lake.t", "id > ?", ("id",), 2.5),
+        ("sales.orders", "day = ? AND (id IN (?))", ("day", "id", "price", "user"), 1.0),
+        ("t", "", (), 1.0),
+    ]
+    path.write_text("id = 7  -- weight: 10\n")
+    assert [(shape.table, shape.runs) for shape in pr.workload(path, table="lake.t").shapes] == [("lake.t", 10.0)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["SELECT * FROM a JOIN b WHERE a.x = 1", "SELECT * FROM a, b", "SELECT 1", "SELECT * FROM (SELECT 1)", "id = 'x"],
+)
+def test_a_line_that_is_no_query_of_one_table_is_named(tmp_path, line):
+    path = tmp_path / "queries.sql"
+    path.write_text(f"SELECT * FROM t WHERE id = 1\n{line}\n")
+    with pytest.raises(WrongUse, match=r"queries\.sql, line 2: "):
+        pr.workload(path)

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prune_assets.workload.constants import constants_of, shape_of
+from prune_assets.workload.costs import bytes_in_vain, costs_of
+from prune_assets.workload.gather import MOST_TEXT, Gathered
+from prune_assets.workload.query_shapes import MOST_PREDICATES, QueryShape, RanPredicate, ScanTotals, Workload
+from prune_assets.workload.ran_scan import RanScan
+
+
+def scan(where, **fields):
+    return RanScan("/lake/t", "", where, ("id",), (), "app", 1000, ScanTotals(1, 100, 10, 5, 0.5))._replace(**fields)
+
+
+def gathered(*scans):
+    made = Gathered()
+    for one in scans:
+        made.add(one)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("where", "shape"),
+    [
+        ("id = 7", "id = ?"),
+        ("id > -7 AND x - 7 = 1", "id > ? AND x - ? = ?"),
+        ("day >= DATE '2024-01-01'", "day >= ?"),
+        ("at < TIMESTAMP '2024-01-01 00:00:00Z' OR b = X'00'", "at < ? OR b = ?"),
+        ("user IN ('a', 'b') AND k IN (1, 2, 3)", "user IN (?) AND k IN (?)"),
+        ("id IN (" + ", ".join(map(str, range(500))) + ")", "id IN (?)"),
+        ("substr(user, 1, 2) = 'a'", "substr(user, ?, ?) = ?"),
+        ("`odd 7 name` = 7", "`odd 7 name` = ?"),
+        ("", ""),
+    ],
+)
+def test_a_shape_has_no_constants(where, shape):
+    assert shape_of(where) == shape
+
+
+def test_scans_that_differ_in_constants_alone_are_one_shape():
+    found = gathered(
+        scan("id = 1"), scan("id = 2"), scan("id = 1", application="other", name="cat.t"), scan("id > 1", runs=5.0)
+    ).workload()
+    assert found.shapes == (
+        QueryShape(
+            "/lake/t",
+            "id = ?",
+            ("id",),
+            3.0,
+            (RanPredicate("id = 1", 2.0), RanPredicate("id = 2", 1.0)),
+            ScanTotals(3, 300, 30, 15, 1.5),
+            (),
+            ("app", "other"),
+            ("cat.t",),
+        ),
+        QueryShape(
+            "/lake/t",
+            "id > ?",
+            ("id",),
+            5.0,
+            (RanPredicate("id > 1", 5.0),),
+            ScanTotals(1, 100, 10, 5, 0.5),
+            (),
+            ("app",),
+        ),
+    )
+
+
+def test_constants_that_are_kept_are_an_even_sample_with_their_own_counts():
+    scans = [scan(f"id = {number}") for number in range(5000) for _ in range(2)]
+    (shape,) = gathered(*scans).workload().shapes
+    numbers = [int(one.where.removeprefix("id = ")) for one in shape.predicates]
+    assert len(numbers) == MOST_PREDICATES
+    assert {one.runs for one in shape.predicates} == {2.0}
+    assert shape.runs == 10_000
+    assert 2000 < sum(numbers) / len(numbers) < 3000
+    # Whatever their order.
+    assert gathered(*reversed(scans)).workload().shapes == (shape,)
+
+
+def test_long_predicates_take_no_more_memory_than_a_limit():
+    made = gathered(*(scan(f"user IN ('{'x' * 9000}', '{number}')") for number in range(200)))
+    (shape,) = made.workload().shapes
+    assert 0 < sum(len(one.where) for one in shape.predicates) <= MOST_TEXT
+
+
+def test_shapes_have_a_limit_that_is_shown(monkeypatch):
+    monkeypatch.setattr("prune_assets.workload.gather.MOST_SHAPES", 2)
+    made = gathered(scan("a = 1"), scan("b = 1"), scan("c = 1"), scan("a = 2"))
+    assert len(made.shapes) == 2
+    assert made.workload().not_understood == {"more shapes than are kept": 1}
+
+
+@pytest.mark.parametrize(
+    ("totals", "lost"),
+    [
+        (ScanTotals(1, 1000, 100, 25), 750),
+        (ScanTotals(1, 1000, 0, 0), 1000),
+        (ScanTotals(1, 1000, 100, 200), 0),
+        (ScanTotals(1, 1000, None, None), None),
+        (ScanTotals(), None),
+    ],
+)
+def test_bytes_in_vain(totals, lost):
+    assert bytes_in_vain(totals) == lost
+
+
+def test_tables_are_ranked_by_what_they_read_in_vain():
+    shapes = [
+        QueryShape(table, "", (), 1.0, (), totals)
+        for table, totals in (
+            ("a", ScanTotals(1, 1 << 40, 100, 100)),
+            ("b", ScanTotals(1, 1 << 39, 100, 50)),
+            ("b", ScanTotals()),
+        )
+    ]
+    days = {"since": "2024-01-01T00:00:00+00:00", "until": "2024-01-05T00:00:00+00:00"}
+    found = costs_of(Workload(tuple(shapes), **days), price_per_tib=8.0)
+    assert [(one.table, one.bytes_in_vain, one.bytes_a_day, one.price_a_day) for one in found] == [
+        ("b", 1 << 38, 1 << 37, 1.0),
+        ("a", 0, 1 << 38, 2.0),
+    ]
+
+
+@given(
+    st.lists(st.sampled_from(["id", "=", "7", "'a'", "(", ")", ",", "IN", "DATE", "-", "AND", " ", "x'00'"])).map(
+        " ".join
+    )
+)
+def test_constants_do_not_overlap(text):
+    found = [*constants_of(text)]
+    assert all(left.end <= right.start for left, right in pairwise(found))
+    assert "7" not in shape_of(text)

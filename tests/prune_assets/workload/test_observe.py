@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import json
+
+import pytest
+from log_lines import HEAD, LOGS, end, metrics, query, start
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+
+DAY = 86_400_000
+FIRST = 1_704_067_200_000  # 2024-01-01
+
+
+def runs(*arguments, **options):
+    return sum(shape.runs for shape in pr.workload(*arguments, **options).shapes)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "app-1"
+    path.write_bytes(HEAD + b"".join(query(number, at=FIRST + number * DAY) for number in range(4)))
+    return path
+
+
+def test_the_room_is_the_function_too(log):
+    """Whichever of both was there first."""
+    room = importlib.import_module("prune_assets.workload")
+    assert room(log) == pr.workload(log)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "count"),
+    [
+        (None, None, 4),
+        ("2024-01-02", None, 3),
+        (None, "2024-01-02", 1),
+        (dt.date(2024, 1, 2), dt.datetime(2024, 1, 4, tzinfo=dt.UTC), 2),
+        ("2024-01-02T00:00:01", None, 2),
+        ("2024-01-02T00:30:00+01:00", None, 3),
+        ("2025-01-01", None, 0),
+    ],
+)
+def test_only_queries_of_a_time(log, since, until, count):
+    found = pr.workload(log, since=since, until=until)
+    assert sum(shape.runs for shape in found.shapes) == count
+    if count == 4:
+        assert (found.since, found.until) == ("2024-01-01T00:00:00+00:00", "2024-01-04T00:00:00+00:00")
+
+
+def test_a_time_that_is_none_is_refused(log):
+    with pytest.raises(WrongUse, match="since: 'yesterday' is no date or time"):
+        pr.workload(log, since="yesterday")
+
+
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [
+        ("/tables/orders", 13),
+        ("/tables/orders/", 13),
+        ("file:/tables/customers", 2),
+        ("spark_catalog.sales.orders", 1),
+        ("/tables", 0),
+    ],
+)
+def test_one_table_by_its_path_or_its_name(table, count):
+    assert runs(LOGS / "spark-3.5.zstd", table=table) == count
+
+
+def test_several_logs_are_one_workload(log):
+    assert runs([log, LOGS / "spark-3.5.zstd"]) == 24
+    assert pr.workload(log).shapes[0].totals.rows_read == 400
+
+
+def test_a_cursor_goes_on_where_it_was(tmp_path):
+    cursor, logs = tmp_path / "cursor.json", tmp_path / "logs"
+    logs.mkdir()
+    ended = logs / "app-1"
+    ended.write_bytes(HEAD + query(0))
+    growing = logs / "app-2.inprogress"
+    growing.write_bytes(HEAD + query(0) + start(1) + metrics(1))
+    assert runs(logs, cursor=cursor) == 2
+    assert runs(logs, cursor=cursor) == 0
+    # The query that was running is counted when it has ended, and no other again.
+    growing.write_bytes(growing.read_bytes() + end(1) + query(2))
+    assert runs(logs, cursor=cursor) == 2
+    assert json.loads(cursor.read_text())["logs"][str(logs / "app-2")]["counted"] == [[0, 3]]
+    growing.rename(logs / "app-2")
+    assert runs(logs, cursor=cursor) == 0
+    assert runs(logs) == 4
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"schema":"other/1"}'])
+def test_another_file_is_no_cursor(tmp_path, log, text):
+    cursor = tmp_path / "cursor.json"
+    cursor.write_text(text)
+    with pytest.raises(WrongUse, match=r"cursor\.json: .*name another file"):
+        pr.workload(log, cursor=cursor)
+
+
+def test_progress_ends_at_the_size_of_all_logs(log):
+    seen = []
+    pr.workload([log, LOGS / "spark-4.3.zstd"], progress=lambda read, total: seen.append((read, total)))
+    size = log.stat().st_size + (LOGS / "spark-4.3.zstd").stat().st_size
+    assert seen[-1] == (size, size)
