@@ -55,6 +55,16 @@ class RankedLayout:
 class LayoutAdvice:
     """Which layout reads the fewest bytes for a workload; `print` shows it, `layout_yaml()` writes it down.
 
+    >>> import random, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table, draw = tempfile.mkdtemp(), random.Random(1)
+    >>> rows = {"shop": [draw.randrange(500) for _ in range(100_000)]}
+    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=10_000)
+    >>> advice = pr.advise(table, workload=["shop = 7"])
+    >>> advice.advised.layout.sort_by, advice.layout_yaml().splitlines()[1][:17]
+    (('shop',), 'sort_by: ["shop"]')
+
     `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
     run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
