@@ -14,7 +14,7 @@ from parquet_core.predicate import columns_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
-from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, refused
+from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, refused
 from prune_assets.reading.row_filter import adapted, stages_of
 from prune_assets.reading.row_pages import GroupRows, RowPages
 from prune_assets.reading.row_ranges import as_ranges, chosen, without
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
+    from parquet_core.access_plan import AccessPlan
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage
@@ -50,13 +52,18 @@ class ScannedRows(NamedTuple):
 
 @dataclass(slots=True)
 class ArrowScan:
-    """A planned read as tables, one for each row group with selected rows, in the order of `positions`."""
+    """A planned read as tables, one for each row group with selected rows, in the order of `positions`.
 
-    plan: PlannedRead
+    `sizes`: the compressed bytes of the columns that are read, by row group; `files`: by number those that are read.
+    """
+
+    index: MetadataIndex
+    access: AccessPlan
+    sizes: NDArray[np.int64]
+    files: Mapping[int, FileColumns]
     columns: ArrowColumns
     names: tuple[str, ...]
     stages: list[Stage]
-    _files: dict[int, FileColumns] = field(default_factory=dict)
     _deleted: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
@@ -70,7 +77,7 @@ class ArrowScan:
 
     def kept(self) -> NDArray[np.int64]:
         """Return the row groups that are read, by their numbers in the index."""
-        return np.flatnonzero(self.plan.evaluation.access.verdict != Verdict.SKIP)
+        return np.flatnonzero(self.access.verdict != Verdict.SKIP)
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
         """Yield the selected rows of row groups, a table for each that has some.
@@ -78,7 +85,7 @@ class ArrowScan:
         `first_window`: the compressed bytes of the row groups that are read together at first; each window is twice
         the one before, up to WINDOW_BYTES.
         """
-        for window in self._windows(positions, first_window):
+        for window in self.windows(positions, first_window):
             rows = self.selected(window)
             rows = self.with_columns(rows, [name for name in self.names if name not in self.columns.constant_names])
             for one in rows:
@@ -96,16 +103,16 @@ class ArrowScan:
     def count(self, positions: NDArray[np.int64]) -> int:
         """Return the number of selected rows; those that are proven to match are not read."""
         return sum(
-            sum(one.group.total for one in self.selected(some)) for some in self._windows(positions, WINDOW_BYTES)
+            sum(one.group.total for one in self.selected(some)) for some in self.windows(positions, WINDOW_BYTES)
         )
 
-    def _windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
-        sizes = self.plan.sizes.bytes
+    def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
+        """Yield row groups that are read together: of about `most` bytes at first, then of more each time."""
         some: list[int] = []
         room = most
         for position in positions.tolist():
             some.append(position)
-            room -= int(sizes[position])
+            room -= int(self.sizes[position])
             if room <= 0 or len(some) == _WINDOW_GROUPS:
                 yield some
                 most = min(2 * most, WINDOW_BYTES)
@@ -126,12 +133,10 @@ class ArrowScan:
 
     def _planned(self, position: int) -> ScannedRows:
         """Return the rows of a row group that the plan keeps and that are not deleted."""
-        access, index = self.plan.evaluation.access, self.plan.index
-        number = int(index.file[position])
-        ranges = access.ranges.of(position)
-        matches = access.matches.of(position)
+        number = int(self.index.file[position])
+        ranges, matches = self.access.ranges.of(position), self.access.matches.of(position)
         is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
-        file = self._file(number)
+        file = self.files[number]
         if file.deleted is not None:
             ranges = without(ranges, self._deleted_rows(number) - self._first_row(position))
         return ScannedRows(GroupRows(position, ranges), file, {}, is_proven)
@@ -141,7 +146,7 @@ class ArrowScan:
         wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
         reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
         every = dict.fromkeys(name for i in reads for name in wanted[i])
-        pages = RowPages(self.plan.index, {name: self.columns.leaves[name] for name in every})
+        pages = RowPages(self.index, {name: self.columns.leaves[name] for name in every})
         stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
         found = pages.read([rows[i].group for i in reads], stored)
         read = dict(zip(reads, found, strict=True))
@@ -152,7 +157,7 @@ class ArrowScan:
         if not count:
             return rows
         values = {name: self.values(rows, name) for name in stage.columns}
-        with reading(self.plan.index.files[int(self.plan.index.file[rows.group.position])]):
+        with reading(self.index.files[int(self.index.file[rows.group.position])]):
             keep = stage.select(values, self.columns.compared, count)
         if keep.all():
             return rows
@@ -162,12 +167,12 @@ class ArrowScan:
 
     def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
         """Return rows of a row group that were selected before, which ascend, without their columns."""
-        file = self._file(int(self.plan.index.file[position]))
+        file = self.files[int(self.index.file[position])]
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
 
     def constant(self, position: int, name: str) -> pa.Scalar:
         """Return the value that all rows of a row group have of a column that files do not store."""
-        return self._file(int(self.plan.index.file[position])).constants[name]
+        return self.files[int(self.index.file[position])].constants[name]
 
     def values(self, rows: ScannedRows, name: str) -> pa.ChunkedArray:
         """Return the values of a column that was read, or that the file has for all rows."""
@@ -178,7 +183,7 @@ class ArrowScan:
 
     def table(self, rows: ScannedRows) -> pa.Table:
         """Return the columns of the result, in its types."""
-        file = self.plan.index.files[int(self.plan.index.file[rows.group.position])]
+        file = self.index.files[int(self.index.file[rows.group.position])]
         arrays = []
         with reading(file):
             for name in self.names:
@@ -189,24 +194,17 @@ class ArrowScan:
                     raise refused(name, f"{file.path} has it as {values.type} ({error})") from None
         return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
 
-    def _file(self, number: int) -> FileColumns:
-        if not self._files:
-            numbers = self.plan.surviving_numbers.tolist()
-            self._files = self.columns.of_files(numbers)
-        return self._files[number]
-
     def _deleted_rows(self, number: int) -> NDArray[np.int64]:
         if number not in self._deleted:
-            deleted = self._files[number].deleted
+            deleted = self.files[number].deleted
             assert deleted is not None
             self._deleted = {number: deleted.read()}
         return self._deleted[number]
 
     def _first_row(self, position: int) -> int:
         """Return the number in its file of the first row of a row group."""
-        index = self.plan.index
-        before = slice(position - int(index.ordinal[position]), position)
-        return int(index.row_count[before].sum())
+        before = slice(position - int(self.index.ordinal[position]), position)
+        return int(self.index.row_count[before].sum())
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
@@ -225,7 +223,15 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
     predicate = replaced(plan.lowered.predicate, tests)
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
-    return ArrowScan(plan, columns, tuple(names), stages_of(predicate, _bytes_per_row(plan, columns)))
+    return ArrowScan(
+        plan.index,
+        plan.evaluation.access,
+        plan.sizes.bytes,
+        columns_of_files(plan, columns),
+        columns,
+        tuple(names),
+        stages_of(predicate, _bytes_per_row(plan, columns)),
+    )
 
 
 def _bytes_per_row(plan: PlannedRead, columns: ArrowColumns) -> Mapping[str, float]:
