@@ -85,12 +85,15 @@ class ArrowScan:
         `first_window`: the compressed bytes of the row groups that are read together at first; each window is twice
         the one before, up to WINDOW_BYTES.
         """
-        for window in self.windows(positions, first_window):
-            rows = self.selected(window)
-            rows = self.with_columns(rows, [name for name in self.names if name not in self.columns.constant_names])
-            for one in rows:
-                if one.group.total:
-                    yield self.table(one)
+        stored = [name for name in self.names if name not in self.columns.constant_names]
+        try:
+            for window in self.windows(positions, first_window):
+                for one in self.with_columns(self.selected(window), stored):
+                    if one.group.total:
+                        yield self.table(one)
+        finally:
+            # What was learned of the columns beyond the plan.
+            self.index.save()
 
     def first(self, limit: int) -> Iterator[pa.Table]:
         """Yield the first `limit` selected rows, as `tables` does; reads little more than what has them."""
@@ -223,22 +226,23 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
     predicate = replaced(plan.lowered.predicate, tests)
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
+    sizes = _sizes(plan.index, columns)
+    rows = max(1, int(plan.index.row_count[plan.index.read_from()].sum()))
     return ArrowScan(
         plan.index,
         plan.evaluation.access,
-        plan.sizes.bytes,
+        np.add.reduce([np.zeros(len(plan.index), np.int64), *sizes.values()]),
         columns_of_files(plan, columns),
         columns,
         tuple(names),
-        stages_of(predicate, _bytes_per_row(plan, columns)),
+        stages_of(predicate, {name: float(size.sum()) / rows for name, size in sizes.items()}),
     )
 
 
-def _bytes_per_row(plan: PlannedRead, columns: ArrowColumns) -> Mapping[str, float]:
-    at = plan.index.read_from()
-    rows = max(1, int(plan.index.row_count[at].sum()))
+def _sizes(index: MetadataIndex, columns: ArrowColumns) -> dict[str, NDArray[np.int64]]:
+    """Return the compressed bytes of each column in each row group."""
     return {
-        name: sum(int(plan.index.footers.chunks(leaf).compressed_bytes[at].sum()) for leaf in leaves) / rows
+        name: np.add.reduce([np.maximum(index.footers.chunks(leaf).compressed_bytes, 0) for leaf in leaves])
         for name, leaves in columns.leaves.items()
     }
 

@@ -1,0 +1,111 @@
+"""What `read_arrow` asks an object store for: which files, and how many requests one has to wait for after another."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import time
+from typing import NamedTuple
+from uuid import uuid4
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from parquet_core.storage.filesystems import FileSystem
+from prune_assets.cache_directory import _decoded
+
+FILES, ROWS = 8, 2000
+DAYS = FILES * ROWS // 1000
+SECONDS = 0.1  # that a request takes
+
+
+class Request(NamedTuple):
+    begun: float
+    ended: float
+    what: str
+    name: str
+
+
+def day_of(number):
+    return dt.date(2024, 1, 1) + dt.timedelta(days=number)
+
+
+@pytest.fixture
+def lake(monkeypatch, tmp_path):
+    """A table in memory, of ids that are in no order, with filters of them."""
+    monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
+    _decoded.cache_clear()
+    root, fs = f"memory://{uuid4()}", fsspec.filesystem("memory")
+    for i in range(FILES):
+        rows = range(ROWS)
+        columns = {
+            "id": [i + FILES * j for j in rows],
+            "day": [day_of((i * ROWS + j) // 1000) for j in rows],
+            "x": [j / 2 for j in rows],
+            "name": [f"n{j}" for j in rows],
+        }
+        written = io.BytesIO()
+        pq.write_table(
+            pa.table(columns),
+            written,
+            write_page_index=True,
+            max_rows_per_page=200,
+            row_group_size=1000,
+            bloom_filter_options={"id": {"ndv": 1000, "fpp": 1e-6}},
+            use_dictionary=["day"],
+        )
+        path = f"{root}/part-{i}.parquet"
+        fs.pipe_file(path, written.getvalue())
+        fs.store[fs._strip_protocol(path)].created = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    yield root
+    fs.rm(root, recursive=True)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The requests of a store that takes its time."""
+    log = []
+    for what in ("find", "walk", "children", "read"):
+
+        def ask(store, *arguments, what=what, real=getattr(FileSystem, what)):
+            begun = time.monotonic()
+            time.sleep(SECONDS)
+            found = real(store, *arguments)
+            name = arguments[0].path if what == "read" else arguments[0]
+            log.append(Request(begun, time.monotonic(), what, name.rpartition("/")[2]))
+            return found
+
+        monkeypatch.setattr(FileSystem, what, ask)
+    return log
+
+
+def rounds(requests):
+    """Return how many requests at least had to wait for one another."""
+    count, end = 0, 0.0
+    for request in sorted(requests, key=lambda it: it.ended):
+        if request.begun >= end:
+            count, end = count + 1, request.ended
+    return count
+
+
+def new_process():
+    _decoded.cache_clear()
+
+
+def test_a_warm_lookup_opens_the_file_that_has_the_key_alone(lake, asked):
+    wanted = [{"id": 4321, "x": 270.0, "name": "n540"}]
+    lookup = {"where": "id = 4321", "columns": ["id", "x", "name"]}
+    assert pr.read_arrow(lake, **lookup).to_pylist() == wanted
+    assert len({request.name for request in asked if request.what == "read"}) == FILES
+    asked.clear()
+    new_process()
+    # Another key: what is kept is not an answer, but what answers.
+    assert pr.read_arrow(lake, where="id = 4330", columns=["id", "x", "name"]).num_rows == 1
+    assert {request.name for request in asked if request.what == "read"} == {"part-2.parquet"}
+    asked.clear()
+    new_process()
+    assert pr.read_arrow(lake, where="id = 16001", columns=["id"]).num_rows == 0
+    assert [request for request in asked if request.what == "read"] == []
