@@ -55,20 +55,23 @@ class BloomFilters:
         will do, which may be smaller and find a few values more than the file's own.
         """
         self._asked[column] = None
-        missing = self._missing(column, positions)
-        if len(missing):
-            trusted = missing[self._refusals(column, missing) == ""]
-            self._at_hand.recall(column, trusted)
-            if may_be_folded:
-                self._folded.read(column, trusted[~np.isin(trusted, list(self._at_hand.of(column)))])
-        missing = self._missing(column, positions)
-        if may_be_folded and len(missing):
-            missing = missing[~np.isin(missing, list(self._folded.of(column)))]
+        missing = self.missing(column, positions, may_be_folded=may_be_folded)
         if len(missing):
             self._fetch(column, missing)
         return [found for found in self.at_hand(column, positions) if found is not None]
 
-    def _missing(self, column: LeafColumn, positions: Positions) -> Positions:
+    def missing(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool) -> Positions:
+        """Return those row groups that `read` would have to read a file for, or that are refused."""
+        missing = self._not_at_hand(column, positions)
+        if len(missing):
+            trusted = missing[self._refusals(column, missing) == ""]
+            self._at_hand.recall(column, trusted)
+            if may_be_folded:
+                self._folded.read(column, self._not_at_hand(column, trusted))
+        missing = self._not_at_hand(column, positions)
+        return missing[~np.isin(missing, list(self._folded.of(column)))] if may_be_folded else missing
+
+    def _not_at_hand(self, column: LeafColumn, positions: Positions) -> Positions:
         known = self._at_hand.of(column)
         return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.predicate import columns_of
+from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
@@ -88,7 +89,7 @@ class ArrowScan:
         stored = [name for name in self.names if name not in self.columns.constant_names]
         try:
             for window in self.windows(positions, first_window):
-                for one in self.with_columns(self.selected(window), stored):
+                for one in self.with_columns(self.selected(window, stored), stored):
                     if one.group.total:
                         yield self.table(one)
         finally:
@@ -123,9 +124,13 @@ class ArrowScan:
         if some:
             yield some
 
-    def selected(self, positions: Sequence[int]) -> list[ScannedRows]:
-        """Return the rows of row groups that the predicate selects, with the columns that it needed."""
+    def selected(self, positions: Sequence[int], names: Sequence[str] = ()) -> list[ScannedRows]:
+        """Return the rows of row groups that the predicate selects, with the columns that it needed.
+
+        `names`: columns that will be read of these, which come with the others where they are little.
+        """
         rows = [self._planned(position) for position in positions]
+        rows = self.with_columns(rows, names) if self._is_little(rows) else rows
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
             filtered = self.with_columns([one for one in rows if not one.is_filtered], needed)
@@ -133,6 +138,12 @@ class ArrowScan:
             rows = [one if one.is_filtered else next(done) for one in rows]
         self.stages = adapted(self.stages)
         return rows
+
+    def _is_little(self, rows: Sequence[ScannedRows]) -> bool:
+        """Tell whether what the plan leaves of row groups is cheaper to read at once than with a request more."""
+        positions = [one.group.position for one in rows]
+        share = np.array([one.group.total for one in rows]) / np.maximum(self.index.row_count[positions], 1)
+        return float(share @ self.sizes[positions]) <= hole_of(self.index.files[0].path)
 
     def _planned(self, position: int) -> ScannedRows:
         """Return the rows of a row group that the plan keeps and that are not deleted."""

@@ -98,7 +98,7 @@ class _ReadOptions:
     def planned(self, pushed: Sequence[str] = ()) -> tuple[Table, ArrowScan]:
         """Plan the read; `pushed`: filters of the query."""
         where = " AND ".join(f"({part})" for part in (self.where, *pushed))
-        planned = plan_read(self.path, where=where, columns=self.columns, session=self.semantics)
+        planned = plan_read(self.path, where=where, columns=self.columns, session=self.semantics, for_rows=True)
         return planned.table, scan_of(planned, names_of(planned, self.columns), self.semantics)
 
 

@@ -68,12 +68,13 @@ def lake(monkeypatch, tmp_path):
 def asked(monkeypatch):
     """The requests of a store that takes its time."""
     log = []
-    for what in ("find", "walk", "children", "read"):
+    real = {what: getattr(FileSystem, what) for what in ("find", "walk", "children", "read")}
+    for what, answer in real.items():
 
-        def ask(store, *arguments, what=what, real=getattr(FileSystem, what)):
+        def ask(store, *arguments, what=what, answer=answer):
             begun = time.monotonic()
             time.sleep(SECONDS)
-            found = real(store, *arguments)
+            found = answer(store, *arguments)
             name = arguments[0].path if what == "read" else arguments[0]
             log.append(Request(begun, time.monotonic(), what, name.rpartition("/")[2]))
             return found
@@ -109,3 +110,32 @@ def test_a_warm_lookup_opens_the_file_that_has_the_key_alone(lake, asked):
     new_process()
     assert pr.read_arrow(lake, where="id = 16001", columns=["id"]).num_rows == 0
     assert [request for request in asked if request.what == "read"] == []
+
+
+# The log of a Delta table is looked for before anything else: who has one should not wait for a listing of its files.
+BEFORE_THE_LISTING = 1
+
+
+def test_a_cold_lookup_waits_for_listing_footers_indexes_and_pages(lake, asked):
+    found = pr.read_arrow(lake, where="id = 4321", columns=["id", "x", "name"])
+    assert found.to_pylist() == [{"id": 4321, "x": 270.0, "name": "n540"}]
+    assert rounds(asked) - BEFORE_THE_LISTING == 4
+    assert [request.name for request in asked[-1:]] == ["part-1.parquet"]
+
+
+def test_a_cold_read_of_a_day_waits_for_listing_footers_and_pages(lake, asked):
+    found = pr.read_arrow(lake, where=f"day = DATE '{day_of(5)}'", columns=["id", "day", "name"])
+    assert found.num_rows == 1000
+    assert rounds(asked) - BEFORE_THE_LISTING == 3
+    part = pr.read_arrow(lake, where=f"day = DATE '{day_of(5)}' AND id < 10000", columns=["id", "day", "name"])
+    assert part.num_rows == 250
+    asked.clear()
+    new_process()
+    assert pr.read_arrow(lake, where=f"day = DATE '{day_of(5)}'", columns=["id", "day", "name"]).equals(found)
+    assert rounds(asked) - BEFORE_THE_LISTING == 2
+
+
+def test_of_more_files_than_are_asked_at_once_filters_come_first(lake, asked, monkeypatch):
+    monkeypatch.setattr("prune_assets.planner.read_ahead.IN_FLIGHT", FILES - 1)
+    assert pr.read_arrow(lake, where="id = 4321", columns=["id", "x", "name"]).num_rows == 1
+    assert rounds(asked) - BEFORE_THE_LISTING == 6
