@@ -80,7 +80,9 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         if found:
             whole = pa.concat_tables(found)
             best = whole.take(from_numpy(sorted_positions(_ranks_of_rows(whole, keys))[:limit]))
-    return _completed(scan, best)
+    found = _completed(scan, best)
+    scan.index.save()
+    return found
 
 
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:

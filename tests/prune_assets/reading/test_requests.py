@@ -139,3 +139,13 @@ def test_of_more_files_than_are_asked_at_once_filters_come_first(lake, asked, mo
     monkeypatch.setattr("prune_assets.planner.read_ahead.IN_FLIGHT", FILES - 1)
     assert pr.read_arrow(lake, where="id = 4321", columns=["id", "x", "name"]).num_rows == 1
     assert rounds(asked) - BEFORE_THE_LISTING == 6
+
+
+def test_the_first_rows_are_found_again_without_a_footer(lake, asked):
+    order = {"columns": ["name"], "order_by": "x DESC", "limit": 3}
+    found = pr.read_arrow(lake, **order)
+    before = len(asked)
+    asked.clear()
+    new_process()
+    assert pr.read_arrow(lake, **order).equals(found)
+    assert before - len(asked) >= FILES
