@@ -14,19 +14,23 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
+from parquet_core.storage import ranges
 from parquet_core.storage.filesystems import FileSystem
 from prune_assets.cache_directory import _decoded
 
 FILES, ROWS = 8, 2000
 DAYS = FILES * ROWS // 1000
-SECONDS = 0.1  # that a request takes
+SECONDS = 0.5  # that a look into a directory takes
 
 
 class Request(NamedTuple):
+    """`batch`: the number of the requests that were in flight with a read."""
+
     begun: float
     ended: float
     what: str
     name: str
+    batch: int
 
 
 def day_of(number):
@@ -66,17 +70,23 @@ def lake(monkeypatch, tmp_path):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The requests of a store that takes its time."""
-    log = []
+    """The requests of a store."""
+    log, batches, fetch = [], [0], ranges._fetch
+
+    def fetch_batch(*arguments):
+        batches[0] += 1
+        yield from fetch(*arguments)
+
+    monkeypatch.setattr(ranges, "_fetch", fetch_batch)
     real = {what: getattr(FileSystem, what) for what in ("find", "walk", "children", "read")}
     for what, answer in real.items():
 
         def ask(store, *arguments, what=what, answer=answer):
             begun = time.monotonic()
-            time.sleep(SECONDS)
+            time.sleep(0 if what == "read" else SECONDS)
             found = answer(store, *arguments)
             name = arguments[0].path if what == "read" else arguments[0]
-            log.append(Request(begun, time.monotonic(), what, name.rpartition("/")[2]))
+            log.append(Request(begun, time.monotonic(), what, name.rpartition("/")[2], batches[0]))
             return found
 
         monkeypatch.setattr(FileSystem, what, ask)
@@ -84,12 +94,12 @@ def asked(monkeypatch):
 
 
 def rounds(requests):
-    """Return how many requests at least had to wait for one another."""
+    """Return how many requests had to wait for one another: looks into directories, and batches of reads."""
     count, end = 0, 0.0
     for request in sorted(requests, key=lambda it: it.ended):
-        if request.begun >= end:
+        if request.what != "read" and request.begun >= end:
             count, end = count + 1, request.ended
-    return count
+    return count + len({request.batch for request in requests if request.what == "read"})
 
 
 def new_process():
