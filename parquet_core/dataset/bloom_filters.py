@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
+from parquet_core.dataset.kept_filters import KeptFilters
 from parquet_core.dataset.structure_reader import Wanted, read_structures
 from parquet_core.dataset.structures_at_hand import StructuresAtHand
 from parquet_core.spark_rules.calendars import is_rebased
@@ -30,40 +31,61 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class BloomFilters:
-    """Reads bloom filters, and keeps them in memory."""
+    """Reads bloom filters, and keeps them: in memory as they are, on disk folded."""
 
     groups: RowGroupTable
     footers: FooterColumns
     _at_hand: StructuresAtHand[Blocks] = field(init=False)
+    _folded: KeptFilters = field(init=False)
+    _asked: dict[LeafColumn, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._at_hand = StructuresAtHand("filters", self.footers.kept)
+        self._folded = KeptFilters(self.groups, self.footers.kept)
 
     def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
         """Tell for which row groups a footer says where a column's filter lies."""
         there: NDArray[np.bool_] = self.footers.chunks(column).bloom_filter[:, 0] > 0
         return there
 
-    def read(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
+    def read(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool = False) -> list[Blocks | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one.
 
-        A filter knows values as its file stores them, see `RowGroupTable.stored_as`.
+        A filter knows values as its file stores them, see `RowGroupTable.stored_as`. `may_be_folded`: one from the disk
+        will do, which may be smaller and find a few values more than the file's own.
         """
-        known, wanted = self._at_hand.of(column), dict.fromkeys(positions.tolist())
-        if any(p not in known for p in wanted):
-            self._at_hand.recall(column, positions[self._refusals(column, positions) == ""])
-        missing = np.array([p for p in wanted if p not in known], np.int64)
+        self._asked[column] = None
+        missing = self.missing(column, positions, may_be_folded=may_be_folded)
         if len(missing):
             self._fetch(column, missing)
-        return [known[p] for p in positions.tolist()]
+        return [found for found in self.at_hand(column, positions) if found is not None]
+
+    def missing(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool) -> Positions:
+        """Return those row groups that `read` would have to read a file for, or that are refused."""
+        missing = self._not_at_hand(column, positions)
+        if len(missing):
+            trusted = missing[self._refusals(column, missing) == ""]
+            self._at_hand.recall(column, trusted)
+            if may_be_folded:
+                self._folded.read(column, self._not_at_hand(column, trusted))
+        missing = self._not_at_hand(column, positions)
+        return missing[~np.isin(missing, list(self._folded.of(column)))] if may_be_folded else missing
+
+    def _not_at_hand(self, column: LeafColumn, positions: Positions) -> Positions:
+        known = self._at_hand.of(column)
+        return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
         """Return those filters that were read before, as `read` does; None for the others."""
-        return list(map(self._at_hand.of(column).get, positions.tolist()))
+        known, on_disk = self._at_hand.of(column), self._folded.of(column)
+        return [known[p] if p in known else on_disk.get(p) for p in positions.tolist()]
 
     def save(self) -> None:
-        """Keep in memory for the next index what was read."""
+        """Keep what was read for the next index."""
         self._at_hand.save()
+        for column in self._asked:
+            self._folded.write(column, self._at_hand.of(column))
+        self._asked.clear()
 
     def _fetch(self, column: LeafColumn, positions: Positions) -> None:
         ranges = self.footers.chunks(column).bloom_filter[positions]

@@ -1,6 +1,6 @@
 """The metadata of a whole dataset: its row groups, and what files say of columns, read when it is asked for.
 
-What was read is kept, in memory and, with a cache, on disk; bloom filters and dictionaries in memory alone. Later
+What was read is kept, in memory and, with a cache, on disk; dictionaries in memory alone. Later
 indexes of the same files have what the cache keeps in memory.
 """
 

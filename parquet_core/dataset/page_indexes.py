@@ -121,6 +121,15 @@ class PageIndexes:
         for column, at in reversed(paged):
             self._add_pages(column, at, fetched.pop())
 
+    def missing(
+        self, columns: Sequence[LeafColumn], located: Sequence[LeafColumn], positions: Positions
+    ) -> list[Wanted]:
+        """Return what `fetch` would read of columns, and `locations` of those that are `located`."""
+        chunks = self.footers.chunks
+        paged = [(it, self._pages_of(it).missing(positions), chunks(it).column_index) for it in columns]
+        paged += [(it, self._offsets_of(it).missing(positions), chunks(it).offset_index) for it in (*columns, *located)]
+        return [self._wanted(column, at, ranges) for column, at, ranges in paged]
+
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
         """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, TypeV
 import numpy as np
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
-from parquet_core.storage import DataFile, Ranges, Traffic, gather, is_remote
+from parquet_core.storage import IN_FLIGHT, DataFile, Ranges, Traffic, gather, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,15 +56,15 @@ def encoded_footers(files: Sequence[DataFile], decode: Decode[Part], *, traffic:
     """
     if not files:
         return
-    # The first file alone shows how long the footers of this dataset are.
-    batch = _read(files[:1], SIZE_HINT, decode, None, traffic)
-    first = 1
-    if len(files) == 1:
+    # The first files show how long the footers of this dataset are: of a store those that one need not wait for.
+    shown = first = min(IN_FLIGHT if is_remote(files[0].path) else 1, len(files))
+    batch = _read(files[:first], SIZE_HINT, decode, None, traffic)
+    if len(files) == first:
         yield batch
     while first < len(files):
         hint = _hint(int((batch.stops - batch.starts).max()), files[first])
         last = first + max(1, _BATCH_BYTES // hint)
-        batch = _read(files[first:last], hint, decode, batch if first == 1 else None, traffic)
+        batch = _read(files[first:last], hint, decode, batch if first == shown else None, traffic)
         yield batch
         first = last
 

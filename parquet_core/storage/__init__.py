@@ -17,9 +17,11 @@ from parquet_core.storage.journal import STAGING, Journal, read_journal
 from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up, summaries_below
 from parquet_core.storage.partition_discovery import ESCAPE, Listing, unescape
 from parquet_core.storage.ranges import (
+    IN_FLIGHT,
     Ranges,
     gather,
     hole_of,
+    read_ahead,
     read_each,
     read_many,
     read_range,
@@ -32,6 +34,7 @@ from parquet_core.storage.writing import put, put_if_absent
 
 __all__ = [
     "ESCAPE",
+    "IN_FLIGHT",
     "JOURNAL",
     "STAGING",
     "DataFile",
@@ -54,6 +57,7 @@ __all__ = [
     "name_of",
     "put",
     "put_if_absent",
+    "read_ahead",
     "read_each",
     "read_journal",
     "read_many",

@@ -33,12 +33,23 @@ class DataFile(NamedTuple):
     changed_ns: int = 0
 
 
+class FetchedBlock(NamedTuple):
+    """Bytes of a file, and where they begin."""
+
+    start: int
+    data: bytes
+
+
 @dataclass(slots=True)
 class Traffic:
-    """What was fetched; `bytes` by purpose (`footer`, `index`, `bloom`). Listings are not counted."""
+    """What was fetched; `bytes` by purpose (`footer`, `index`, `bloom`). Listings are not counted.
+
+    `ahead`: by path the blocks that were fetched before they are asked for.
+    """
 
     requests: int = 0
     bytes: dict[str, int] = field(default_factory=dict)
+    ahead: dict[str, list[FetchedBlock]] = field(default_factory=dict)
 
     def add(self, purpose: str, count: int, *, requests: int = 1) -> None:
         """Count `requests` that brought `count` bytes in all."""

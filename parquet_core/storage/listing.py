@@ -7,7 +7,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import StorageFailure, TableNotFound, UnfinishedWrite, UnsupportedFeature, WrongUse
+from parquet_core.errors import PruneError, StorageFailure, TableNotFound, UnfinishedWrite, UnsupportedFeature, WrongUse
 from parquet_core.storage import local
 from parquet_core.storage.files import JOURNAL, SUMMARIES, is_hidden, is_unlisted, listed_name, name_of
 from parquet_core.storage.globs import has_magic, matches
@@ -141,7 +141,8 @@ class _Found(NamedTuple):
 
 
 def _alone(path: str) -> _Found:
-    found = _below(_matches(path), by_pattern=has_magic(path))
+    matching, walked = _looked_into(path) if _may_be_directory(path) else (_matches(path), None)
+    found = _below(matching, by_pattern=has_magic(path), walked=walked)
     if not has_magic(path) and found.roots:
         _refuse_sink(found.roots[0], found)
     return found
@@ -225,18 +226,40 @@ def _one(path: str) -> DataFile:
     return file
 
 
-def _below(found: Iterable[Match], *, by_pattern: bool) -> _Found:
-    """List the directories among what was named, as the journals in and above them say."""
+def _may_be_directory(path: str) -> bool:
+    """Tell whether a directory is more likely to have such an address than a file."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return is_remote(path) and scheme_of(path) not in WEB and not has_magic(path) and "." not in name
+
+
+def _looked_into(path: str) -> tuple[list[Match], Walked | None]:
+    """Look for a file of a name, and list a directory of it meanwhile."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, thread_name_prefix="parquet-storage") as pool:
+        listing = pool.submit(_walk, path)
+        matching = _matches(path)
+        try:
+            return matching, listing.result()
+        except PruneError:  # raised again where it is no file
+            return matching, None
+
+
+def _below(found: Iterable[Match], *, by_pattern: bool, walked: Walked | None = None) -> _Found:
+    """List the directories among what was named, as the journals in and above them say.
+
+    `walked`: what is in the only one, if it was listed before.
+    """
     listed = _Found([], [], {}, {})
     for path, file in found:
         if _SINK in path and _SINK in path.split("/"):
             continue
         if file is None:
             listed.roots.append(path.rstrip("/"))
-            walked = _walk(path)
-            for journal in walked.journals:
-                listed.staged.update(apply_journal(journal, walked.files))
-            listed.directories.update(walked.files)
+            within = _walk(path) if walked is None else walked
+            for journal in within.journals:
+                listed.staged.update(apply_journal(journal, within.files))
+            listed.directories.update(within.files)
         else:
             listed.files.append(file)
     files = [file.path for file in listed.files]

@@ -10,7 +10,7 @@ import numpy as np
 
 from parquet_core.ragged import order_of
 from parquet_core.storage import local
-from parquet_core.storage.files import blocks_of, cut, outside
+from parquet_core.storage.files import FetchedBlock, blocks_of, cut, outside
 from parquet_core.storage.remote import remote_of
 from parquet_core.storage.schemes import is_remote
 
@@ -121,15 +121,43 @@ def _fetch(requests: list[tuple[DataFile, int, int]], purpose: str, traffic: Tra
     for file, _, _ in requests:
         if is_remote(file.path) and _host(file.path) not in stores:
             stores[_host(file.path)] = remote_of(file.path)
+    early = [_fetched(traffic, *request) for request in requests]
+    blocks = in_flight(read, [request for request, there in zip(requests, early, strict=True) if there is None])
     sent = fetched = 0
     try:
-        for block in in_flight(read, requests):
-            sent += len(block) > 0
-            fetched += len(block)
+        for there in early:
+            block = next(blocks) if there is None else there
+            sent += there is None and len(block) > 0
+            fetched += len(block) if there is None else 0
             yield block
+        assert next(blocks, None) is None
     finally:
         if sent:
             traffic.add(purpose, fetched, requests=sent)
+
+
+def _fetched(traffic: Traffic, file: DataFile, start: int, length: int) -> bytes | None:
+    """Return a range that lies in a block that was fetched ahead; None for any other."""
+    for begin, data in traffic.ahead.get(file.path, ()):
+        if begin <= start and start + length <= begin + len(data):
+            return data[start - begin : start - begin + length]
+    return None
+
+
+def read_ahead(wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic) -> None:
+    """Fetch (start, length) ranges of remote files at once that will be asked for one after another.
+
+    They stay in `traffic.ahead`, from which reads with the same `traffic` take them. What lies outside of its file is
+    left to who asks for it.
+    """
+    inside = [(file, [item for item in ranges if not _is_outside(file, *item)]) for file, ranges in wanted]
+    blocks = [
+        (file, [(block.start, block.stop - block.start) for block in blocks_of(ranges, hole_of(file.path))])
+        for file, ranges in inside
+    ]
+    for (file, ranges), data in zip(blocks, read_many(blocks, purpose=purpose, traffic=traffic), strict=True):
+        starts = [start for start, _ in ranges]
+        traffic.ahead[file.path] = [FetchedBlock(*block) for block in zip(starts, data, strict=True)]
 
 
 def _host(uri: str) -> str:

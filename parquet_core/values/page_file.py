@@ -7,6 +7,7 @@ Source: `parquet.thrift`, and the compact protocol of Apache Thrift.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn, SchemaElement
+    from parquet_core.predicate import Path
 
 _MOST_RATIO = 64
 _TRUE, _FALSE, _BYTE, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
@@ -130,8 +132,8 @@ def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) 
 def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, at: int) -> bytes:
     described = [
         (1, _I32, _number(leaf.physical)),
-        (2, _LIST, _list(_I32, [])),
-        (3, _LIST, _list(_BINARY, [_bytes(name.encode()) for name in leaf.path])),
+        (2, _LIST, _NO_ENCODINGS),
+        (3, _LIST, _names(leaf.path)),
         (4, _I32, _number(chunk.codec)),
         (5, _I64, _number(count)),
         (6, _I64, _number(chunk.length)),
@@ -141,6 +143,11 @@ def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, at: int) -> bytes:
     if chunk.dictionary_bytes:
         described.append((11, _I64, _number(at)))
     return _struct((2, _I64, _number(at)), (3, _STRUCT, _struct(*described)))
+
+
+@lru_cache(maxsize=4096)
+def _names(path: Path) -> bytes:
+    return _list(_BINARY, [_bytes(name.encode()) for name in path])
 
 
 def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
@@ -224,9 +231,14 @@ def _number(value: int) -> bytes:
 
 
 def _varint(value: int) -> bytes:
+    if value <= 0x7F:
+        return value.to_bytes()
     found = bytearray()
     while value > 0x7F:
         found.append(value & 0x7F | 0x80)
         value >>= 7
     found.append(value)
     return bytes(found)
+
+
+_NO_ENCODINGS = _list(_I32, [])

@@ -121,7 +121,12 @@ def values_of_page(data: bytes, *, place: str) -> int | None:
 def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
     """Return the page at a position and where it ends."""
     (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
-    described = {_DATA: v1, _DICTIONARY: dictionary, _DATA_V2: v2 and [v2[0], v2[3]]}.get(kind, [0, None])
+    if kind == _DATA:
+        described = v1
+    elif kind == _DATA_V2:
+        described = v2 and [v2[0], v2[3]]
+    else:
+        described = dictionary if kind == _DICTIONARY else [0, None]
     if described is None or None in {kind, plain_bytes, stored_bytes, described[0]}:
         raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size or a number of values")
     is_v2 = kind == _DATA_V2
@@ -154,22 +159,26 @@ def _header(data: bytes, position: int, chunk: Claims) -> tuple[list[Any], int]:
 
 
 def _check(page: _Page, stored_bytes: int, position: int, chunk: Claims) -> None:
-    where = f"the page at byte {position} of the chunk"
-    if not 0 <= stored_bytes == len(page.stored):
-        raise _malformed(chunk, f"{where} claims {stored_bytes} bytes, of which {len(page.stored)} are there")
-    most = page.num_values if chunk.num_values is None else chunk.num_values
-    if not 0 <= page.num_values <= most and page.kind != _DICTIONARY:
-        raise _malformed(chunk, f"{where} claims {page.num_values} of the chunk's {chunk.num_values} values")
-    levels = page.level_bytes or 0
-    if page.plain_bytes < 0 or not 0 <= levels <= min(page.plain_bytes, stored_bytes):
-        raise _malformed(chunk, f"{where} claims {page.plain_bytes} bytes uncompressed, {levels} of them levels")
-    if not page.compressed and page.plain_bytes != stored_bytes:
-        raise _malformed(chunk, f"{where} is not compressed, and claims {page.plain_bytes} bytes in {stored_bytes}")
-    if page.kind == _DICTIONARY and not 0 <= page.num_values <= page.plain_bytes:
-        raise _malformed(chunk, f"{where} claims {page.num_values} entries in {page.plain_bytes} bytes")
-    if page.plain_bytes > max(FREE_PAGE_BYTES, MOST_RATIO * stored_bytes):
-        message = f"{where} claims {page.plain_bytes:,} bytes uncompressed in {stored_bytes:,} stored"
+    kind, plain, stored, values, _, level_bytes, compressed = page
+    if not 0 <= stored_bytes == len(stored):
+        raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, of which {len(stored)} are there")
+    most = values if chunk.num_values is None else chunk.num_values
+    if not 0 <= values <= most and kind != _DICTIONARY:
+        raise _malformed(chunk, f"{_where(position)} claims {values} of the chunk's {chunk.num_values} values")
+    levels = level_bytes or 0
+    if not 0 <= levels <= plain or levels > stored_bytes:
+        raise _malformed(chunk, f"{_where(position)} claims {plain} bytes uncompressed, {levels} of them levels")
+    if not compressed and plain != stored_bytes:
+        raise _malformed(chunk, f"{_where(position)} is not compressed, and claims {plain} bytes in {stored_bytes}")
+    if kind == _DICTIONARY and not 0 <= values <= plain:
+        raise _malformed(chunk, f"{_where(position)} claims {values} entries in {plain} bytes")
+    if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
+        message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
         raise UnsupportedFeature(f"{chunk.place}: {message}, more than is read; write it again with pages of 1 MiB")
+
+
+def _where(position: int) -> str:
+    return f"the page at byte {position} of the chunk"
 
 
 def _longest(page: _Page, chunk: Claims) -> int:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import AccessPlan, flagged_segments, join, make_access_plan, whole_groups
+from parquet_core.access_plan import AccessPlan, Verdict, flagged_segments, join, make_access_plan, whole_groups
 from parquet_core.outcomes import Outcomes, may_match, must_match
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported
-from prune_assets.planner.levels import LEVELS, PARTITIONS
+from parquet_core.storage import is_remote
+from prune_assets.planner.levels import BLOOM_FILTERS, LEVELS, PARTITIONS
 from prune_assets.planner.levels.pruning_query import LevelState, PruningQuery, query_of
+from prune_assets.planner.read_ahead import fetch_ahead, filters_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.planner.levels.page_level import PageOutcomes
     from prune_assets.planner.levels.pruning_query import Level
@@ -59,10 +62,22 @@ class Evaluation:
 
 
 def evaluate(
-    predicate: Predicate, index: MetadataIndex, *, pages: bool = True, files: FileAnswers | None = None
+    predicate: Predicate,
+    index: MetadataIndex,
+    *,
+    pages: bool = True,
+    files: FileAnswers | None = None,
+    located: Sequence[LeafColumn] = (),
 ) -> Evaluation:
-    """Evaluate a predicate by every level; `pages` False stops at row groups; `files` as `query_of` has them."""
+    """Evaluate a predicate by every level; `pages` False stops at row groups; `files` as `query_of` has them.
+
+    `located`: columns of which pages will be read.
+    """
     query = query_of(predicate, index, files, of_pages=pages)
+    if len(index.files) and is_remote(index.files[0].path):
+        left = _left(query)
+        filters = filters_to_read(query, left)
+        fetch_ahead(query, left if filters else _left(query, BLOOM_FILTERS), filters, located)
     while True:
         known = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
@@ -70,6 +85,9 @@ def evaluate(
         if index.footers.contradictions == known:
             break
     access = _access(query, states[-2], states[-1].of_pages)
+    if index.traffic.ahead:
+        index.page_indexes.locations(located, np.flatnonzero(access.verdict == Verdict.SELECTION))
+        index.traffic.ahead.clear()
     return Evaluation(query, tuple(_of_leaves(query, state) for state in states), access)
 
 
@@ -83,6 +101,12 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[Level]) -> list[LevelS
             states.append(state)
             before = state
     return states
+
+
+def _left(query: PruningQuery, *more: Level) -> NDArray[np.int64]:
+    """Return the row groups that the levels which read nothing leave open, and those that have what they need."""
+    state = evaluate_levels(query, [level for level in LEVELS if level.is_free or level in more])[-1]
+    return np.flatnonzero(state.remaining & ~must_match(state.outcomes))
 
 
 def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: FileAnswers) -> NDArray[np.bool_]:

@@ -38,10 +38,11 @@ def plan_read(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    for_rows: bool = False,
 ) -> PlannedRead:
     """Plan what to read; arguments and errors are those of `prune_assets.plan`.
 
-    What was read of the metadata is kept on disk.
+    What was read of the metadata is kept on disk. `for_rows`: rows will be read by their pages.
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
@@ -62,7 +63,15 @@ def plan_read(
             cache=metadata_cache(),
             whole_below=_executor_files(spark),
         )
-        return plan_opened(opened, where=where, columns=columns, session=session, depth=depth, started=started)
+        return plan_opened(
+            opened,
+            where=where,
+            columns=columns,
+            session=session,
+            depth=depth,
+            started=started,
+            for_rows=for_rows,
+        )
 
     return retry_on_stale_listing(plan_once)
 
@@ -75,6 +84,7 @@ def plan_opened(
     session: SparkSession | SparkSemantics | None,
     depth: Depth,
     started: float | None = None,
+    for_rows: bool = False,
 ) -> PlannedRead:
     """Plan what to read of a table as it was opened; `started`: when that began."""
     started = time.perf_counter() if started is None else started
@@ -97,13 +107,15 @@ def plan_opened(
         from prune_assets.planner.executors import put_rows
 
         put_rows(index, answers.elsewhere)
-    evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers)
+    read = columns_to_read(index.columns, columns, predicate, partitions=index.partitions)
+    located = read if for_rows else ()
+    evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers, located=located)
     index.save()
     planned = PlannedRead(
         table=opened,
         semantics=semantics,
         lowered=lowered,
-        columns=columns_to_read(index.columns, columns, predicate, partitions=index.partitions),
+        columns=read,
         index=index,
         evaluation=evaluation,
         seconds=time.perf_counter() - started,

@@ -44,7 +44,14 @@ def count(
     Arguments and errors are those of `read_arrow`.
     """
     planned = plan_read(
-        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=[],
+        session=session,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        for_rows=True,
     )
     scan = scan_of(planned, (), session)
     return scan.count(scan.kept())
@@ -72,7 +79,14 @@ def exists(
     Arguments and errors are those of `read_arrow`.
     """
     planned = plan_read(
-        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=[],
+        session=session,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        for_rows=True,
     )
     return next(scan_of(planned, (), session).first(1), None) is not None
 
@@ -103,7 +117,14 @@ def min_max(
     those of `read_arrow`.
     """
     planned = plan_read(
-        table, where=where, columns=[column], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=[column],
+        session=session,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        for_rows=True,
     )
     names = names_of(planned, [column])
     ends = [SortKey(column, descending=descending, nulls_last=True) for descending in (False, True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -45,52 +45,56 @@ class FileColumns(NamedTuple):
     deleted: DeletedRows | None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ArrowColumns:
-    """Top-level columns of a planned table.
+    """Top-level columns of a planned table; can be pickled.
 
     `types`: by name that in the result; `leaves`: by name what is read of files, nothing for partition columns.
     `compared`: by path every column that a predicate may name.
     """
 
-    plan: PlannedRead
     types: Mapping[str, pa.DataType]
     leaves: Mapping[str, tuple[LeafColumn, ...]]
     compared: Mapping[Path, LeafColumn]
-    _kinds: dict[int, tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = field(default_factory=dict)
 
     @property
     def constant_names(self) -> set[str]:
         """The columns that files do not store."""
         return self.types.keys() - self.leaves.keys()
 
-    def of_files(self, numbers: Sequence[int]) -> dict[int, FileColumns]:
-        """Return the columns in files, by their numbers in the index, which ascend; UnsupportedFeature names one."""
-        index = self.plan.index
-        found = {}
-        for number, constants in zip(
-            numbers, self.plan.table.constants(index, numbers, self.constant_names), strict=True
-        ):
-            for name, why in constants.unknown.items():
-                raise refused(name, why)
-            stored, missing = self._of_kind(int(index.kind[number]), index.files[number].path)
-            found[number] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
-        return found
 
-    def _of_kind(self, kind: int, path: str) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
-        if kind not in self._kinds:
-            stored: dict[str, tuple[LeafColumn, ...]] = {}
-            missing: dict[str, pa.Scalar] = {}
-            for name, leaves in self.leaves.items():
-                found = [_leaf_in(name, leaf, self.plan.index.kinds[kind], path) for leaf in leaves]
-                if all(leaf is None for leaf in found):
-                    missing[name] = pa.scalar(None, pa.null())
-                elif None in found:
-                    raise refused(name, f"{path} lacks a part of it")
-                else:
-                    stored[name] = tuple(leaf for leaf in found if leaf is not None)
-            self._kinds[kind] = stored, missing
-        return self._kinds[kind]
+def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, FileColumns]:
+    """Return the columns in files that are read, by their numbers in the index; UnsupportedFeature names one."""
+    index, numbers = plan.index, plan.surviving_numbers.tolist()
+    kinds: dict[int, tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
+    found = {}
+    every = plan.table.constants(index, numbers, columns.constant_names)
+    for number, constants in zip(numbers, every, strict=True):
+        for name, why in constants.unknown.items():
+            raise refused(name, why)
+        kind = int(index.kind[number])
+        if kind not in kinds:
+            kinds[kind] = _in_files_of_kind(columns, index.kinds[kind], index.files[number].path)
+        stored, missing = kinds[kind]
+        found[number] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
+    return found
+
+
+def _in_files_of_kind(
+    columns: ArrowColumns, kind: Provenance, path: str
+) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
+    """Return the leaves of each column in files of a kind, and null for columns that they lack."""
+    stored: dict[str, tuple[LeafColumn, ...]] = {}
+    missing: dict[str, pa.Scalar] = {}
+    for name, leaves in columns.leaves.items():
+        found = [_leaf_in(name, leaf, kind, path) for leaf in leaves]
+        if all(leaf is None for leaf in found):
+            missing[name] = pa.scalar(None, pa.null())
+        elif None in found:
+            raise refused(name, f"{path} lacks a part of it")
+        else:
+            stored[name] = tuple(leaf for leaf in found if leaf is not None)
+    return stored, missing
 
 
 def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
@@ -107,7 +111,7 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
         if any(leaf.max_repetition_level for leaf in leaves[name]):
             _check_declared(name, types[name], plan)
     compared = {column.path: column for column in (*plan.table.partitions, *plan.table.columns)}
-    return ArrowColumns(plan, types, leaves, compared)
+    return ArrowColumns(types, leaves, compared)
 
 
 def _leaves_of(name: str, plan: PlannedRead) -> tuple[LeafColumn, ...]:

@@ -11,10 +11,11 @@ import pyarrow as pa
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.predicate import columns_of
+from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
-from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, refused
+from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, refused
 from prune_assets.reading.row_filter import adapted, stages_of
 from prune_assets.reading.row_pages import GroupRows, RowPages
 from prune_assets.reading.row_ranges import as_ranges, chosen, without
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
+    from parquet_core.access_plan import AccessPlan
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage
@@ -50,13 +53,18 @@ class ScannedRows(NamedTuple):
 
 @dataclass(slots=True)
 class ArrowScan:
-    """A planned read as tables, one for each row group with selected rows, in the order of `positions`."""
+    """A planned read as tables, one for each row group with selected rows, in the order of `positions`.
 
-    plan: PlannedRead
+    `sizes`: the compressed bytes of the columns that are read, by row group; `files`: by number those that are read.
+    """
+
+    index: MetadataIndex
+    access: AccessPlan
+    sizes: NDArray[np.int64]
+    files: Mapping[int, FileColumns]
     columns: ArrowColumns
     names: tuple[str, ...]
     stages: list[Stage]
-    _files: dict[int, FileColumns] = field(default_factory=dict)
     _deleted: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
@@ -70,7 +78,7 @@ class ArrowScan:
 
     def kept(self) -> NDArray[np.int64]:
         """Return the row groups that are read, by their numbers in the index."""
-        return np.flatnonzero(self.plan.evaluation.access.verdict != Verdict.SKIP)
+        return np.flatnonzero(self.access.verdict != Verdict.SKIP)
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
         """Yield the selected rows of row groups, a table for each that has some.
@@ -78,12 +86,15 @@ class ArrowScan:
         `first_window`: the compressed bytes of the row groups that are read together at first; each window is twice
         the one before, up to WINDOW_BYTES.
         """
-        for window in self._windows(positions, first_window):
-            rows = self.selected(window)
-            rows = self.with_columns(rows, [name for name in self.names if name not in self.columns.constant_names])
-            for one in rows:
-                if one.group.total:
-                    yield self.table(one)
+        stored = [name for name in self.names if name not in self.columns.constant_names]
+        try:
+            for window in self.windows(positions, first_window):
+                for one in self.with_columns(self.selected(window, stored), stored):
+                    if one.group.total:
+                        yield self.table(one)
+        finally:
+            # What was learned of the columns beyond the plan.
+            self.index.save()
 
     def first(self, limit: int) -> Iterator[pa.Table]:
         """Yield the first `limit` selected rows, as `tables` does; reads little more than what has them."""
@@ -96,16 +107,16 @@ class ArrowScan:
     def count(self, positions: NDArray[np.int64]) -> int:
         """Return the number of selected rows; those that are proven to match are not read."""
         return sum(
-            sum(one.group.total for one in self.selected(some)) for some in self._windows(positions, WINDOW_BYTES)
+            sum(one.group.total for one in self.selected(some)) for some in self.windows(positions, WINDOW_BYTES)
         )
 
-    def _windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
-        sizes = self.plan.sizes.bytes
+    def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
+        """Yield row groups that are read together: of about `most` bytes at first, then of more each time."""
         some: list[int] = []
         room = most
         for position in positions.tolist():
             some.append(position)
-            room -= int(sizes[position])
+            room -= int(self.sizes[position])
             if room <= 0 or len(some) == _WINDOW_GROUPS:
                 yield some
                 most = min(2 * most, WINDOW_BYTES)
@@ -113,9 +124,13 @@ class ArrowScan:
         if some:
             yield some
 
-    def selected(self, positions: Sequence[int]) -> list[ScannedRows]:
-        """Return the rows of row groups that the predicate selects, with the columns that it needed."""
+    def selected(self, positions: Sequence[int], names: Sequence[str] = ()) -> list[ScannedRows]:
+        """Return the rows of row groups that the predicate selects, with the columns that it needed.
+
+        `names`: columns that will be read of these, which come with the others where they are little.
+        """
         rows = [self._planned(position) for position in positions]
+        rows = self.with_columns(rows, names) if self._is_little(rows) else rows
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
             filtered = self.with_columns([one for one in rows if not one.is_filtered], needed)
@@ -124,14 +139,18 @@ class ArrowScan:
         self.stages = adapted(self.stages)
         return rows
 
+    def _is_little(self, rows: Sequence[ScannedRows]) -> bool:
+        """Tell whether what the plan leaves of row groups is cheaper to read at once than with a request more."""
+        positions = [one.group.position for one in rows]
+        share = np.array([one.group.total for one in rows]) / np.maximum(self.index.row_count[positions], 1)
+        return float(share @ self.sizes[positions]) <= hole_of(self.index.files[0].path)
+
     def _planned(self, position: int) -> ScannedRows:
         """Return the rows of a row group that the plan keeps and that are not deleted."""
-        access, index = self.plan.evaluation.access, self.plan.index
-        number = int(index.file[position])
-        ranges = access.ranges.of(position)
-        matches = access.matches.of(position)
+        number = int(self.index.file[position])
+        ranges, matches = self.access.ranges.of(position), self.access.matches.of(position)
         is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
-        file = self._file(number)
+        file = self.files[number]
         if file.deleted is not None:
             ranges = without(ranges, self._deleted_rows(number) - self._first_row(position))
         return ScannedRows(GroupRows(position, ranges), file, {}, is_proven)
@@ -141,7 +160,7 @@ class ArrowScan:
         wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
         reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
         every = dict.fromkeys(name for i in reads for name in wanted[i])
-        pages = RowPages(self.plan.index, {name: self.columns.leaves[name] for name in every})
+        pages = RowPages(self.index, {name: self.columns.leaves[name] for name in every})
         stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
         found = pages.read([rows[i].group for i in reads], stored)
         read = dict(zip(reads, found, strict=True))
@@ -152,7 +171,7 @@ class ArrowScan:
         if not count:
             return rows
         values = {name: self.values(rows, name) for name in stage.columns}
-        with reading(self.plan.index.files[int(self.plan.index.file[rows.group.position])]):
+        with reading(self.index.files[int(self.index.file[rows.group.position])]):
             keep = stage.select(values, self.columns.compared, count)
         if keep.all():
             return rows
@@ -162,12 +181,12 @@ class ArrowScan:
 
     def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
         """Return rows of a row group that were selected before, which ascend, without their columns."""
-        file = self._file(int(self.plan.index.file[position]))
+        file = self.files[int(self.index.file[position])]
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
 
     def constant(self, position: int, name: str) -> pa.Scalar:
         """Return the value that all rows of a row group have of a column that files do not store."""
-        return self._file(int(self.plan.index.file[position])).constants[name]
+        return self.files[int(self.index.file[position])].constants[name]
 
     def values(self, rows: ScannedRows, name: str) -> pa.ChunkedArray:
         """Return the values of a column that was read, or that the file has for all rows."""
@@ -178,7 +197,7 @@ class ArrowScan:
 
     def table(self, rows: ScannedRows) -> pa.Table:
         """Return the columns of the result, in its types."""
-        file = self.plan.index.files[int(self.plan.index.file[rows.group.position])]
+        file = self.index.files[int(self.index.file[rows.group.position])]
         arrays = []
         with reading(file):
             for name in self.names:
@@ -189,24 +208,17 @@ class ArrowScan:
                     raise refused(name, f"{file.path} has it as {values.type} ({error})") from None
         return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
 
-    def _file(self, number: int) -> FileColumns:
-        if not self._files:
-            numbers = self.plan.surviving_numbers.tolist()
-            self._files = self.columns.of_files(numbers)
-        return self._files[number]
-
     def _deleted_rows(self, number: int) -> NDArray[np.int64]:
         if number not in self._deleted:
-            deleted = self._files[number].deleted
+            deleted = self.files[number].deleted
             assert deleted is not None
             self._deleted = {number: deleted.read()}
         return self._deleted[number]
 
     def _first_row(self, position: int) -> int:
         """Return the number in its file of the first row of a row group."""
-        index = self.plan.index
-        before = slice(position - int(index.ordinal[position]), position)
-        return int(index.row_count[before].sum())
+        before = slice(position - int(self.index.ordinal[position]), position)
+        return int(self.index.row_count[before].sum())
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
@@ -225,14 +237,23 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
     predicate = replaced(plan.lowered.predicate, tests)
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
-    return ArrowScan(plan, columns, tuple(names), stages_of(predicate, _bytes_per_row(plan, columns)))
+    sizes = _sizes(plan.index, columns)
+    rows = max(1, int(plan.index.row_count[plan.index.read_from()].sum()))
+    return ArrowScan(
+        plan.index,
+        plan.evaluation.access,
+        np.add.reduce([np.zeros(len(plan.index), np.int64), *sizes.values()]),
+        columns_of_files(plan, columns),
+        columns,
+        tuple(names),
+        stages_of(predicate, {name: float(size.sum()) / rows for name, size in sizes.items()}),
+    )
 
 
-def _bytes_per_row(plan: PlannedRead, columns: ArrowColumns) -> Mapping[str, float]:
-    at = plan.index.read_from()
-    rows = max(1, int(plan.index.row_count[at].sum()))
+def _sizes(index: MetadataIndex, columns: ArrowColumns) -> dict[str, NDArray[np.int64]]:
+    """Return the compressed bytes of each column in each row group."""
     return {
-        name: sum(int(plan.index.footers.chunks(leaf).compressed_bytes[at].sum()) for leaf in leaves) / rows
+        name: np.add.reduce([np.maximum(index.footers.chunks(leaf).compressed_bytes, 0) for leaf in leaves])
         for name, leaves in columns.leaves.items()
     }
 

@@ -72,7 +72,7 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         return scan.no_rows()
     bounds = _ranks_of_groups(scan, keys[0], positions)
     best = pa.table({_GROUP: from_numpy(np.zeros(0, np.int64))})
-    for window in _windows(sorted_positions([bounds]), scan.plan.index.row_count[positions], limit):
+    for window in _windows(sorted_positions([bounds]), scan.index.row_count[positions], limit):
         if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
             break
         rows = scan.with_columns(scan.selected(positions[window].tolist()), _stored(scan, keys))
@@ -80,7 +80,9 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         if found:
             whole = pa.concat_tables(found)
             best = whole.take(from_numpy(sorted_positions(_ranks_of_rows(whole, keys))[:limit]))
-    return _completed(scan, best)
+    found = _completed(scan, best)
+    scan.index.save()
+    return found
 
 
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
@@ -98,7 +100,7 @@ def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]
         values = [scan.constant(position, key.column).cast(kind) for position in positions.tolist()]
         return ranks_of_values(array_of_scalars(values), key)
     (leaf,) = scan.columns.leaves[key.column]
-    return ranks_of_bounds(scan.plan.index.footers.bounds(leaf).take(positions), key)
+    return ranks_of_bounds(scan.index.footers.bounds(leaf).take(positions), key)
 
 
 def _may_hold_better(bounds: Ranks, group: int, best: pa.Table, keys: Sequence[SortKey]) -> bool:

@@ -68,7 +68,14 @@ def read_arrow(
     keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
     read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
     planned = plan_read(
-        table, where=where, columns=read, session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=read,
+        session=session,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        for_rows=True,
     )
     names = names_of(planned, columns)
     if keys:
@@ -110,6 +117,7 @@ def read_batches(
         version=version,
         timestamp=timestamp,
         allow=allow,
+        for_rows=True,
     )
     scan = scan_of(planned, names_of(planned, columns), session)
     batches = (batch for some in scan.tables(scan.kept()) for batch in some.combine_chunks().to_batches())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
 
 DECODING_THREADS = 2
+_NO_PAGES = (np.zeros(0, np.int64),) * 3
 
 
 class GroupRows(NamedTuple):
@@ -107,13 +108,16 @@ class RowPages:
         positions = np.array([rows.position for rows in wanted], np.int64)
         found: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
         flat = [(name, i, leaf) for name, leaves in self.leaves.items() for i, leaf in enumerate(leaves)]
-        located = self.index.page_indexes.locations([leaf for _, _, leaf in flat], positions)
+        # Of row groups that are read as a whole it does not matter where their pages are.
+        in_parts = np.flatnonzero([rows.total < self.index.row_count[rows.position] for rows in wanted])
+        located = self.index.page_indexes.locations([leaf for _, _, leaf in flat], positions[in_parts])
+        numbers = dict(zip(in_parts.tolist(), range(len(in_parts)), strict=True))
         for (name, number, leaf), offsets in zip(flat, located, strict=True):
             facts = self.index.footers.chunks(leaf)
             for i, position in enumerate(positions.tolist()):
                 if name in stored[i]:
                     in_file = stored[i][name][number]
-                    pages = _pages(offsets, i)
+                    pages = _pages(offsets, numbers[i]) if i in numbers else _NO_PAGES
                     chunk = PagedChunk(
                         in_file.index,
                         int(facts.codec[position]),

@@ -1,4 +1,4 @@
-"""The Python data source `prune`: a table planned where Spark plans, and read by its Python workers with Arrow.
+"""The Python data source `prune`: a table planned where Spark plans, and read page by page by its Python workers.
 
 Spark gives these processes no session, so what its settings decide comes from options.
 """
@@ -11,45 +11,28 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import datasource as spark_source
 from pyspark.sql import types
 
-from parquet_core.errors import StaleTable, UnsupportedFeature, WrongUse
-from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of, leaves
+from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.storage import is_remote, local_path
-from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.plan_read import plan_read
-from prune_assets.reading.source_tasks import Piece, Rows, read_task, refused, tasks_of
-from prune_assets.session.lower_predicate import lower_predicate
+from prune_assets.reading.arrow_columns import names_of, refused
+from prune_assets.reading.arrow_scan import scan_of
+from prune_assets.reading.scan_tasks import ScanTask, tasks_of
 from prune_assets.session.spark_versions import arrow_schema, check_python_data_source
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.column_names import resolve
-from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    import pyarrow as pa
+
+    from prune_assets.reading.arrow_scan import ArrowScan
     from prune_assets.tables.table import Table
 
 _OPTIONS = ("path", "where", "columns", "timeZone", "ansi", "caseSensitive", "pushFilters")
-_TYPES = {
-    pa.bool_(): types.BooleanType(),
-    pa.int8(): types.ByteType(),
-    pa.int16(): types.ShortType(),
-    pa.int32(): types.IntegerType(),
-    pa.int64(): types.LongType(),
-    pa.float32(): types.FloatType(),
-    pa.float64(): types.DoubleType(),
-    pa.string(): types.StringType(),
-    pa.binary(): types.BinaryType(),
-    pa.date32(): types.DateType(),
-    pa.timestamp("us", "UTC"): types.TimestampType(),
-    pa.timestamp("us"): types.TimestampNTZType(),
-}
 # By their names: Spark 4.0 has no filters.
 _OPERATORS = {
     "EqualTo": "=",
@@ -72,7 +55,7 @@ class PruneDataSource(spark_source.DataSource):
     def schema(self) -> types.StructType:
         """Return the columns that are read."""
         options = _ReadOptions.of(self.options)
-        return _schema(options.open(), options)
+        return _schema(*options.planned())
 
     def reader(self, schema: types.StructType) -> PruneReader:
         """Return the reader of these columns."""
@@ -112,8 +95,11 @@ class _ReadOptions:
             _flag(options, "pushFilters", default=False),
         )
 
-    def open(self) -> Table:
-        return open_table(self.path, semantics=self.semantics, cache=metadata_cache())
+    def planned(self, pushed: Sequence[str] = ()) -> tuple[Table, ArrowScan]:
+        """Plan the read; `pushed`: filters of the query."""
+        where = " AND ".join(f"({part})" for part in (self.where, *pushed))
+        planned = plan_read(self.path, where=where, columns=self.columns, session=self.semantics, for_rows=True)
+        return planned.table, scan_of(planned, names_of(planned, self.columns), self.semantics)
 
 
 def _flag(options: Mapping[str, str], name: str, *, default: bool) -> bool:
@@ -123,59 +109,30 @@ def _flag(options: Mapping[str, str], name: str, *, default: bool) -> bool:
     return text == "true"
 
 
-def _schema(table: Table, options: _ReadOptions) -> types.StructType:
-    described = _logical(table)
-    fields = []
-    for name, column in _chosen(table, options).items():
-        known = described.get(name, types.StructField(name, _spark_type(column)))
-        fields.append(types.StructField(name, _spark_type(column), metadata=known.metadata))
-    return types.StructType(fields)
+def _schema(table: Table, scan: ArrowScan) -> types.StructType:
+    """Return the columns of a scan as Spark has them, with what the table says of them."""
+    declared = table.declared_schema()
+    said = {} if declared is None else {field.name: field.metadata for field in declared.fields}
+    kinds = scan.columns.types
+    return types.StructType(
+        [types.StructField(name, _spark_type(name, kinds[name]), metadata=said.get(name)) for name in scan.names]
+    )
 
 
-def _logical(table: Table) -> dict[str, types.StructField]:
-    """Return the fields as the table declares them."""
-    schema = table.declared_schema()
-    return {} if schema is None else {field.name: field for field in schema.fields}
+def _spark_type(name: str, kind: pa.DataType) -> types.DataType:
+    from pyspark.sql.pandas.types import from_arrow_type
 
-
-def _chosen(table: Table, options: _ReadOptions) -> dict[str, LeafColumn]:
-    """Return the columns that are asked for, in order."""
-    tops = list(dict.fromkeys(column.path[0] for column in _all(table)))
-    names = tops if options.columns is None else [resolve(name, _all(table)) for name in options.columns]
-    return {name: _column(name, table) for name in names}
-
-
-def _all(table: Table) -> list[LeafColumn]:
-    """Return every column once: of both files and directories that which predicates name."""
-    return list({column.path: column for column in (*table.columns, *table.partitions)}.values())
-
-
-def _column(name: str, table: Table) -> LeafColumn:
-    matching = [column for column in _all(table) if column.path[0] == name]
-    if len(matching) > 1 or len(matching[0].path) > 1 or matching[0].max_repetition_level:
-        raise refused(name, "it is nested")
-    if matching[0].unsupported:
-        raise refused(name, matching[0].unsupported)
-    return matching[0]
-
-
-def _spark_type(column: LeafColumn) -> types.DataType:
-    kind = column.type
-    if kind is not None and pa.types.is_decimal128(kind):
-        return types.DecimalType(kind.precision, kind.scale)
-    if kind is not None and pa.types.is_timestamp(kind):
-        kind = bounds_type(column)
-    if kind not in _TYPES:
-        raise refused(column.path[0], f"type {kind}")
-    return _TYPES[kind]
+    try:
+        return from_arrow_type(kind)
+    except PySparkTypeError:
+        raise refused(name, f"type {kind}") from None
 
 
 @dataclass(frozen=True)
 class Task(spark_source.InputPartition):
-    """The row groups that one task reads; Spark sends the reader itself before it has planned."""
+    """What one task reads; Spark sends the reader itself before it has planned."""
 
-    rows: Rows
-    pieces: tuple[Piece, ...]
+    part: ScanTask | None
 
 
 class PruneReader(spark_source.DataSourceReader):
@@ -187,33 +144,22 @@ class PruneReader(spark_source.DataSourceReader):
 
     def partitions(self) -> Sequence[Task]:
         """Plan the read: a task for each group of surviving row groups."""
-        options = self._options
-        where = " AND ".join(f"({part})" for part in (options.where, *self._pushed))
-        planned = plan_read(options.path, where=where, columns=self._schema.names, session=options.semantics)
-        if [(field.name, field.dataType) for field in _schema(planned.table, options)] != [
+        table, scan = self._options.planned(self._pushed)
+        if [(field.name, field.dataType) for field in _schema(table, scan)] != [
             (field.name, field.dataType) for field in self._schema
         ]:
             raise StaleTable(
-                f"{options.path}: the file's columns differ from the given schema; load the table again, "
+                f"{self._options.path}: the file's columns differ from the given schema; load the table again, "
                 "without a schema"
             )
-        lowered = lower_predicate(options.where, planned.table, session=options.semantics, now=planned.lowered.now)
-        filtered = _decidable(lowered.predicate)
-        columns = _chosen(planned.table, options)
-        columns |= {path[0]: _column(path[0], planned.table) for path in columns_of(filtered)}
-        read = types.StructType([types.StructField(name, _spark_type(leaf)) for name, leaf in columns.items()])
-        rows = Rows(
-            schema=arrow_schema(self._schema),
-            types={field.name: field.type for field in arrow_schema(read)},
-            compared={name: bounds_type(leaf) for name, leaf in columns.items()},
-            where=filtered,
-        )
         # Spark reads once where there is no task.
-        return [Task(rows, pieces) for pieces in tasks_of(planned, columns)] or [Task(rows, ())]
+        return [Task(part) for part in tasks_of(scan, table)] or [Task(None)]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Read a task."""
-        return read_task(partition.rows, partition.pieces)
+        schema = arrow_schema(self._schema)
+        for table in () if partition.part is None else partition.part.tables():
+            yield from table.cast(schema).combine_chunks().to_batches()
 
 
 class PushingReader(PruneReader):
@@ -268,14 +214,3 @@ def _literal(value: object) -> str | None:
             return f"DATE '{value.isoformat()}'"
         case _:
             return None
-
-
-def _decidable(predicate: Predicate) -> Predicate:
-    """Return a predicate that values decide; raises UnsupportedFeature with the first part that they do not."""
-    for leaf in leaves(predicate):
-        part = leaf.part if isinstance(leaf, OnValues | OnPartitions) else leaf
-        if isinstance(part, Unsupported):
-            raise UnsupportedFeature(
-                f"option where: {part.sql}: {part.reason}; move this part into the WHERE of the query"
-            )
-    return predicate

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from made_filters import build_filter, serialize
 
 from parquet_core.bloom import estimated_fpp, estimated_ndv, fill, may_contain, parse_filter
+from parquet_core.bloom.fold import folded
 
 HASHES = st.lists(st.integers(0, 2**64 - 1), max_size=200).map(lambda numbers: np.array(numbers, np.uint64))
 SIZES = st.integers(1, 100).map(lambda blocks: 32 * blocks)
@@ -45,3 +46,25 @@ def test_empty_and_full_filters():
     half = np.concatenate([empty, full])
     assert (fill(half), estimated_fpp(half)) == (0.5, 0.5), "the fill is uneven, and so are the answers"
     assert estimated_ndv(build_filter(random_hashes(1), 32)) == pytest.approx(1)
+
+
+@given(HASHES, st.integers(1, 64), st.integers(0, 6), st.sampled_from([0.0001, 0.001, 0.05, 1.0]))
+def test_a_folded_filter_loses_no_value_and_finds_as_few_others_as_it_says(hashes, odd, halvings, most_fpp):
+    whole = build_filter(hashes, 32 * odd << halvings)
+    half = folded(whole, most_fpp)
+    assert may_contain([half], hashes).all()
+    assert len(whole) % len(half) == 0
+    assert estimated_fpp(half) <= max(most_fpp, estimated_fpp(whole))
+    # Of few blocks it is the filter that the same values make.
+    assert (half == build_filter(hashes, half.nbytes)).all()
+
+
+def test_a_filter_of_the_size_that_spark_writes_by_default_is_folded_to_what_its_values_need():
+    ndv = 6000
+    whole = build_filter(random_hashes(ndv), 1 << 20)
+    half = folded(whole, 0.001)
+    assert (whole.nbytes, half.nbytes) == (1 << 20, 16 << 10)
+    assert may_contain([half], random_hashes(ndv)).all()
+    assert may_contain([half], random_hashes(1_000_000, seed=2)).mean() <= 0.001
+    full = build_filter(random_hashes(ndv), 8 << 10)
+    assert folded(full, 0.001) is full

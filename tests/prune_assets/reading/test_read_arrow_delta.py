@@ -7,7 +7,7 @@ import pytest
 from deltalake import write_deltalake
 
 import prune_assets as pr
-from parquet_core.errors import UnsupportedFeature
+from parquet_core.errors import UnknownColumn, UnsupportedFeature
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.plain_rows import plain_rows
 
@@ -63,3 +63,13 @@ def test_lists_under_physical_names_are_refused_by_name(tmp_path):
     with pytest.raises(UnsupportedFeature, match=r"column 'places'.*the table declares.*latitude"):
         pr.read_arrow(str(table))
     assert pr.read_arrow(str(table), columns=["id"]).to_pylist() == [{"id": 1}]
+
+
+@pytest.mark.parametrize("name", ["place.lat", "PLACE.lat", "place.codes.element"])
+def test_a_part_of_a_column_is_refused_by_the_name_of_the_whole(name, tmp_path):
+    write_deltalake(str(tmp_path / "t"), pa.table({"id": [1], "place": [{"lat": 1.5, "codes": [1]}]}))
+    for given in ({"columns": [name]}, {"columns": ["id"], "order_by": f"`{name}`"}):
+        with pytest.raises(UnknownColumn, match=rf"{name}: parts of a column are not taken alone; name place$"):
+            pr.read_arrow(str(tmp_path / "t"), **given)
+    with pytest.raises(UnknownColumn, match=r"unknown column id\.x: did you mean id\?"):
+        pr.read_arrow(str(tmp_path / "t"), columns=["id.x"])

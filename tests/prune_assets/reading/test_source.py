@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,8 +13,9 @@ from workload.cases import sample
 from workload.tables import QUICK, TABLES, Ground
 
 import prune_assets as pr
+from parquet_core.access_plan import Verdict
 from parquet_core.errors import PruneError, StaleTable, UnknownColumn, UnsupportedFeature, WrongUse
-from prune_assets.reading.source_tasks import TASK_BYTES
+from prune_assets.reading.scan_tasks import WINDOW_BYTES
 from tests.fuzz.planner.truth import settings
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.plain_rows import plain_rows
@@ -89,21 +93,38 @@ def of_ids(place, count=1000, **columns):
     return str(place)
 
 
+def groups_of(task):
+    read = task.part.access.verdict != Verdict.SKIP
+    return np.flatnonzero(read).tolist()
+
+
 def test_tasks_hold_about_as_many_bytes_as_one_should(tmp_path, monkeypatch):
-    monkeypatch.setattr("prune_assets.reading.source_tasks.TASK_BYTES", 2_000)
+    monkeypatch.setattr("prune_assets.reading.scan_tasks.WINDOW_BYTES", 2_000)
     source = PruneDataSource(options(path=of_ids(tmp_path)))
     tasks = source.reader(source.schema()).partitions()
-    groups = [group for task in tasks for piece in task.pieces for group in piece.groups]
-    assert groups == [*range(10)]
+    assert [group for task in tasks for group in groups_of(task)] == [*range(10)]
     assert 1 < len(tasks) < 10
-    assert TASK_BYTES == 64 << 20
+    assert WINDOW_BYTES == 64 << 20
+
+
+def test_a_task_that_was_sent_gives_the_rows_of_its_row_groups(tmp_path):
+    table = of_ids(tmp_path, spot=[{"lat": i, "tags": [str(i), None]} for i in range(1000)])
+    pq.write_table(pa.table({"id": [451, 7], "spot": [{"lat": 1, "tags": ["x"]}, None]}), tmp_path / "part-1.parquet")
+    where = "id BETWEEN 390 AND 610 AND id % 7 = 3"
+    source = PruneDataSource(options(path=table, where=where))
+    reader = source.reader(source.schema())
+    (task,) = reader.partitions()
+    assert groups_of(task) == [3, 4, 5, 6, 10]
+    sent, reader = pickle.loads(pickle.dumps((task, reader)))
+    found = [row for batch in reader.read(sent) for row in batch.to_pylist()]
+    assert found == pr.read_arrow(table, where=where).to_pylist()
+    assert len(found) == 32
 
 
 REFUSED = {
-    "nested": ({"part": [{"a": 1}] * 1000}, {}, UnsupportedFeature, "column 'part': it is nested"),
-    "unsigned": ({"part": pa.array([1] * 1000, pa.uint32())}, {}, UnsupportedFeature, "column 'part': type uint32"),
+    "time": ({"part": pa.array([1] * 1000, pa.time32("s"))}, {}, UnsupportedFeature, "column 'part'"),
     "nanoseconds": ({"part": pa.array([1] * 1000, pa.timestamp("ns"))}, {}, UnsupportedFeature, "column 'part'"),
-    "left to Spark": ({}, {"where": "id % 7 = 3"}, UnsupportedFeature, "into the WHERE of the query"),
+    "left to Spark": ({}, {"where": "hash(id) = 3"}, UnsupportedFeature, "use pr.read"),
     "column": ({}, {"columns": "idd"}, UnknownColumn, "idd"),
     "option": ({}, {"wher": "id = 3"}, WrongUse, "option 'wher'"),
     "flag": ({}, {"ansi": "yes"}, WrongUse, "option ansi='yes'"),
@@ -123,7 +144,7 @@ def test_what_it_does_not_read_is_refused_by_name(columns, given, error, said, t
 
 
 def test_other_columns_of_such_a_table_are_read(tmp_path):
-    table = of_ids(tmp_path, part=[{"a": 1}] * 1000)
+    table = of_ids(tmp_path, part=pa.array([1] * 1000, pa.time32("s")))
     assert read_here(path=table, columns="id", where="id >= 998") == [{"id": 998}, {"id": 999}]
 
 
@@ -151,7 +172,7 @@ def test_a_file_that_changed_since_the_plan_is_told(tmp_path):
     reader = source.reader(source.schema())
     (task,) = reader.partitions()
     of_ids(tmp_path, count=5)
-    with pytest.raises(StaleTable, match=r"part-0\.parquet: changed since it was planned"):
+    with pytest.raises(StaleTable, match=r"part-0\.parquet: changed since it was planned; load it again"):
         list(reader.read(task))
 
 
