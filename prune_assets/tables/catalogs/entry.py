@@ -21,14 +21,15 @@ _CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-
 class CatalogEntry:
     """A table that a catalog has.
 
-    `format`: "parquet" or "delta". `text_partitions`: all partition columns are strings, whatever their values look
-    like. `registers_partitions`: the catalog keeps a list of them. `read_only`: why nothing is written by the name.
+    `format`: "parquet", "delta" or "iceberg", of which `location` is the file of metadata. `text_partitions`: all
+    partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
+    them. `read_only`: why nothing is written by the name.
     `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
     """
 
     name: str
     location: str
-    format: Literal["parquet", "delta"] = "parquet"
+    format: Literal["parquet", "delta", "iceberg"] = "parquet"
     text_partitions: bool = False
     registers_partitions: bool = False
     read_only: str | None = None
