@@ -14,9 +14,20 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install
 pytest.importorskip("sqlalchemy", reason="pyiceberg's catalog on SQLite needs SQLAlchemy")
 pytest.importorskip("pyiceberg_core", reason="pyiceberg writes partitions with pyiceberg-core")
 
+from pyiceberg import catalog as pyiceberg_catalog  # noqa: F401 - this and others for tests, which are left out without
 from pyiceberg import expressions as ex
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401
 from pyiceberg.schema import Schema
+from pyiceberg.transforms import (  # noqa: F401
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    TruncateTransform,
+    YearTransform,
+)
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -31,7 +42,9 @@ from pyiceberg.types import (
     StructType,
     TimestampType,
     TimestamptzType,
+    UUIDType,  # noqa: F401
 )
+from pyiceberg.utils.config import Config  # noqa: F401
 
 SCHEMA = Schema(
     NestedField(1, "k", LongType()),

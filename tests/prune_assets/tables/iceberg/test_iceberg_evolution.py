@@ -8,13 +8,20 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.schema import Schema
-from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransform, TruncateTransform
-from pyiceberg.types import LongType, NestedField, StringType
 
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
+from tests.prune_assets.tables.iceberg.iceberg_tables import (
+    BucketTransform,
+    DayTransform,
+    IdentityTransform,
+    LongType,
+    NestedField,
+    Schema,
+    StringType,
+    TruncateTransform,
+)
 
 SEED = int(os.environ.get("PRUNE_SEED", "7"))
 PREDICATES = int(os.environ.get("PRUNE_PREDICATES", "15"))

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyiceberg import catalog as pyiceberg_catalog
-from pyiceberg.utils.config import Config
 
 import prune_assets as pr
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.tables.changes import look
 from prune_assets.tables.target import find_target
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
+from tests.prune_assets.tables.iceberg.iceberg_tables import Config, pyiceberg_catalog
 
 COUNTS = (12, 5)
 

@@ -10,7 +10,12 @@ import random
 
 import numpy as np
 import pytest
-from pyiceberg.transforms import (
+
+import prune_assets as pr
+from prune_assets.session.lower_predicate import lower_predicate
+from prune_assets.tables.opening import open_as_written
+from tests.prune_assets.tables.iceberg import iceberg_tables as made
+from tests.prune_assets.tables.iceberg.iceberg_tables import (
     BucketTransform,
     DayTransform,
     HourTransform,
@@ -19,11 +24,6 @@ from pyiceberg.transforms import (
     TruncateTransform,
     YearTransform,
 )
-
-import prune_assets as pr
-from prune_assets.session.lower_predicate import lower_predicate
-from prune_assets.tables.opening import open_as_written
-from tests.prune_assets.tables.iceberg import iceberg_tables as made
 
 SEED = int(os.environ.get("PRUNE_SEED", "7"))
 PREDICATES = int(os.environ.get("PRUNE_PREDICATES", "15"))
