@@ -64,10 +64,14 @@ def entry_of(
 ) -> CatalogEntry:
     """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
     kind = provider.lower()
+    if kind == "iceberg":
+        raise UnsupportedFeature(
+            f"{name}: the catalog lists it as iceberg, which is read here by its path, or by its name in a catalog "
+            "that pyiceberg is configured for (iceberg:catalog.database.table); write it with Spark and Iceberg"
+        )
     if kind not in {"parquet", "delta"}:
         raise UnsupportedFeature(
-            f"{name}: the catalog lists it as {kind}, and only Parquet and Delta are supported; use Spark's own reader "
-            "and writer"
+            f"{name}: the catalog lists it as {kind}, which is not supported; use Spark's own reader and writer"
         )
     managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
     if managed is not None:
