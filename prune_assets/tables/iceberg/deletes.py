@@ -78,7 +78,7 @@ class PositionDeletes(NamedTuple):
     def read(self) -> NDArray[np.int64]:
         """Return the numbers of the deleted rows, which ascend."""
         io, found = MetadataFiles(self.root, self.allow), [np.zeros(0, np.int64)]
-        for location in self.deletes:
+        for location in dict.fromkeys(self.deletes):
             with understood(location):
                 rows = pq.read_table(BytesIO(io.new_input(location).data), columns=["file_path", "pos"])
                 of_file = rows.filter(pc.equal(rows["file_path"], self.data))

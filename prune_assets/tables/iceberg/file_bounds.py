@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def bounds_of(column: IcebergColumn, files: Sequence[DataFile]) -> Bounds:
     """Return the bounds of a column in each file."""
     number, rows = column.field_id, rows_of(files)
-    lower = _enclosing(decoded(column, [(file.lower_bounds or {}).get(number) for file in files]), -0.0)
-    upper = _enclosing(decoded(column, [(file.upper_bounds or {}).get(number) for file in files]), 0.0)
+    lower = _enclosing(decoded(column, [_of(file.lower_bounds, number) for file in files]), -0.0)
+    upper = _enclosing(decoded(column, [_of(file.upper_bounds, number) for file in files]), 0.0)
     wrong = pc.fill_null(pc.greater(lower, upper), False)  # noqa: FBT003 - of Arrow
     nothing = pa.nulls(1, lower.type)[0]
     # Of a value in a list counts are those of its entries.
@@ -47,6 +47,10 @@ def rows_of(files: Sequence[DataFile]) -> NDArray[np.int64]:
     return np.array([max(file.record_count, 1) for file in files], np.int64)
 
 
+def _of(bounds: Mapping[int, bytes] | None, number: int) -> bytes | None:
+    return None if bounds is None else bounds.get(number)
+
+
 def _enclosing(values: pa.Array, zero: float) -> pa.Array:
     """Take NaN, which is no bound, from floats, and let a zero stand for both."""
     if not pa.types.is_floating(values.type):
@@ -57,7 +61,7 @@ def _enclosing(values: pa.Array, zero: float) -> pa.Array:
 
 def _counts(counts: Sequence[Mapping[int, int] | None], number: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return counts of a column, -1 where there is none that can be."""
-    found = np.array([(each or {}).get(number, -1) for each in counts], np.int64)
+    found = np.array([-1 if each is None else each.get(number, -1) for each in counts], np.int64)
     return np.where((found >= 0) & (found <= rows), found, -1)
 
 

@@ -40,7 +40,7 @@ class MetadataFiles:
 
     def fetch(self, locations: Sequence[str]) -> None:
         """Read files at once, for `new_input` to return."""
-        files = [self._found(location) for location in locations]
+        files = [self.found(location) for location in locations]
         read = read_whole(files, purpose="log", traffic=self.traffic)
         self._at_hand = dict(zip(locations, read, strict=True))
 
@@ -48,9 +48,10 @@ class MetadataFiles:
         """Return a file by its location in the metadata."""
         if location not in self._at_hand:
             self.fetch([location])
-        return _Read(self._at_hand[location])
+        return _Read(self._at_hand.pop(location))
 
-    def _found(self, location: str) -> DataFile:
+    def found(self, location: str) -> DataFile:
+        """Look a file up by its location in the metadata, if it may be opened."""
         place = opened_place(self.root, place_of(location), self.allow)
         found = find_file(place)
         if found is None:

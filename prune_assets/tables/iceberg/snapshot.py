@@ -5,18 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from deltalog.log.allowed_locations import ALLOW
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from prune_assets.tables.iceberg.columns import columns_of, numbered
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyiceberg.manifest import DataFile, ManifestEntry
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.columns import IcebergColumn
 
 MAX_BYTES = 1 << 30
+# Snapshots that are kept in memory, the last ones that were asked for.
+MAX_KEPT = 4
+_KEPT: dict[tuple[Any, ...], IcebergSnapshot] = {}
 _FORMATS = (1, 2, 3)
 
 
@@ -98,8 +104,22 @@ def partition_key(file: DataFile, spec: int) -> str:
 def open_iceberg(
     place: str, *, version: int | None, timestamp: dt.datetime | int | str | None, allow: Sequence[str]
 ) -> IcebergSnapshot:
-    """Open a snapshot by the address of a file of metadata; `version`: its id, by default the current one."""
+    """Open a snapshot by the address of a file of metadata; `version`: its id, by default the current one.
+
+    No file of metadata changes, so the last ones that were opened are kept in memory.
+    """
     io = MetadataFiles(place.rpartition("/")[0].rpartition("/")[0], allow)
+    asked = io.found(place), version, timestamp, tuple(allow), os.environ.get(ALLOW)
+    snapshot = _KEPT.pop(asked, None)
+    snapshot = _KEPT[asked] = _opened(place, io, version, timestamp) if snapshot is None else snapshot
+    for oldest in list(_KEPT)[:-MAX_KEPT]:
+        _KEPT.pop(oldest, None)
+    return replace(snapshot, io=io)
+
+
+def _opened(
+    place: str, io: MetadataFiles, version: int | None, timestamp: dt.datetime | int | str | None
+) -> IcebergSnapshot:
     metadata = _metadata(place, io)
     snapshot = _chosen(place, metadata, version, timestamp)
     schema = metadata.schema()
@@ -108,8 +128,9 @@ def open_iceberg(
     with understood(place):
         data, deletes = _entries(snapshot, io)
         files = [entry.data_file for entry in data]
-        for entry in data:
-            _check(entry, metadata, place)
+        specs = {spec.spec_id: len(spec.fields) for spec in metadata.partition_specs}
+        for file in files:
+            _check(file, specs, place)
     return IcebergSnapshot(
         place=place,
         metadata=metadata,
@@ -129,7 +150,7 @@ def _metadata(place: str, io: MetadataFiles) -> TableMetadata:
     with understood(place):
         data = io.new_input(place).data
         if data[:2] == b"\x1f\x8b":
-            with gzip.open(io.new_input(place).open()) as packed:
+            with gzip.open(BytesIO(data)) as packed:
                 data = packed.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise MalformedFile(f"{place}: has more than {MAX_BYTES:,} bytes; the file is damaged")
@@ -190,14 +211,12 @@ def _entries(snapshot: Snapshot | None, io: MetadataFiles) -> tuple[list[Manifes
     return found
 
 
-def _check(entry: ManifestEntry, metadata: TableMetadata, place: str) -> None:
-    file = entry.data_file
+def _check(file: DataFile, specs: Mapping[int, int], place: str) -> None:
     if str(file.file_format.value).upper() != "PARQUET":
         raise UnsupportedFeature(f"{place}: {file.file_path} is a file of {file.file_format}, and only Parquet is read")
     if file.file_size_in_bytes < 0 or not file.file_path:
         raise MalformedFile(f"{place}: a manifest has a file of {file.file_size_in_bytes} bytes; it is damaged")
-    spec = next((each for each in metadata.partition_specs if each.spec_id == file.spec_id), None)
-    if spec is None or len(spec.fields) != len(file.partition):
+    if specs.get(file.spec_id) != len(file.partition):
         raise MalformedFile(
             f"{place}: {file.file_path} has not the partition fields of its spec; a manifest is damaged"
         )

@@ -53,6 +53,7 @@ def with_delete(monkeypatch, beside, *, content, path="s3://nowhere/d.parquet", 
     )
     file.spec_id = beside.data_file.spec_id
     entry = ManifestEntry.from_args(status=1, snapshot_id=1, sequence_number=sequence, data_file=file)
+    monkeypatch.setattr(opened, "_KEPT", {})
     found = opened._entries
     monkeypatch.setattr(opened, "_entries", lambda snapshot, io: (found(snapshot, io)[0], [entry]))
 

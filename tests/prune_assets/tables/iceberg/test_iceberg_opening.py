@@ -211,3 +211,20 @@ def test_a_commit_changes_the_fingerprint(tmp_path):
     table.append(made.rows(rng, 10, 3))
     second = look(made.folder(table), first)
     assert (second.changes, second.version) == (2, table.current_snapshot().snapshot_id)
+
+
+def test_metadata_are_read_once_in_a_process(tmp_path):
+    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    table.append(made.rows(random.Random(1), 0, 3))
+    place = made.folder(table)
+    first, second = (pr.plan(place, where="k = 1").report for _ in range(2))
+    assert (first.delta.log_bytes > 0, second.delta.log_bytes) == (True, 0)
+    table.append(made.rows(random.Random(1), 10, 3))
+    assert pr.count(place) == 6
+
+
+def test_what_was_read_where_it_was_allowed_is_not_known_where_it_is_not(copy, table, monkeypatch):
+    assert pr.count(copy) == sum(COUNTS)
+    monkeypatch.delenv("PRUNE_DELTA_ALLOW")
+    with pytest.raises(UnsupportedFeature, match=r"outside of the table's folder"):
+        pr.plan(copy, where="k = 1")
