@@ -75,7 +75,8 @@ class IcebergSnapshot:
     def numbered(self) -> Numbered:
         """The columns by field id."""
         names = self.metadata.properties.get("schema.name-mapping.default", "")
-        return numbered(self.schema, self.columns, self.metadata.schemas, names)
+        with understood(self.place):
+            return numbered(self.schema, self.columns, self.metadata.schemas, names)
 
     @cached_property
     def partition_fields(self) -> list[PartitionField]:
@@ -122,10 +123,11 @@ def _opened(
 ) -> IcebergSnapshot:
     metadata = _metadata(place, io)
     snapshot = _chosen(place, metadata, version, timestamp)
-    schema = metadata.schema()
-    if snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id and snapshot.schema_id is not None:
-        schema = metadata.schema_by_id(snapshot.schema_id) or schema
     with understood(place):
+        schema = metadata.schema()
+        of_older = snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id
+        if of_older and snapshot.schema_id is not None:
+            schema = metadata.schema_by_id(snapshot.schema_id) or schema
         data, deletes = _entries(snapshot, io)
         files = [entry.data_file for entry in data]
         specs = {spec.spec_id: len(spec.fields) for spec in metadata.partition_specs}

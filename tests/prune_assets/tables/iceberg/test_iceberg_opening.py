@@ -16,6 +16,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.tables.changes import look
+from prune_assets.tables.iceberg import snapshot as opened
 from prune_assets.tables.target import find_target
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.iceberg_tables import Config, pyiceberg_catalog
@@ -151,6 +152,32 @@ def test_damaged_manifests_are_one_line_or_make_no_difference(table, tmp_path, m
     lists[seed % len(lists)].write_bytes(bytes(data))
     with suppress(PruneError):
         pr.plan(place, where="k < 50")
+
+
+def test_damaged_files_of_entries_are_one_line_or_make_no_difference(tmp_path, monkeypatch):
+    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    table.append(made.rows(random.Random(1), 0, 9))
+    (path,) = Path(made.folder(table)).glob("metadata/*-m0.avro")
+    whole, said = path.read_bytes(), set()
+    for seed in range(60):
+        rng, data = random.Random(seed), bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        path.write_bytes(bytes(data[: rng.randrange(len(data))] if seed % 3 == 0 else data))
+        monkeypatch.setattr(opened, "_KEPT", {})
+        try:
+            pr.plan(made.folder(table), where="k < 5 AND s = 'a' AND ts > timestamp_ntz '2000-01-01 00:00:00'")
+        except PruneError as error:
+            said.add(str(error))
+    assert any("is no metadata of Iceberg that can be read" in line for line in said)
+    assert not any("\n" in line for line in said)
+
+
+@pytest.mark.parametrize("names", ["{", "[1]", '[{"names": 5}]'])
+def test_a_damaged_name_mapping_is_one_line(copy, names):
+    damage(copy, lambda known: known["properties"].update({"schema.name-mapping.default": names}))
+    with pytest.raises(MalformedFile, match="is no metadata of Iceberg that can be read"):
+        pr.count(copy)
 
 
 def test_what_is_missing_is_named(copy):
