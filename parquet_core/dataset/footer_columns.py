@@ -240,7 +240,7 @@ class FooterColumns:
     ) -> tuple[ColumnChunks, Bounds]:
         """Decode a column in a batch of footers, under each path that files have it at; of two the first counts."""
         chunks, bounds = [], []
-        part = np.full(len(footers), -1, np.int64)
+        part, own = np.full(len(footers), -1, np.int64), self._own_paths(column)
         for path in self.groups.names.of(column.path):
             found, statistics, there = footers.chunks(path)
             chunks.append(found)
@@ -249,7 +249,14 @@ class FooterColumns:
             else:
                 known = bounds_as_read(column, statistics, trusts, kind[there])
                 bounds.append(spread_bounds(known, there, footers.row_count))
+            if own is not None:
+                there = there[np.array([each == path for each in own], np.bool_)[kind[there]]]
             part[there] = np.where(part[there] < 0, len(chunks) - 1, part[there])
+        if own is not None and (part < 0).any():
+            # What stands there under the column's name is another column.
+            part[part < 0] = len(chunks)
+            chunks.append(absent_chunks(len(footers)))
+            bounds.append(unknown_bounds(column, footers.row_count))
         if len(chunks) == 1:
             return chunks[0], bounds[0]
         chosen = np.maximum(part, 0) * len(footers) + np.arange(len(footers))
@@ -258,5 +265,18 @@ class FooterColumns:
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
         """Tell by kind whether files lack the column, so that Spark reads null in all their rows."""
         names = self.groups.names
+        if names.numbers is not None:
+            return np.array([reads_as_null(column, kind) for kind in self.groups.kinds], np.bool_)
         wanted = replace(column, path=names.of(column.path)[0])
         return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))
+
+    def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
+        """Return by kind what files call the column, where that is told by its number alone."""
+        groups = self.groups
+        if groups.names.numbers is None:
+            return None
+        called = (kind.by_path.get(column.path) for kind in groups.kinds)
+        return [
+            None if leaf is None else stored.columns[leaf.index].path
+            for leaf, stored in zip(called, groups.names.kinds, strict=True)
+        ]

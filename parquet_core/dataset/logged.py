@@ -7,6 +7,7 @@ in each file, as far as whatever lists them tells.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, overload
@@ -48,6 +49,7 @@ class FileAnswers:
     """The possible outcomes of a predicate in each file.
 
     `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
+    `by_partition`: those of leaves by partition values alone, where columns of partitions have statistics too.
     `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
     `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
     process was involved.
@@ -60,11 +62,25 @@ class FileAnswers:
     files_with_statistics: Mapping[Path, int] | None = field(default_factory=dict)
     examined_files: int = 0
     elsewhere: FoundElsewhere | None = None
+    by_partition: tuple[OutcomeArray, ...] | None = None
+
+    @property
+    def of_partitions(self) -> tuple[OutcomeArray, ...]:
+        """The outcomes of each leaf on partition columns by their values alone."""
+        return self.by_leaf if self.by_partition is None else self.by_partition
 
     def take(self, files: NDArray[np.int64]) -> FileAnswers:
         """Return the answers for some files."""
-        by_leaf = tuple(outcomes[files] for outcomes in self.by_leaf)
-        return replace(self, partitions=self.partitions[files], outcomes=self.outcomes[files], by_leaf=by_leaf)
+        by_leaf, of_partitions = (
+            tuple(outcomes[files] for outcomes in each) for each in (self.by_leaf, self.of_partitions)
+        )
+        return replace(
+            self,
+            partitions=self.partitions[files],
+            outcomes=self.outcomes[files],
+            by_leaf=by_leaf,
+            by_partition=of_partitions,
+        )
 
     @property
     def left(self) -> NDArray[np.bool_]:
@@ -137,12 +153,23 @@ class FileList(Sequence[DataFile]):
 
 
 @dataclass(frozen=True, slots=True)
+class Numbered:
+    """The columns of a table by the number that files give each leaf of theirs, whatever they call it.
+
+    Of a list or a map all leaves are of the one column. `names`: the numbers of leaves in files that have none.
+    """
+
+    columns: Mapping[int, TableColumn]
+    names: Mapping[Path, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class LoggedFiles:
     """The files of a table as its log lists them.
 
     By file: whether it is `opened`, the `row_count` of those that are not, which nothing is read of, and where
     some rows no longer count (`deleted`). `columns` are those of files, `partitions` those that the log gives the
-    values of. `by_id`: files must number columns as the table does.
+    values of. `by_id`: files must number columns as the table does. `numbered`: numbers alone tell columns, not names.
     """
 
     files: FileList
@@ -152,10 +179,20 @@ class LoggedFiles:
     columns: Sequence[TableColumn]
     partitions: tuple[LeafColumn, ...]
     by_id: bool = False
+    numbered: Numbered | None = None
+
+    @property
+    def numbers(self) -> Mapping[Path, int] | None:
+        """By column its number, where that alone tells the column."""
+        if self.numbered is None:
+            return None
+        return {column.leaf.path: column.field_id for column in self.columns if column.field_id is not None}
 
 
 def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
     """Return a footer's provenance under the table's column names; other leaves get a name that no column has."""
+    if logged.numbered is not None:
+        return _named_by_number(kind, logged.numbered)
     known = {column.physical: column for column in logged.columns}
     if any_case:
         wanted = [path for path, column in known.items() if column.leaf.type is not None]
@@ -164,6 +201,28 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
         known = {path: column for path, column in known.items() if path not in hidden}
         known |= {leaf: known[path] for leaf, path in spelled if path in known}
     return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
+
+
+def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
+    has_numbers = any(leaf.field_id is not None for leaf in kind.columns)
+    numbers = [leaf.field_id if has_numbers else numbered.names.get(leaf.path) for leaf in kind.columns]
+    counts = Counter(numbers)
+    columns = [
+        _numbered(leaf, None if number is None or counts[number] > 1 else numbered.columns.get(number))
+        for leaf, number in zip(kind.columns, numbers, strict=True)
+    ]
+    twice = any(count > 1 for number, count in counts.items() if number is not None)
+    is_unnamed = twice or (None in counts if has_numbers else not numbered.names)
+    return replace(kind, columns=tuple(columns), is_unnamed=is_unnamed)
+
+
+def _numbered(leaf: LeafColumn, column: TableColumn | None) -> LeafColumn:
+    if column is not None and column.leaf.type is None:
+        below = (*column.leaf.path, *leaf.path[len(column.leaf.path) :])
+        return replace(leaf, path=below, unsupported=column.leaf.unsupported or _WITHIN)
+    if column is None or leaf.max_repetition_level or len(leaf.path) != len(column.leaf.path):
+        return replace(leaf, path=(NOT_OF_THE_TABLE, *leaf.path))
+    return replace(leaf, path=column.leaf.path)
 
 
 def _named(leaf: LeafColumn, known: dict[Path, TableColumn], *, by_id: bool) -> LeafColumn:
@@ -214,7 +273,7 @@ def _columns(
             yield replace(
                 stored,
                 unsupported=column.leaf.unsupported or stored.unsupported,
-                may_be_filled=stored.may_be_filled or logged.by_id,
+                may_be_filled=stored.may_be_filled or column.leaf.may_be_filled or logged.by_id,
             )
 
 

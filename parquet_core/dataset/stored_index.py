@@ -258,7 +258,10 @@ class KeptColumns:
 
     def name(self, what: str, column: LeafColumn) -> str:
         """Name what is kept of a column, by what it is called in files and how they store it."""
-        paths = self.groups.names.of(column.path)
+        names = self.groups.names
+        paths = names.of(column.path)
+        if names.numbers is not None:
+            what = f"{what} {names.numbers.get(column.path)}"
         if paths == (column.path,):
             return _name(what, column)
         # What a column is called may change, and another may get its name.

@@ -61,7 +61,7 @@ class Provenance:
     """What a footer says beside its row groups; one stands for all files that share it.
 
     `column_orders` holds a member of the union ColumnOrder per leaf, () when the writer gave none. `elements`: the
-    schema as it is written, root first.
+    schema as it is written, root first. `is_unnamed`: which columns of its table are there is not known.
     """
 
     columns: tuple[LeafColumn, ...]
@@ -69,6 +69,7 @@ class Provenance:
     key_values: dict[str, str]
     created_by: str
     elements: tuple[SchemaElement, ...] = field(default=(), repr=False, compare=False)
+    is_unnamed: bool = False
 
     @cached_property
     def by_path(self) -> dict[Path, LeafColumn]:

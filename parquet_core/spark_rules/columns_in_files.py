@@ -58,7 +58,7 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     """Tell whether every row of such files is null in a column of the table, since nothing there has its name."""
-    if column.unsupported or column.may_be_filled or not provenance.columns:
+    if column.unsupported or column.may_be_filled or not provenance.columns or provenance.is_unnamed:
         return False
     wanted = folded(column.path)
     alike = provenance.by_any_case.get(wanted[0], [])

@@ -27,11 +27,13 @@ NOT_OF_THE_TABLE = "\x00not of the table"
 class NamesInFiles:
     """What footers say with the names of their files, by kind; by column its `paths` there, if not its own alone.
 
-    The first path is what the table goes by.
+    The first path is what the table goes by. `numbers`: by column its field id, where that alone tells the column, and
+    a path may be another column in another file; None where names do.
     """
 
     kinds: tuple[Provenance, ...]
     paths: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
+    numbers: Mapping[Path, int] | None = None
 
     def of(self, column: Path) -> tuple[Path, ...]:
         """Return the paths under which files may hold a column."""
@@ -39,7 +41,11 @@ class NamesInFiles:
 
 
 def names_in_files(
-    kinds: tuple[Provenance, ...], named: Sequence[Provenance], expected: Mapping[Path, Path]
+    kinds: tuple[Provenance, ...],
+    named: Sequence[Provenance],
+    expected: Mapping[Path, Path],
+    *,
+    numbers: Mapping[Path, int] | None = None,
 ) -> NamesInFiles:
     """Compare what footers say with the same under the names of the table.
 
@@ -50,7 +56,8 @@ def names_in_files(
         for leaf, to in zip(stored.columns, called.columns, strict=True):
             if leaf.path != to.path:
                 paths_of.setdefault(to.path, {to.path: None})[leaf.path] = None
-    return NamesInFiles(kinds, {column: tuple(paths) for column, paths in paths_of.items() if [*paths] != [column]})
+    differing = {column: tuple(paths) for column, paths in paths_of.items() if [*paths] != [column]}
+    return NamesInFiles(kinds, differing, numbers)
 
 
 def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:

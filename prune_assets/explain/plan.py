@@ -112,19 +112,21 @@ def plan(
     >>> planned.report.kept.rows, planned.report.total.rows
     (200, 1000)
 
-    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table.
-    It may also be `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN), or with a
-    Spark session a name that its catalogs know; what exists as a path is a path.
+    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table, one with
+    `metadata` a table of Iceberg.
+    It may also be `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
+    `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark session a name that its catalogs know;
+    what exists as a path is a path.
     `where`: Spark SQL, or a PySpark Column, which takes a session.
     `columns`: what will be read, by default all; it decides which bytes count.
     `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
     Of 100,000 files and more whose footers are not known, a cluster's executors read them, and send back survivors and
     counts; the session's `spark.prune.executorFiles` is another number, for a local session too.
     `depth`: "pages", or "row_groups" to leave page indexes alone.
-    `version`, `timestamp`: an older version of a Delta table, by its number or by a time: a datetime or ISO 8601 with
-    a zone, or milliseconds.
-    `allow`: addresses (`s3://source/table`, `/lake`) below which the log of a Delta table may name files, as that of a
-    shallow clone does; what PRUNE_DELTA_ALLOW names is allowed too.
+    `version`, `timestamp`: an older version of a Delta table, or a snapshot of Iceberg, by its number or by a time: a
+    datetime or ISO 8601 with a zone, or milliseconds.
+    `allow`: addresses (`s3://source/table`, `/lake`) below which the log of a Delta table, or the metadata of one of
+    Iceberg, may name files, as that of a shallow clone does; what PRUNE_DELTA_ALLOW names is allowed too.
 
     A table that `write` is changing, or whose `write` was killed, is planned as it was before or as it will be. Where
     files go between their listing and their footers, it is planned again, three times in all.

@@ -164,6 +164,11 @@ def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa
             except (pa.ArrowException, OSError) as error:
                 raise refused(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
             return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
+    schema = plan.table.declared_schema()
+    if schema is not None and name in schema.names:
+        from prune_assets.session.spark_versions import arrow_schema
+
+        return arrow_schema(schema).field(name).type
     raise refused(name, "no file has all parts of it")
 
 
@@ -213,7 +218,7 @@ def _leaf_in(name: str, column: LeafColumn, kind: Provenance, path: str) -> Leaf
         # Of a column that the file has in another shape, a list written in the old form say, Spark reads values.
         is_nested = len(column.path) > 1
         lacks_it = in_any_case(name) not in kind.by_any_case if is_nested else reads_as_null(column, kind)
-        if lacks_it and kind.columns and not column.may_be_filled:
+        if lacks_it and kind.columns and not column.may_be_filled and not kind.is_unnamed:
             return None
         raise refused(name, f"{path} stores it as another type, under another name, or not at all")
     if is_rebased(found, kind):

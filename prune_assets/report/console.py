@@ -85,7 +85,7 @@ def _header(report: SkipReport) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row("Table", _plain(report.table, _LONGEST_SQL))
     if report.delta is not None:
-        grid.add_row("Delta", _plain(delta_text(report.delta), _LONGEST_SQL))
+        grid.add_row("Listed", _plain(delta_text(report.delta), _LONGEST_SQL))
     if (unopened := unopened_text(report)) != "":
         grid.add_row("Not opened", _plain(unopened, _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))

@@ -13,7 +13,7 @@ class KnownLevel(Enum):
     """
 
     PARTITION_VALUES = "Partition values"
-    DELTA_STATISTICS = "Delta statistics"
+    DELTA_STATISTICS = "File statistics"
     EXECUTORS = "Spark's executors"
     ROW_GROUP_STATISTICS = "Row-group statistics"
     BLOOM_FILTER = "Bloom filter"

@@ -48,7 +48,8 @@ class Format:
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
     `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
-    `writing`: returns how tables are written, which plans do not import; None where they are only read.
+    `writing`: returns how tables are written, which plans do not import; None where they are only read, and
+    `read_only` says what to do instead.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
 
@@ -61,4 +62,5 @@ class Format:
     read_alone_by: str | None = None
     log_checks: Callable[[], tuple[Check[Any], ...]] = tuple
     writing: Callable[[], Writing] | None = None
+    read_only: str = ""
     not_inspected: Mapping[str, str] = field(default_factory=dict)

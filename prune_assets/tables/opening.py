@@ -11,6 +11,7 @@ from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.delta import DELTA
 from prune_assets.tables.format import OpenOptions
+from prune_assets.tables.iceberg import ICEBERG
 from prune_assets.tables.parquet import PARQUET
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 # The formats in the order in which they are looked for; the last one takes what is of no other.
-FORMATS: tuple[Format, ...] = (DELTA, PARQUET)
+FORMATS: tuple[Format, ...] = (DELTA, ICEBERG, PARQUET)
 
 
 def open_table(

@@ -54,5 +54,6 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
         opening.format_at(location) if name is None else next(each for each in opening.FORMATS if each.name == name)
     )
     if format_.writing is None:
-        raise UnsupportedFeature(f"{location}: tables of {format_.name} are read only; write to another place")
+        why = format_.read_only or f"tables of {format_.name} are read only; write to another place"
+        raise UnsupportedFeature(f"{location}: {why}")
     return Target(location, format_, format_.writing(), entry)

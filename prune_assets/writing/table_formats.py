@@ -37,7 +37,7 @@ def _there(path: Path) -> Path | None:
 
 # What each keeps in the directory of a table, empty or damaged as it may be.
 FORMATS: dict[str, Callable[[Path], Path | None]] = {"Delta": _delta, "Iceberg": _iceberg, "Hudi": _hudi}
-# Those that only their own engines read and write.
+# Those that no plain directory is read inside of.
 OF_OTHERS = ("Iceberg", "Hudi")
 
 
@@ -60,23 +60,26 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 
 
 def refuse_unread(table: object) -> None:
-    """Raise UnsupportedFeature where a table is a local directory of Iceberg or Hudi.
+    """Raise UnsupportedFeature where a table is a local directory of Hudi, or one inside of a table of Iceberg or Hudi.
 
     Its files hold rows of old versions too, which plain Parquet would show.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
-    place = Path(local_path(os.fspath(table)))
-    for name in OF_OTHERS:
-        try:
-            mark = FORMATS[name](place)
-        except ValueError:  # no file can have the name: who opens the table says so
-            return
-        if mark is not None:
-            raise UnsupportedFeature(
-                f"{table}: is a table of {name} ({mark.relative_to(place)} is in it), and only Parquet and "
-                f"Delta are supported; read it with Spark's own reader for {name}"
-            )
+    place = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
+    for above in (place, *place.parents) if os.path.isdir(place) else ():  # noqa: PTH112 - of any name
+        for name in OF_OTHERS:
+            mark = FORMATS[name](above)
+            if mark is not None and above == place:
+                raise UnsupportedFeature(
+                    f"{table}: is a table of {name} ({mark.relative_to(place)} is in it), which is not read here; read "
+                    f"it with Spark's own reader for {name}"
+                )
+            if mark is not None:
+                raise UnsupportedFeature(
+                    f"{table}: lies in the table of {name} at {above}, and has files of its old versions too; name the "
+                    "table"
+                )
 
 
 def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:

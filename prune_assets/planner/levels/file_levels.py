@@ -34,7 +34,7 @@ def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
     for i, leaf in enumerate(query.parts[: query.auxiliary.leaves]):
         is_on_partition = isinstance(leaf, ColumnLeaf) and leaf.column in files.by_values
         if is_on_partition or isinstance(leaf, OnPartitions) or (names_partition and isinstance(leaf, Constant)):
-            outcomes[i] = files.by_leaf[i][index.file]
+            outcomes[i] = files.of_partitions[i][index.file]
     folded = query.fold_anywhere(outcomes)
     folded[index.row_count <= 0] = Outcomes.NONE
     unit: Unit = "row group" if index.opened is None else "file"
@@ -45,12 +45,13 @@ def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
 
 def _why_not(query: PruningQuery) -> str:
     partitions = query.index.partitions
-    if not partitions:
+    if not partitions and not query.files.by_values:
         return "the table is not partitioned"
     doubtful = [f"{column.name}: {column.unsupported}" for column in partitions if column.unsupported]
     if doubtful:
         return "; ".join(doubtful[:3])
-    return f"the predicate does not depend on {', '.join(column.name for column in partitions)} alone"
+    names = [column.name for column in partitions] or sorted(".".join(path) for path in query.files.by_values)
+    return f"the predicate does not depend on {', '.join(names)} alone"
 
 
 PARTITIONS = Level(_PARTITIONS, evaluate_partitions, is_free=True)

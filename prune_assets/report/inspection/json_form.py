@@ -14,6 +14,7 @@ import msgspec
 
 from deltalog.inspection import DeltaInspection
 from parquet_core.inspection.facts import SCHEMA, FileInspection, TableInspection
+from prune_assets.report.inspection.iceberg import IcebergInspection
 from prune_assets.report.output import description_of, json_text
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from parquet_core.inspection.facts import RowGroupFacts
 
-_FORMS = (FileInspection, TableInspection, DeltaInspection)
+_FORMS = (FileInspection, TableInspection, DeltaInspection, IcebergInspection)
 _NO_ROW_GROUPS = "[]}"
 
 
@@ -39,7 +40,7 @@ def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of an inspection, made from the dataclasses.
 
-    It is that of a file, of a table, or of a Delta table.
+    It is that of a file, of a table, or of a table of Delta or Iceberg.
     """
     forms, definitions = msgspec.json.schema_components(_FORMS, ref_template="#/$defs/{name}")
     for definition in definitions.values():

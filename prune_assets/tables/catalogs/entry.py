@@ -21,14 +21,15 @@ _CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-
 class CatalogEntry:
     """A table that a catalog has.
 
-    `format`: "parquet" or "delta". `text_partitions`: all partition columns are strings, whatever their values look
-    like. `registers_partitions`: the catalog keeps a list of them. `read_only`: why nothing is written by the name.
+    `format`: "parquet", "delta" or "iceberg", of which `location` is the file of metadata. `text_partitions`: all
+    partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
+    them. `read_only`: why nothing is written by the name.
     `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
     """
 
     name: str
     location: str
-    format: Literal["parquet", "delta"] = "parquet"
+    format: Literal["parquet", "delta", "iceberg"] = "parquet"
     text_partitions: bool = False
     registers_partitions: bool = False
     read_only: str | None = None
@@ -63,10 +64,14 @@ def entry_of(
 ) -> CatalogEntry:
     """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
     kind = provider.lower()
+    if kind == "iceberg":
+        raise UnsupportedFeature(
+            f"{name}: the catalog lists it as iceberg, which is read here by its path, or by its name in a catalog "
+            "that pyiceberg is configured for (iceberg:catalog.database.table); write it with Spark and Iceberg"
+        )
     if kind not in {"parquet", "delta"}:
         raise UnsupportedFeature(
-            f"{name}: the catalog lists it as {kind}, and only Parquet and Delta are supported; use Spark's own reader "
-            "and writer"
+            f"{name}: the catalog lists it as {kind}, which is not supported; use Spark's own reader and writer"
         )
     managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
     if managed is not None:

@@ -19,6 +19,7 @@ from prune_assets.tables.catalogs.session_catalog import (
     session_table,
 )
 from prune_assets.tables.catalogs.unity import unity_table
+from prune_assets.tables.iceberg.catalog import iceberg_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from prune_assets.tables.catalogs.entry import CatalogEntry
 
 # What is asked without a session: the name before the colon, and who answers for the one behind it.
-CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {"glue": glue_table, "unity": unity_table}
+CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {
+    "glue": glue_table,
+    "iceberg": iceberg_table,
+    "unity": unity_table,
+}
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
 # What ends a file's or a directory's name and is no table.
 _SUFFIXES = frozenset({"parquet", "pq", "delta"})

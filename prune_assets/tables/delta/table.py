@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,7 +12,8 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
-from parquet_core.storage import Traffic, look_up
+from parquet_core.storage import look_up
+from prune_assets.tables.logged_part import LoggedPart
 
 if TYPE_CHECKING:
     import os
@@ -144,7 +145,7 @@ class DeltaTable:
         """Count every file: what the cache has of footers is not looked up before they are read."""
         return np.ones(self.snapshot.file_count, np.bool_)
 
-    def part(self, chosen: NDArray[np.int64]) -> DeltaPart:
+    def part(self, chosen: NDArray[np.int64]) -> LoggedPart:
         """Return some of the files for another process to read."""
         from deltalog.log.allowed_locations import opened_place
 
@@ -152,7 +153,7 @@ class DeltaTable:
         files = _files(self.snapshot, np.zeros(self.snapshot.file_count, np.bool_))
         paths = tuple(opened_place(self.snapshot.table, files.path(i), self.snapshot.allow) for i in chosen.tolist())
         logged = self._logged(FileList(paths.__getitem__, files.sizes[chosen], {}), whole, self.deleted[chosen] > 0)
-        return DeltaPart(self.snapshot.table, paths, logged, self._any_case)
+        return LoggedPart(self.snapshot.table, paths, logged, self._any_case)
 
     @property
     def _any_case(self) -> bool:
@@ -296,23 +297,6 @@ class DeltaTable:
                 return f"{value} in the log"
             file -= len(block)
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaPart:
-    """Some files of a version, as the log has them; `paths`: where they lie."""
-
-    table: str
-    paths: tuple[str, ...]
-    logged: LoggedFiles
-    any_case: bool
-
-    def read_all(self) -> MetadataIndex:
-        """Read the footers of the files, as they are now."""
-        found = {file.path: file for file in look_up(list(self.paths))}
-        files = replace(self.logged.files, found={i: found[path] for i, path in enumerate(self.paths)})
-        logged = replace(self.logged, files=files)
-        return read_logged(self.table, logged, traffic=Traffic(), any_case=self.any_case)
 
 
 def _texts(values: Texts) -> pa.Array:

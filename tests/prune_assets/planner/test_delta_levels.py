@@ -141,7 +141,7 @@ def test_the_report_survives_json_and_shows_the_version_in_every_form(partitione
     assert json.loads(report.to_json())["delta"]["version"] == report.delta.version
     assert "version 0: 4 files, 2 opened" in str(report)
     assert "version 0: 4 files, 2 opened" in report.to_html()
-    assert "Delta statistics" in report.to_html()
+    assert "File statistics" in report.to_html()
 
 
 def test_a_file_that_does_not_tell_its_rows_says_so(partitioned):

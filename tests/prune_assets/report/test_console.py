@@ -237,7 +237,7 @@ def test_levels_that_skipped_nothing_come_after_the_others(report):
     first, *others = report.levels
     idle = replace(first, level="delta_statistics", kept=first.total, skipped_rows=0, skipped_bytes=0, why="no log")
     text = to_text(replace(report, levels=(idle, *others)))
-    said = "Delta statistics: consulted, nothing skipped; no log"
+    said = "File statistics: consulted, nothing skipped; no log"
     assert all(text.index(level_title(level.level)) < text.index(said) for level in others)
 
 

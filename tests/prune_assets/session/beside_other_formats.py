@@ -132,6 +132,10 @@ def refusals(spark, table):
     return {name: _said(call) for name, call in calls.items()}
 
 
+def rows_of_read(spark, table):
+    return rows_of(pr.read(spark, table, where="true"))
+
+
 def _said(call):
     try:
         call()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PRODUCT = Path(__file__).parents[3] / "prune_assets"
-CLASSES = {"DeltaTable", "ParquetTable"}
+CLASSES = {"DeltaTable", "IcebergTable", "ParquetTable"}
 PACKAGES = {f"prune_assets.tables.{path.parent.name}" for path in (PRODUCT / "tables").glob("*/table.py")}
 # How directories without a log list their files to Spark is a rule of Spark's, which levels and predictions follow.
 OF_SPARK = {"answers_of_directories"}
@@ -49,7 +49,7 @@ def test_each_kind_of_branch_is_found(source):
 
 
 def test_the_packages_of_formats_are_known():
-    assert {"prune_assets.tables.delta", "prune_assets.tables.parquet"} == PACKAGES
+    assert {"prune_assets.tables.delta", "prune_assets.tables.iceberg", "prune_assets.tables.parquet"} == PACKAGES
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PRODUCT)))

@@ -174,14 +174,21 @@ def test_write_leaves_such_a_table_as_it_is(spark, tmp_path, make, name, mode):
     assert contents(tmp_path) == before
 
 
-@tables_of_others
-def test_a_table_that_is_not_read_is_refused_by_its_name(tmp_path, make, name):
+def test_a_table_that_is_not_read_is_refused_by_its_name(tmp_path):
     """Not by what is odd about its directories, with the advice to read files of all versions."""
-    table = make(tmp_path / "t")
+    table = hudi(tmp_path / "t")
     for ask in (plan_all, lambda table: check(table, layout=LAYOUT), audit):
         for place in (table, table.as_uri()):
-            with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t: is a table of {name} .*own reader for {name}"):
+            with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t: is a table of Hudi .*own reader for Hudi"):
                 ask(place)
+
+
+@pytest.mark.parametrize(("make", "below"), [(iceberg, "data"), (iceberg, "data/p=a"), (hudi, "a")])
+def test_a_directory_inside_of_such_a_table_is_not_read_as_plain_files(tmp_path, make, below):
+    table = make(tmp_path / "t")
+    for ask in (plan_all, lambda table: check(table, layout=LAYOUT), audit):
+        with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t/{below}: lies in the table of .* at {tmp_path}/t"):
+            ask(table / below)
 
 
 @pytest.mark.spark

@@ -1,0 +1,110 @@
+"""What the metadata of an Iceberg table say of a snapshot, as plain data and in the console."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from parquet_core.inspection.facts import SCHEMA
+from parquet_core.printable import printable
+from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.inspection.cells import cells
+from prune_assets.report.inspection.parts import grid, more, name_text, section
+from prune_assets.report.quantities import clipped, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, RenderableType
+
+_SHOWN = 10
+_SHOWN_COLUMNS = 60
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergColumnCoverage:
+    """In how many files a column has bounds and null counts in the manifests."""
+
+    name: str
+    type: str
+    bounds: int
+    null_counts: int
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergPartitionField:
+    """A field of a partition spec: what it makes of a column, and how many files are of the spec."""
+
+    spec: int
+    name: str
+    column: str
+    transform: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergInspection:
+    """What the metadata of an Iceberg table say of a snapshot.
+
+    `snapshot_id`: None for a table without rows; `snapshots`: the last ones that are kept, the newest first.
+    `rows`: as written; those of files with deletes may count no longer.
+    """
+
+    schema: str = SCHEMA
+    kind: Literal["iceberg"] = "iceberg"
+    path: str
+    metadata: str
+    format_version: int
+    snapshot_id: int | None
+    snapshots: tuple[int, ...]
+    partitions: tuple[IcebergPartitionField, ...]
+    sorted_by: tuple[str, ...]
+    files: int
+    bytes: int
+    rows: int
+    files_with_position_deletes: int
+    files_with_equality_deletes: int
+    columns: tuple[IcebergColumnCoverage, ...]
+
+
+def print_iceberg(found: IcebergInspection, console: Console) -> None:
+    """Print a snapshot of an Iceberg table."""
+    parts: list[RenderableType] = [grid(_header(found))]
+    if found.columns:
+        parts += section("File statistics by column", _columns(found))
+        parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
+    for part in parts:
+        console.print(part, highlight=False, soft_wrap=False)
+
+
+def _header(found: IcebergInspection) -> Iterator[tuple[str, str]]:
+    yield "Iceberg table", printable(found.path)
+    yield "Metadata", f"{printable(found.metadata)}, format {found.format_version}"
+    yield "Snapshot", "none: the table is empty" if found.snapshot_id is None else str(found.snapshot_id)
+    for snapshot in found.snapshots[1:_SHOWN]:
+        yield "Before", str(snapshot)
+    for field in found.partitions[:_SHOWN]:
+        of = counted(field.files, "file")
+        yield "Partitioned by", f"{field.transform} of {name_text(field.column)} (spec {field.spec}, {of})"
+    if found.sorted_by:
+        yield "Sorted by", ", ".join(map(name_text, found.sorted_by))
+    yield "Files", f"{found.files:,}, {bytes_text(found.bytes)}"
+    yield "Rows", f"{found.rows:,}"
+    if found.files_with_position_deletes:
+        yield "Position deletes", f"of {counted(found.files_with_position_deletes, 'file')}, whose rows count above"
+    if found.files_with_equality_deletes:
+        yield "Equality deletes", f"of {counted(found.files_with_equality_deletes, 'file')}, whose rows count above"
+
+
+def _columns(found: IcebergInspection) -> RenderableType:
+    rows = [
+        (
+            name_text(column.name),
+            printable(clipped(column.type, _LONGEST)),
+            share_text(column.bounds, found.files),
+            share_text(column.null_counts, found.files),
+        )
+        for column in found.columns[:_SHOWN_COLUMNS]
+    ]
+    return cells(("column", "type", "bounds", "null counts"), rows, numbers=("bounds", "null counts"))

@@ -1,0 +1,154 @@
+"""The columns of an Iceberg table: its leaves, and the field ids by which files know them whatever they call them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from deltalog.table.schema import parquet_element
+from parquet_core.dataset.logged import Numbered
+from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
+from parquet_core.format.schema import LeafColumn, SortOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from pyiceberg.schema import Schema
+
+    from parquet_core.predicate import Path
+
+_REPEATED = "a repeated column is not pruned on"
+# By Iceberg's name of a type that of Spark; decimals have one name in both.
+_SPARK_NAMES = {
+    **{name: name for name in ("boolean", "long", "float", "double", "date", "string", "binary")},
+    "int": "integer",
+    "timestamp": "timestamp_ntz",
+    "timestamptz": "timestamp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergColumn:
+    """A leaf of the table: `kind` is Iceberg's name of its type."""
+
+    leaf: LeafColumn
+    field_id: int
+    kind: str
+
+    @property
+    def physical(self) -> Path:
+        """Its path in files that call it as the table does."""
+        return self.leaf.path
+
+
+def spark_name(kind: str) -> str | None:
+    """Return what Spark calls a type; None for one that it lacks, or stores otherwise."""
+    return kind if kind.startswith("decimal(") else _SPARK_NAMES.get(kind)
+
+
+def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
+    """Return the leaves of a schema; `filled`: ids of those that a file may lack and still have values of."""
+    found = _leaves(schema.fields, (), filled)
+    return tuple(replace(column, leaf=replace(column.leaf, index=i)) for i, column in enumerate(found))
+
+
+def _leaves(fields: Iterable[Any], above: Path, filled: Container[int]) -> Iterator[IcebergColumn]:
+    for field in fields:
+        path, kind = (*above, field.name), field.field_type
+        if kind.is_struct:
+            yield from _leaves(kind.fields, path, filled)
+        else:
+            may_be_filled = field.field_id in filled or getattr(field, "initial_default", None) is not None
+            yield IcebergColumn(_leaf(path, kind, may_be_filled=may_be_filled), field.field_id, str(kind))
+
+
+def _leaf(path: Path, kind: Any, *, may_be_filled: bool) -> LeafColumn:
+    name = spark_name(str(kind)) if kind.is_primitive else None
+    element = None if name is None else parquet_element(name)
+    physical, type_, order = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED
+    unsupported = f"type {kind} is not pruned on" if kind.is_primitive else _REPEATED
+    if element is not None:
+        physical = Physical(element.physical or 0)
+        type_ = arrow_type(element, physical)
+        order, unsupported = sort_order(type_, physical), reason_against_pruning(element, physical)
+    return LeafColumn(
+        path=path,
+        index=-1,
+        physical=physical,
+        type=type_,
+        type_length=0 if element is None else element.type_length or 0,
+        order=order,
+        max_definition_level=len(path),
+        max_repetition_level=int(not kind.is_primitive),
+        unsupported=unsupported,
+        may_be_filled=may_be_filled,
+    )
+
+
+def numbered(schema: Schema, columns: Iterable[IcebergColumn], schemas: Iterable[Schema], names: str) -> Numbered:
+    """Return columns by the ids that files give their leaves; `names`: the name mapping of the table, if any.
+
+    `schemas`: all that the table had: of a list or map whose parts were renamed nothing is known.
+    """
+    called = defaultdict(set)
+    for each in schemas:
+        for field_id in each.field_ids:
+            called[field_id].add(each.find_column_name(field_id).rpartition(".")[2])
+    by_id: dict[int, IcebergColumn] = {}
+    for column in columns:
+        within = list(_ids_within(schema.find_type(column.field_id)))
+        if all(len(called[field_id]) < 2 for field_id in within):
+            by_id |= dict.fromkeys([column.field_id, *within], column)
+    return Numbered(by_id, _mapped(names) if names else {})
+
+
+def _ids_within(kind: Any) -> Iterator[int]:
+    if kind.is_primitive:
+        return
+    parts = ("element_field",) if hasattr(kind, "element_field") else ("key_field", "value_field")
+    fields = kind.fields if kind.is_struct else [getattr(kind, part) for part in parts]
+    for field in fields:
+        yield field.field_id
+        yield from _ids_within(field.field_type)
+
+
+def _mapped(names: str) -> dict[Path, int]:
+    from pyiceberg.table.name_mapping import parse_mapping_from_json
+
+    found: dict[Path, int] = {}
+    todo: list[tuple[Path, Any]] = [((), field) for field in parse_mapping_from_json(names).root]
+    while todo:
+        above, field = todo.pop()
+        for name in field.names:
+            if field.field_id is not None:
+                found[(*above, name)] = field.field_id
+            todo += [((*above, name), child) for child in field.fields]
+    return found
+
+
+def spark_type(kind: Any) -> Any:
+    """Return a type as Spark's JSON has it; ValueError names one that Spark's reader of Parquet has not."""
+    if kind.is_struct:
+        fields = [
+            {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}
+            for field in kind.fields
+        ]
+        return {"type": "struct", "fields": fields}
+    if kind.is_primitive:
+        name = spark_name(str(kind))
+        if name is None:
+            raise ValueError(str(kind))
+        return name.replace(" ", "")
+    if hasattr(kind, "element_type"):
+        return {
+            "type": "array",
+            "elementType": spark_type(kind.element_type),
+            "containsNull": not kind.element_required,
+        }
+    return {
+        "type": "map",
+        "keyType": spark_type(kind.key_type),
+        "valueType": spark_type(kind.value_type),
+        "valueContainsNull": not kind.value_required,
+    }

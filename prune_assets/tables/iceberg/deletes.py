@@ -1,0 +1,100 @@
+"""Rows that are deleted without a rewrite of their file: which files of deletes each file has, and what they say.
+
+A file of deletes concerns older files of its partition, or of the whole table where it has none. Where it names one
+file alone, as its bounds tell, it concerns that one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from parquet_core.errors import UnsupportedFeature
+from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
+from prune_assets.tables.iceberg.snapshot import partition_key
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyiceberg.manifest import DataFile
+
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+# The ids of the columns of a file of position deletes.
+_FILE_PATH = 2147483546
+
+
+class FileDeletes(NamedTuple):
+    """The files of deletes that may concern a file of data."""
+
+    positions: tuple[DataFile, ...] = ()
+    equality: tuple[DataFile, ...] = ()
+
+
+def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
+    """Return the deletes of files, by their numbers; of files that have some."""
+    if not snapshot.deletes:
+        return {}
+    numbers = {file.file_path: i for i, file in enumerate(snapshot.files)}
+    partitions: dict[str, list[int]] = defaultdict(list)
+    for i, key in enumerate(snapshot.partition_keys):
+        partitions[key].append(i)
+    unpartitioned = {spec.spec_id for spec in snapshot.metadata.partition_specs if spec.is_unpartitioned()}
+    found: dict[int, FileDeletes] = {}
+    for entry in snapshot.deletes:
+        delete, sequence = entry.data_file, entry.sequence_number or 0
+        is_equality = delete.content.value == 2
+        concerned = partitions[partition_key(delete, delete.spec_id)]
+        if is_equality and delete.spec_id in unpartitioned:
+            concerned = list(numbers.values())
+        elif not is_equality and (only := _only_file(delete)) is not None:
+            concerned = [numbers[only]] if only in numbers else []
+        for i in concerned:
+            # An equality delete does not concern what was written with it.
+            if snapshot.sequence[i] <= sequence - is_equality:
+                of_file = found.get(i, FileDeletes())
+                kind = "equality" if is_equality else "positions"
+                found[i] = of_file._replace(**{kind: (*getattr(of_file, kind), delete)})
+    return found
+
+
+def _only_file(delete: DataFile) -> str | None:
+    low, high = (delete.lower_bounds or {}).get(_FILE_PATH), (delete.upper_bounds or {}).get(_FILE_PATH)
+    return low.decode(errors="replace") if low is not None and low == high else None
+
+
+class PositionDeletes(NamedTuple):
+    """The position deletes of one file; `data`: what they call it."""
+
+    data: str
+    deletes: tuple[str, ...]
+    root: str
+    allow: tuple[str, ...]
+
+    def read(self) -> NDArray[np.int64]:
+        """Return the numbers of the deleted rows, which ascend."""
+        io, found = MetadataFiles(self.root, self.allow), [np.zeros(0, np.int64)]
+        for location in dict.fromkeys(self.deletes):
+            with understood(location):
+                rows = pq.read_table(BytesIO(io.new_input(location).data), columns=["file_path", "pos"])
+                of_file = rows.filter(pc.equal(rows["file_path"], self.data))
+                found.append(of_file["pos"].to_numpy().astype(np.int64))
+        return np.unique(np.concatenate(found))
+
+
+def deleted_rows(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> PositionDeletes:
+    """Return the position deletes of a file; refuse what is not read of deletes, by name."""
+    file = snapshot.files[number]
+    other = next((each for each in deletes.positions if str(each.file_format.value).upper() != "PARQUET"), None)
+    if deletes.equality or other is not None:
+        what = "equality deletes" if deletes.equality else f"deletes in a file of {other and other.file_format}"
+        raise UnsupportedFeature(
+            f"{file.file_path}: has {what} ({(deletes.equality or deletes.positions)[0].file_path}), which are not "
+            "applied here; read it with Spark and Iceberg, or compact it first (rewrite_data_files)"
+        )
+    deletes_of = tuple(each.file_path for each in deletes.positions)
+    return PositionDeletes(file.file_path, deletes_of, snapshot.io.root, tuple(snapshot.io.allow))

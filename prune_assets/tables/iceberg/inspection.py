@@ -1,0 +1,109 @@
+"""What is shown of a snapshot of an Iceberg table, by its metadata alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.arrow_arrays import flags_from
+from parquet_core.quantities import counted
+from prune_assets.report.inspection.iceberg import (
+    IcebergColumnCoverage,
+    IcebergInspection,
+    IcebergPartitionField,
+    print_iceberg,
+)
+from prune_assets.tables.column_names import resolve
+from prune_assets.tables.table import Inspection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.table import IcebergTable
+
+
+def inspect_snapshot(table: IcebergTable, names: Sequence[str]) -> Inspection:
+    """Describe a snapshot; `names`: columns to tell of, all by default."""
+    snapshot, metadata = table.snapshot, table.snapshot.metadata
+    history = [entry.snapshot_id for entry in reversed(metadata.snapshot_log)]
+    chosen = {resolve(name, table.columns) for name in names}
+    of_positions, of_equality = _with_deletes(table)
+    found = IcebergInspection(
+        path=snapshot.io.root,
+        metadata=snapshot.place.rpartition("/")[2],
+        format_version=metadata.format_version,
+        snapshot_id=table.version_number,
+        snapshots=tuple(dict.fromkeys(history)),
+        partitions=tuple(_partitions(table)),
+        sorted_by=tuple(table.clustered_by()),
+        files=len(snapshot.files),
+        bytes=sum(file.file_size_in_bytes for file in snapshot.files),
+        rows=sum(file.record_count for file in snapshot.files),
+        files_with_position_deletes=of_positions,
+        files_with_equality_deletes=of_equality,
+        columns=tuple(_coverage(table, it) for it in snapshot.columns if not chosen or it.leaf.path[0] in chosen),
+    )
+    return Inspection(found, lambda console: print_iceberg(found, console))
+
+
+def _with_deletes(table: IcebergTable) -> tuple[int, int]:
+    deletes = table.deletes.values()
+    return sum(1 for one in deletes if one.positions), sum(1 for one in deletes if one.equality)
+
+
+def _partitions(table: IcebergTable) -> list[IcebergPartitionField]:
+    snapshot = table.snapshot
+    return [
+        IcebergPartitionField(
+            field.spec,
+            field.name,
+            snapshot.schema.find_column_name(field.source) or "a dropped column",
+            field.transform,
+            int(np.count_nonzero(snapshot.spec == field.spec)),
+        )
+        for field in snapshot.partition_fields
+    ]
+
+
+def _coverage(table: IcebergTable, column: IcebergColumn) -> IcebergColumnCoverage:
+    found = table.file_bounds(column.leaf.path)
+    bounds = nulls = 0
+    if found is not None:
+        bounds = int(np.count_nonzero(flags_from(found.lower.is_valid()) | flags_from(found.upper.is_valid())))
+        nulls = int(np.count_nonzero(flags_from(found.null_count.is_valid())))
+    return IcebergColumnCoverage(column.leaf.name, column.kind, bounds, nulls)
+
+
+def planned_version(
+    table: IcebergTable, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
+) -> DeltaVersion | None:
+    """Describe the snapshot that was planned; None of a table without rows. Of deletes only files are told."""
+    from prune_assets.report.skip_report import DeltaVersion
+
+    if table.version_number is None:
+        return None
+    of_positions, of_equality = _with_deletes(table)
+    here = sum(1 for number in table.deletes if read[number])
+    notes = [
+        f"row counts include rows that {what} deletes of {counted(count, 'file')} may hide"
+        for what, count in (("position", of_positions), ("equality", of_equality))
+        if count
+    ]
+    return DeltaVersion(
+        version=table.version_number,
+        files=len(index.files),
+        opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
+        deletion_vectors=0,
+        deleted_rows=0,
+        kept_deleted_rows=0,
+        unknown_rows=0,
+        pro_rata=pro_rata,
+        log_bytes=log_bytes,
+        notes=(*notes, *([f"{counted(here, 'file')} to read have deletes"] if here else [])),
+    )

@@ -1,0 +1,131 @@
+"""The files of metadata that pyiceberg reads, had through the storage of this package, and only where they may be."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltalog.log.allowed_locations import opened_place
+from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature
+from parquet_core.storage import Traffic, address, find_file, list_directory, name_of, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.storage import DataFile
+
+_METADATA = re.compile(r"(?:v(\d+)|(\d+)-[^/]+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_WANTED = re.compile(r".+\.metadata\.json(?:\.gz)?|version-hint\.text")
+HINT = "version-hint.text"
+
+
+class _Read(NamedTuple):
+    data: bytes
+
+    def open(self, seekable: bool = True) -> BytesIO:  # noqa: ARG002, FBT001, FBT002 - as pyiceberg calls it
+        return BytesIO(self.data)
+
+
+@dataclass(slots=True)
+class MetadataFiles:
+    """What pyiceberg takes for its FileIO. `root`: the folder of the table; `allow`: as `open_snapshot` has it."""
+
+    root: str
+    allow: Sequence[str]
+    traffic: Traffic = field(default_factory=Traffic)
+    _at_hand: dict[str, bytes] = field(default_factory=dict)
+
+    def fetch(self, locations: Sequence[str]) -> None:
+        """Read files at once, for `new_input` to return."""
+        files = [self.found(location) for location in locations]
+        read = read_whole(files, purpose="log", traffic=self.traffic)
+        self._at_hand = dict(zip(locations, read, strict=True))
+
+    def new_input(self, location: str) -> _Read:
+        """Return a file by its location in the metadata."""
+        if location not in self._at_hand:
+            self.fetch([location])
+        return _Read(self._at_hand.pop(location))
+
+    def found(self, location: str) -> DataFile:
+        """Look a file up by its location in the metadata, if it may be opened."""
+        place = opened_place(self.root, place_of(location), self.allow)
+        found = find_file(place)
+        if found is None:
+            raise MalformedFile(
+                f"{self.root}: its metadata name the file {location}, which is not there; was the table moved, or "
+                "was the snapshot expired?"
+            )
+        return found
+
+
+def place_of(location: str) -> str:
+    """Return the address of a location in metadata, in which nothing is escaped.
+
+    >>> place_of("file:///lake/t/s=%20/a.parquet"), place_of("s3a://lake/t")
+    ('/lake/t/s=%20/a.parquet', 's3://lake/t')
+    """
+    if location[:5].lower() != "file:":
+        return address(location)
+    below = location[5:]
+    return "/" + (below.removeprefix("//").partition("/")[2] if below.startswith("//") else below.lstrip("/"))
+
+
+@contextmanager
+def understood(place: str) -> Iterator[None]:
+    """Turn whatever pyiceberg stumbles over into one line."""
+    try:
+        yield
+    except PruneError:
+        raise
+    except Exception as error:  # noqa: BLE001 - bytes that are no metadata fail in many ways
+        why = f"{type(error).__name__}: {error}".split("\n", 1)[0][:200]
+        raise MalformedFile(
+            f"{place}: is no metadata of Iceberg that can be read ({why}); the file is damaged"
+        ) from None
+
+
+def is_metadata_file(location: str) -> bool:
+    """Tell whether a location is named as a file of metadata."""
+    return _WANTED.fullmatch(location.rstrip("/").rpartition("/")[2]) is not None and not location.endswith(HINT)
+
+
+def listed(table: str) -> list[DataFile]:
+    """Return the files in the metadata folder of a table that tell which one is current; none where there are none."""
+    try:
+        return list_directory(f"{table.rstrip('/')}/metadata", _WANTED)
+    except UnsupportedFeature:  # of what cannot be listed, such as a web server
+        return []
+
+
+def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
+    """Return the current one of the files in a metadata folder.
+
+    Of a table that no catalog has (`v3.metadata.json`) it is the last version. Elsewhere the catalog knows it, so two
+    of one number are refused.
+    """
+    numbers = {
+        file.path: int(match[1] or match[2])
+        for file in files
+        if (match := _METADATA.fullmatch(name_of(file))) is not None
+    }
+    hint = next((file for file in files if name_of(file) == HINT), None)
+    if hint is not None:
+        text = next(read_whole([hint], purpose="log", traffic=traffic)).decode(errors="replace").strip()
+        named = [file.path for file in files if name_of(file) in {text, f"{text}.metadata.json"}]
+        if named:
+            return named[0]
+        if text.isdigit():  # Only a table without a catalog has one.
+            numbers = {path: n for path, n in numbers.items() if path.rpartition("/")[2].startswith("v")}
+    last = [path for path, number in numbers.items() if number == max(numbers.values())]
+    if not last:
+        raise MalformedFile(f"{table}: its folder metadata has no file of metadata; the table is damaged")
+    if len(last) > 1:
+        raise UnsupportedFeature(
+            f"{table}: {' and '.join(path.rpartition('/')[2] for path in sorted(last))} have one number, and only the "
+            "catalog knows which one counts; name one of them, or the table as iceberg:catalog.database.table"
+        )
+    return last[0]

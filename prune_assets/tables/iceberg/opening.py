@@ -1,0 +1,95 @@
+"""Recognize an Iceberg table, and open a snapshot of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.printable import shown
+from parquet_core.storage import Traffic, address, is_remote
+from prune_assets.tables.format import Format
+from prune_assets.tables.iceberg.changes import partition_files, snapshot_fingerprint
+from prune_assets.tables.iceberg.metadata_files import is_metadata_file, listed, newest
+
+if TYPE_CHECKING:
+    from prune_assets.tables.format import Location, OpenOptions
+    from prune_assets.tables.iceberg.table import IcebergTable
+
+
+def metadata_place(location: Location) -> str | None:
+    """Return the address of the file of metadata that a location names or that is current there; None without one."""
+    if not isinstance(location, str | os.PathLike):
+        return None
+    place = address(os.fspath(location))
+    if is_metadata_file(place):
+        return place if is_remote(place) else os.path.abspath(place)
+    if not is_remote(place):
+        # A path that no file system takes is none of a table, and is refused where it is listed.
+        if not os.path.isdir(os.path.join(place, "metadata")):
+            return None
+        place = os.path.abspath(place)
+    files = listed(place)
+    return newest(os.fspath(location), files, Traffic()) if files else None
+
+
+def is_iceberg(location: Location) -> bool:
+    """Tell whether a location names an Iceberg table, or its file of metadata."""
+    if not isinstance(location, str | os.PathLike):
+        return False
+    place = address(os.fspath(location))
+    if is_metadata_file(place):
+        return True
+    return (is_remote(place) or os.path.isdir(os.path.join(place, "metadata"))) and bool(listed(place))
+
+
+def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
+    place = metadata_place(location)
+    if place is None:
+        return None
+    entry = options.entry
+    if entry is not None and entry.format != "iceberg":
+        raise UnsupportedFeature(
+            f"{entry.name}: the catalog has it as {entry.format}, and there is a table of Iceberg at {entry.location}; "
+            "name the table by its path"
+        )
+    check_installed(os.fspath(location))  # type: ignore[arg-type]  # a list is of no table
+    version = options.version
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+        raise WrongUse(f"version={shown(version)}: must be the id of a snapshot")
+    from prune_assets.tables.iceberg.snapshot import open_iceberg
+    from prune_assets.tables.iceberg.table import IcebergTable
+
+    allow = options.allow
+    if allow:
+        from deltalog.log.allowed_locations import addresses
+
+        allow = addresses(allow)
+    snapshot = open_iceberg(place, version=version, timestamp=options.timestamp, allow=allow)
+    name = os.fspath(location) if entry is None else entry.name  # type: ignore[arg-type]
+    return IcebergTable(os.fspath(location), name, snapshot, options.semantics, options.cache)  # type: ignore[arg-type]
+
+
+def check_installed(name: str) -> None:
+    """Raise UnsupportedFeature without pyiceberg."""
+    try:
+        import pyiceberg  # noqa: F401
+    except ImportError:
+        raise UnsupportedFeature(
+            f"{name}: is a table of Iceberg, which needs pyiceberg; run pip install 'prune-assets[iceberg]', or read "
+            "it with Spark's own reader for Iceberg"
+        ) from None
+
+
+ICEBERG = Format(
+    name="iceberg",
+    is_at=is_iceberg,
+    open=_open,
+    fingerprint=snapshot_fingerprint,
+    partition_files=partition_files,
+    read_alone_by="Spark and Iceberg",
+    read_only="tables of Iceberg are only read here; write with Spark and Iceberg, whose rewrite_data_files optimizes",
+    not_inspected=dict.fromkeys(
+        ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"
+    ),
+)

@@ -1,0 +1,160 @@
+"""Partition values as evidence: what a transformed value says of the column that it was made from.
+
+`day(ts) = 19700` says that `ts` lies in that day, `truncate(10)` of 20 that the number is in [20, 29], and of 'ab' that
+the text begins so. Of `bucket` a literal is hashed: where its bucket is another one, no row is equal to it. A value is
+null where the column is; of `void`, and of what is not known, nothing is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.evidence.many_leaves import bounds_of_values
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.outcomes import Outcomes, unknown
+from parquet_core.predicate import Compare, In, Op
+from parquet_core.trust.bounds import Bounds
+from prune_assets.tables.iceberg.single_values import as_array, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyiceberg.types import IcebergType
+
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import ColumnLeaf
+    from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+_DAY = 86_400_000_000
+# Days that 64 bits of microseconds hold, with a day to spare.
+_MOST_DAYS = (1 << 63) // _DAY - 1
+_UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
+
+
+class _Ends(NamedTuple):
+    """The least and the greatest value that may be there; None where it is not known."""
+
+    low: Any
+    high: Any
+
+
+_UNKNOWN = _Ends(None, None)
+
+
+def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
+    """Return which outcomes partition values leave possible for a leaf in each file; files have those of their spec."""
+    outcomes = unknown(len(snapshot.files))
+    for field in snapshot.partition_fields:
+        if field.source == column.field_id and field.transform != "void":
+            at = snapshot.spec == field.spec
+            wanted = None
+            if field.transform.startswith("bucket["):
+                wanted = _buckets(leaf, column, field.transform, snapshot.schema.find_type(column.field_id))
+            outcomes[at] &= _outcomes(leaf, column, field.transform, snapshot.values_of(field), wanted)
+    return outcomes
+
+
+def _outcomes(
+    leaf: ColumnLeaf, column: IcebergColumn, transform: str, values: Sequence[Any], wanted: set[int] | None
+) -> OutcomeArray:
+    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    bounds = bounds_of_transformed(column, transform, list(places))
+    outcomes = outcomes_from_bounds(leaf, bounds)
+    if wanted is not None:
+        denied = [value is not None and value not in wanted for value in places]
+        outcomes[np.array(denied, np.bool_)] &= ~np.uint8(Outcomes.TRUE)
+    return outcomes[np.array([places[value] for value in values], np.int64)]
+
+
+def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:
+    """Return the bounds of the column where a transform has these values, each as one of a file of one row."""
+    null = np.array([value is None for value in values], np.bool_)
+    numbers = [None if value is None else number_of(value) for value in values]
+    if transform == "identity":
+        array = as_array(column, numbers)
+        bounds = bounds_of_values(array)
+        lost = np.array(array.is_null()) & ~null
+        known = from_numpy(np.where(lost, -1, null), valid=~lost)
+        return bounds if not lost.any() else Bounds(bounds.lower, bounds.upper, known, bounds.row_count)
+    ends_of = _ends(column, transform)
+    ends = [_UNKNOWN if number is None else ends_of(number) for number in numbers]
+    return Bounds(
+        lower=as_array(column, [end.low for end in ends]),
+        upper=as_array(column, [end.high for end in ends]),
+        null_count=from_numpy(null.astype(np.int64), valid=np.full(len(null), _tells_nulls(transform))),
+        row_count=np.ones(len(null), np.int64),
+    )
+
+
+def _tells_nulls(transform: str) -> bool:
+    return transform in _UNITS or transform.startswith(("bucket[", "truncate["))
+
+
+def _ends(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
+    name, _, width = transform.rstrip("]").partition("[")
+    if name in _UNITS:
+        return lambda value: _of_time(_UNITS[name], value, is_date=column.kind == "date")
+    if name == "truncate" and width.isdigit():
+        return lambda value: _of_truncated(column, int(width), value)
+    return lambda _: _UNKNOWN
+
+
+def _of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
+    """Enclose what lies in a year, month, day or hour, counted since 1970.
+
+    Before 1970 some writers counted towards it: what they put into a unit may be of the one before.
+    """
+    exact = unit == "D" and is_date
+    first = value - 1 if value <= 0 and not exact else value
+    if unit == "h":
+        low, high = first * (_DAY // 24), (value + 1) * (_DAY // 24) - 1
+        return _Ends(low, high) if abs(value) < _MOST_DAYS * 24 else _UNKNOWN
+    if abs(value) > _MOST_DAYS:
+        return _UNKNOWN
+    begins = np.array([first, value + 1], f"datetime64[{unit}]").astype("datetime64[D]")
+    low, high = begins.astype(np.int64).tolist()
+    if max(abs(low), abs(high)) > _MOST_DAYS:
+        return _UNKNOWN
+    return _Ends(low, high - 1) if is_date else _Ends(low * _DAY, high * _DAY - 1)
+
+
+def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
+    if isinstance(value, int):
+        kind = bounds_type(column.leaf)
+        most = 10**kind.precision - 1 if pa.types.is_decimal(kind) else (1 << kind.bit_width - 1) - 1
+        return _Ends(value, min(value + width - 1, most))
+    if len(value) < width:
+        return _Ends(value, value)
+    low = value.encode() if isinstance(value, str) else value
+    # All that begin with these bytes come before the next ones of this length.
+    head = low.rstrip(b"\xff")
+    return _Ends(low, head[:-1] + bytes([head[-1] + 1]) if head else None)
+
+
+def _buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there: IcebergType) -> set[int] | None:
+    """Return the buckets of the literals of a leaf; None where it is not told by equality."""
+    match leaf:
+        case Compare(_, Op.EQ, value):
+            values = pa.array([value.as_py()], value.type)
+        case In(_, values):
+            pass
+        case _:
+            return None
+    from pyiceberg.transforms import parse_transform
+
+    kind = bounds_type(column.leaf)
+    try:
+        literals = values.cast(kind)
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+            literals = literals.view(pa.int64() if kind.bit_width == 64 else pa.int32())
+        plain = [value.decode() if column.kind == "string" else value for value in literals.to_pylist()]
+        bucket = parse_transform(transform).transform(kind_there)
+    except (pa.ArrowException, UnicodeDecodeError, ValueError):
+        return None
+    return {bucket(value) for value in plain}

@@ -1,0 +1,76 @@
+"""Read files of a snapshot with Spark's reader of Parquet, which goes by names, where it reads what Iceberg would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.spark_rules.columns_in_files import folded, leaf_in_file, reads_as_null
+from prune_assets.session.queries.table_schema import escaped
+from prune_assets.session.stores import absolute, explaining, reader_of
+from prune_assets.tables.iceberg.columns import spark_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.tables.iceberg.table import IcebergTable
+    from prune_assets.tables.table import FilesToRead
+
+_REMEDY = "read it with Spark and Iceberg, or compact it first (rewrite_data_files)"
+
+
+def declared_schema(table: IcebergTable) -> StructType:
+    """Return the schema of a snapshot as Spark has it; UnsupportedFeature names a type that is not read."""
+    from pyspark.sql.types import StructType
+
+    try:
+        return StructType.fromJson(spark_type(table.snapshot.schema.as_struct()))
+    except ValueError as error:
+        raise UnsupportedFeature(
+            f"{table.name}: has a column of type {error}, which Spark's reader of Parquet has not; read it with Spark "
+            "and Iceberg"
+        ) from None
+
+
+def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:
+    """Open files with the schema of the table; UnsupportedFeature where Spark would not read what Iceberg does."""
+    schema, numbers = declared_schema(table), wanted.files.tolist()
+    if not numbers:
+        return spark.createDataFrame([], schema)
+    for number in numbers:
+        if number in table.deletes:
+            path = wanted.index.files[number].path
+            raise UnsupportedFeature(f"{path}: some of its rows are deleted in other files; {_REMEDY}")
+    for kind in np.unique(wanted.index.kind[wanted.files]).tolist():
+        why = _differs(wanted.index, kind)
+        if why:
+            number = next(i for i in numbers if wanted.index.kind[i] == kind)
+            raise UnsupportedFeature(f"{wanted.index.files[number].path}: {why}; {_REMEDY}")
+    paths = [wanted.index.files[number].path for number in numbers]
+    reader = reader_of(spark, paths[0]).options(**wanted.options).schema(schema).option("recursiveFileLookup", "true")
+    with explaining(spark, paths[0]):
+        return reader.parquet(*(escaped(absolute(path)) for path in paths))
+
+
+def _differs(index: MetadataIndex, kind: int) -> str:
+    """Say why Spark would read other columns of files than Iceberg; empty where it does not."""
+    called, stored = index.kinds[kind], index.names.kinds[kind]
+    if called.is_unnamed:
+        return "does not number its columns"
+    own = {leaf.path: stored.columns[leaf.index].path for leaf in called.columns}
+    there = {folded(leaf.path) for leaf in stored.columns}
+    tops = {path[0] for path in there}
+    for column in index.columns:
+        name, path = column.name, own.get(column.path)
+        is_there = folded(column.path) in there or (column.max_repetition_level and folded(column.path)[0] in tops)
+        if path is None and (is_there or not (column.unsupported or reads_as_null(column, called))):
+            return f"has another column under the name {name}, or lacks it"
+        if path is not None and path != column.path:
+            return f"calls column {name} {'.'.join(path)}"
+        if path is not None and not column.unsupported and leaf_in_file(column, called) is None:
+            return f"has column {name} with another type"
+    return ""

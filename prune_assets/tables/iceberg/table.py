@@ -1,0 +1,261 @@
+"""An Iceberg table: a snapshot of it, what its metadata say about a predicate, and the files that are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
+from parquet_core.dataset.opening import read_logged
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.storage import look_up
+from prune_assets.tables.iceberg.deletes import FileDeletes, deleted_rows, deletes_by_file
+from prune_assets.tables.iceberg.metadata_files import place_of
+from prune_assets.tables.logged_part import LoggedPart
+from prune_assets.tables.table import FileConstants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from parquet_core.dataset.logged import FileAnswers
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.predicate import Path as ColumnPath
+    from parquet_core.predicate import Predicate
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.claims import Claims
+    from prune_assets.tables.format import Format
+    from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+    from prune_assets.tables.rewriting import Rewrite, Rewritten
+    from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
+
+
+@dataclass
+class IcebergTable:
+    """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it."""
+
+    given: str
+    name: str
+    snapshot: IcebergSnapshot
+    semantics: SparkSemantics
+    cache: MetadataCache | None = None
+    is_unfinished: ClassVar[bool] = False
+    is_file: ClassVar[bool] = False
+    # Iceberg's files have their partition columns, and none is told by a directory alone.
+    partitions: ClassVar[Sequence[LeafColumn]] = ()
+    _asked: tuple[Predicate, FileAnswers] | None = None
+    _bounds: dict[ColumnPath, Bounds] = field(default_factory=dict)
+
+    @property
+    def format(self) -> Format:
+        """The entry of Iceberg."""
+        from prune_assets.tables.iceberg.opening import ICEBERG
+
+        return ICEBERG
+
+    @property
+    def version_number(self) -> int | None:
+        """The id of the snapshot that was opened."""
+        snapshot = self.snapshot.snapshot
+        return None if snapshot is None else snapshot.snapshot_id
+
+    @property
+    def columns(self) -> Sequence[LeafColumn]:
+        """The columns that a predicate may name."""
+        return [column.leaf for column in self.snapshot.columns]
+
+    @cached_property
+    def by_path(self) -> dict[ColumnPath, IcebergColumn]:
+        """The columns that metadata say something of, by path."""
+        return {column.leaf.path: column for column in self.snapshot.columns if not column.leaf.unsupported}
+
+    @cached_property
+    def deletes(self) -> dict[int, FileDeletes]:
+        """The deletes of files that have some."""
+        return deletes_by_file(self.snapshot)
+
+    def check_columns(self, spark: SparkSession) -> None:
+        """Refuse nothing: the metadata have the columns."""
+
+    def declared_schema(self) -> StructType:
+        """Return the schema of the snapshot."""
+        from prune_assets.tables.iceberg.reading import declared_schema
+
+        return declared_schema(self)
+
+    def empty_frame(self, spark: SparkSession) -> DataFrame:
+        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        return spark.createDataFrame([], self.declared_schema())
+
+    def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
+        """Open these files by Spark's own reader of Parquet, where it reads what Iceberg would."""
+        from prune_assets.tables.iceberg.reading import open_files
+
+        return open_files(spark, self, wanted)
+
+    def answers(self, predicate: Predicate) -> FileAnswers:
+        """Return what the metadata say of a predicate for every file; the last answer is cached."""
+        from prune_assets.tables.iceberg.skipping import skip_files
+
+        if self._asked is None or self._asked[0] is not predicate:
+            self._asked = predicate, skip_files(self, predicate)
+        return self._asked[1]
+
+    def file_bounds(self, path: ColumnPath) -> Bounds | None:
+        """Return the bounds that the manifests give of a column; None for one that they cannot tell of."""
+        from prune_assets.tables.iceberg.file_bounds import bounds_of
+
+        if path in self.by_path and path not in self._bounds:
+            self._bounds[path] = bounds_of(self.by_path[path], self.snapshot.files)
+        return self._bounds.get(path)
+
+    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:  # noqa: ARG002 - files have all columns
+        """Return the position deletes of files; UnsupportedFeature for deletes that are not read."""
+        return [
+            FileConstants({}, {}, deleted_rows(self.snapshot, i, self.deletes[i]) if i in self.deletes else None)
+            for i in files
+        ]
+
+    def unread(self) -> NDArray[np.bool_]:
+        """Count every file: what the cache has of footers is not looked up before they are read."""
+        return np.ones(len(self.snapshot.files), np.bool_)
+
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of all live files."""
+        return self.read(self.unread())
+
+    def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
+        """Read the footers of the `wanted` files."""
+        chosen = np.flatnonzero(wanted).tolist()
+        paths = self._places(chosen)
+        found = {file.path: file for file in look_up(paths)}
+        files = self._files()
+        listed = FileList(files.path, files.sizes, {i: found[path] for i, path in zip(chosen, paths, strict=True)})
+        logged = self._logged(listed, wanted, self._has_deletes())
+        return read_logged(self.snapshot.io.root, logged, traffic=self.snapshot.io.traffic, cache=self.cache)
+
+    def part(self, numbers: NDArray[np.int64]) -> LoggedPart:
+        """Return some of the files for another process to read."""
+        paths = tuple(self._places(numbers.tolist()))
+        files = FileList(paths.__getitem__, self._files().sizes[numbers], {})
+        logged = self._logged(files, np.ones(len(numbers), np.bool_), self._has_deletes()[numbers])
+        return LoggedPart(self.snapshot.io.root, paths, logged, any_case=False)
+
+    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+        """Read the footers of all files, or of some as a table of these alone, and number the partition of each."""
+        partition = self.rewrite_scope()
+        return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
+
+    def _files(self) -> FileList:
+        files = self.snapshot.files
+        sizes = np.array([file.file_size_in_bytes for file in files], np.int64)
+        return FileList(lambda number: place_of(files[number].file_path), sizes, {})
+
+    def _places(self, numbers: Sequence[int]) -> list[str]:
+        from deltalog.log.allowed_locations import opened_place
+
+        files, io = self._files(), self.snapshot.io
+        return [opened_place(io.root, files.path(i), io.allow) for i in numbers]
+
+    def _has_deletes(self) -> NDArray[np.bool_]:
+        has_deletes = np.zeros(len(self.snapshot.files), np.bool_)
+        has_deletes[list(self.deletes)] = True
+        return has_deletes
+
+    def _logged(self, files: FileList, opened: NDArray[np.bool_], deleted: NDArray[np.bool_]) -> LoggedFiles:
+        return LoggedFiles(
+            files=files,
+            opened=opened,
+            row_count=np.full(len(opened), AT_LEAST, np.int64),
+            deleted=deleted,
+            columns=self.snapshot.columns,
+            partitions=(),
+            numbered=self.snapshot.numbered,
+        )
+
+    def count_rows(self, index: MetadataIndex) -> None:
+        """Put in how many rows the unopened files have, as the manifests say: no plan needs it, reports do."""
+        from prune_assets.tables.iceberg.file_bounds import rows_of
+
+        if index.opened is None or index.opened.all():
+            return
+        here = ~index.opened[index.file]
+        counts = index.row_count.copy()
+        counts[here] = rows_of(self.snapshot.files)[index.file[here]]
+        index.put_row_count(counts)
+
+    def deleted_rows(self) -> NDArray[np.int64]:
+        """Return how many rows of each file position deletes take away; they are read for it."""
+        counts = np.zeros(len(self.snapshot.files), np.int64)
+        for i, deletes in self.deletes.items():
+            counts[i] = len(deleted_rows(self.snapshot, i, deletes).read())
+        return counts
+
+    def claims(self) -> Claims:
+        """Return the claims of the manifests."""
+        from prune_assets.tables.iceberg.claims import ManifestClaims
+
+        return ManifestClaims(self)
+
+    def partition_text(self, path: ColumnPath, file: int) -> str | None:
+        """Return the values that a file's partition has of a column, in words; None where it has none."""
+        column, snapshot = self.by_path.get(path), self.snapshot
+        fields = [
+            f"{field.name} = {snapshot.files[file].partition[field.position]!r}"
+            for field in snapshot.partition_fields
+            if column is not None and field.source == column.field_id and field.spec == snapshot.spec[file]
+        ]
+        return f"in a file of {', '.join(fields)}" if fields else None
+
+    def version(
+        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
+    ) -> DeltaVersion | None:
+        """Describe the snapshot that was planned; `read`: by file whether it is read."""
+        from prune_assets.tables.iceberg.inspection import planned_version
+
+        return planned_version(self, index, read, pro_rata=pro_rata, log_bytes=log_bytes)
+
+    def save(self) -> None:
+        """Keep nothing: metadata are read anew by each process."""
+
+    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of others
+        """Describe the snapshot by its metadata alone."""
+        from prune_assets.tables.iceberg.inspection import inspect_snapshot
+
+        return inspect_snapshot(self, names)
+
+    def clustered_by(self) -> Sequence[str]:
+        """Return the columns by whose values the table is to be sorted."""
+        metadata, by_id = self.snapshot.metadata, {column.field_id: column for column in self.by_path.values()}
+        order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
+        fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
+        return [by_id[one.source_id].leaf.name for one in fields if one.source_id in by_id]
+
+    def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - none is checked
+        """Return nothing: metadata are not judged."""
+        return []
+
+    def rewrite_scope(self) -> NDArray[np.int64]:
+        """Return a number for the partition of each file."""
+        numbers = {key: i for i, key in enumerate(sorted(set(self.snapshot.partition_keys)))}
+        return np.array([numbers[key] for key in self.snapshot.partition_keys], np.int64)
+
+    def check_rewrite(self, layout: LayoutSpec) -> None:  # noqa: ARG002 - whatever it is
+        """Refuse any rewrite: only Iceberg commits to its tables."""
+        raise UnsupportedFeature(f"{self.name}: {self.format.read_only}")
+
+    def rewrite(self, spark: SparkSession, rewrite: Rewrite, decide: Callable[[], Rewrite | None]) -> Rewritten:  # noqa: ARG002
+        """Refuse any rewrite: only Iceberg commits to its tables."""
+        raise UnsupportedFeature(f"{self.name}: {self.format.read_only}")

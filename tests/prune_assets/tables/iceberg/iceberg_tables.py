@@ -1,0 +1,228 @@
+"""Tables of Iceberg that pyiceberg writes, random predicates, and what its own planner and reader make of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+pytest.importorskip("sqlalchemy", reason="pyiceberg's catalog on SQLite needs SQLAlchemy")
+pytest.importorskip("pyiceberg_core", reason="pyiceberg writes partitions with pyiceberg-core")
+
+from pyiceberg import catalog as pyiceberg_catalog  # noqa: F401 - this and others for tests, which are left out without
+from pyiceberg import expressions as ex
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import (  # noqa: F401
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    TruncateTransform,
+    YearTransform,
+)
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    UUIDType,  # noqa: F401
+)
+from pyiceberg.utils.config import Config  # noqa: F401
+
+SCHEMA = Schema(
+    NestedField(1, "k", LongType()),
+    NestedField(2, "n", IntegerType()),
+    NestedField(3, "ts", TimestampType()),
+    NestedField(4, "tz", TimestamptzType()),
+    NestedField(5, "day", DateType()),
+    NestedField(6, "s", StringType()),
+    NestedField(7, "b", BinaryType()),
+    NestedField(8, "d", DecimalType(10, 2)),
+    NestedField(9, "x", DoubleType()),
+    NestedField(10, "f", FloatType()),
+    NestedField(11, "flag", BooleanType()),
+    NestedField(12, "st", StructType(NestedField(13, "a", IntegerType()), NestedField(14, "t", StringType()))),
+)
+ARROW = pa.schema(
+    [
+        ("k", pa.int64()),
+        ("n", pa.int32()),
+        ("ts", pa.timestamp("us")),
+        ("tz", pa.timestamp("us", "UTC")),
+        ("day", pa.date32()),
+        ("s", pa.string()),
+        ("b", pa.binary()),
+        ("d", pa.decimal128(10, 2)),
+        ("x", pa.float64()),
+        ("f", pa.float32()),
+        ("flag", pa.bool_()),
+        ("st", pa.struct([("a", pa.int32()), ("t", pa.string())])),
+    ]
+)
+TEXTS = ["", "a", "ab", "abc", "abcd", "b", "zz", "é", "éa", "日本", "日本語", "\U0001f600x", "z" * 30, "z" * 30 + "b"]
+
+
+def catalog_in(place):
+    """A catalog on SQLite with a warehouse beside it."""
+    catalog = SqlCatalog("tests", uri=f"sqlite:///{place}/catalog.db", warehouse=f"file://{place}/warehouse")
+    catalog.create_namespace_if_not_exists("db")
+    return catalog
+
+
+def folder(table):
+    """Where a table lies, as a path."""
+    return table.location().removeprefix("file://")
+
+
+def value(rng, name, *, since=1950):
+    """A random value of a column, of few different ones, so that predicates meet it."""
+    moment = dt.datetime(  # noqa: DTZ001 - of a column without a zone
+        rng.choice([since, since + 19, 1970, 2023, 2024]), rng.choice([1, 2, 12]), rng.choice([1, 31 - 3])
+    )
+    moment += dt.timedelta(hours=rng.choice([0, 23]), seconds=rng.choice([0, 59]), microseconds=rng.choice([0, 1]))
+    match name:
+        case "k" | "n" | "st.a" | "added":
+            return rng.randint(-25, 25)
+        case "ts":
+            return moment
+        case "tz":
+            return moment.replace(tzinfo=dt.UTC)
+        case "day":
+            return moment.date()
+        case "s" | "st.t" | "renamed":
+            return rng.choice(TEXTS)
+        case "b":
+            return rng.choice([b"", b"\0", b"a", b"ab", b"\xff\xff", b"\xff\xffa"])
+        case "d":
+            return Decimal(rng.randint(-500, 500)).scaleb(-2)
+        case "x" | "f":
+            return rng.choice([-1.5, -0.0, 0.0, 0.5, 2.25, 1e6])
+        case "flag":
+            return rng.random() < 0.5
+
+
+def rows(rng, first, count, *, since=1950, nulls=0.15):
+    """Rows with keys of their own from `first` on, which keep together what is alike."""
+    columns = {"k": range(first, first + count)}
+    for field in list(ARROW)[1:]:
+        names = ["st.a", "st.t"] if field.name == "st" else [field.name]
+        near = {name: [value(rng, name, since=since) for _ in range(2)] for name in names}
+
+        def draw(name, near=near):
+            return None if rng.random() < nulls else rng.choice(near[name])
+
+        struct = [{"a": draw("st.a"), "t": draw("st.t")} for _ in range(count)] if field.name == "st" else None
+        columns[field.name] = struct or [draw(field.name) for _ in range(count)]
+    return pa.table({name: pa.array(columns[name], ARROW.field(name).type) for name in ARROW.names})
+
+
+class Tried(NamedTuple):
+    """A predicate as SQL and as an expression of pyiceberg, None where it has none."""
+
+    sql: str
+    expression: object
+
+
+def literal(name, of):
+    """A value as SQL has it."""
+    match of:
+        case dt.datetime(tzinfo=None):
+            return f"timestamp_ntz '{of.isoformat(sep=' ')}'"
+        case dt.datetime():
+            return f"timestamp '{of.replace(tzinfo=None).isoformat(sep=' ')}Z'"
+        case dt.date():
+            return f"date '{of.isoformat()}'"
+        case str():
+            return f"'{of}'"
+        case bytes():
+            return f"X'{of.hex()}'"
+        case bool():
+            return str(of).lower()
+        case float():
+            return f"{of!r}D" if name == "x" else f"CAST({of!r} AS FLOAT)"
+    return str(of)
+
+
+_OPERATORS = {
+    "=": ex.EqualTo,
+    "!=": ex.NotEqualTo,
+    "<": ex.LessThan,
+    "<=": ex.LessThanOrEqual,
+    ">": ex.GreaterThan,
+    ">=": ex.GreaterThanOrEqual,
+}
+
+
+def leaf(rng, names, since):
+    """A condition on one column."""
+    name = rng.choice(names)
+    of = value(rng, name, since=since)
+    match rng.choice(["compare", "compare", "compare", "in", "null", "starts"]):
+        case "compare":
+            operator = rng.choice(["=", *_OPERATORS])
+            return Tried(f"{name} {operator} {literal(name, of)}", _OPERATORS[operator](name, of))
+        case "in":
+            values = [value(rng, name, since=since) for _ in range(rng.randint(2, 4))]
+            return Tried(f"{name} IN ({', '.join(literal(name, v) for v in values)})", ex.In(name, values))
+        case "null":
+            return Tried(f"{name} IS NULL", ex.IsNull(name))
+        case "starts" if isinstance(of, str) and of:
+            return Tried(f"{name} LIKE '{of[:2]}%'", ex.StartsWith(name, of[:2]))
+    return Tried(f"{name} IS NOT NULL", ex.NotNull(name))
+
+
+def predicate(rng, names, since=1950):
+    """A random predicate on columns."""
+    first = leaf(rng, names, since)
+    match rng.choice(["leaf", "leaf", "and", "or", "not"]):
+        case "and":
+            other = predicate(rng, names, since)
+            return Tried(f"({first.sql}) AND ({other.sql})", ex.And(first.expression, other.expression))
+        case "or":
+            other = predicate(rng, names, since)
+            return Tried(f"({first.sql}) OR ({other.sql})", ex.Or(first.expression, other.expression))
+        case "not":
+            return Tried(f"NOT ({first.sql})", ex.Not(first.expression))
+    return first
+
+
+def copied(table, place, **scan):
+    """All rows as pyiceberg reads them, in one plain file."""
+    everything = table.scan(**scan).to_arrow()
+    columns = {
+        name: column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+        for name, column in zip(everything.column_names, everything.columns, strict=True)
+    }
+    columns = {
+        name: column.cast(pa.binary()) if pa.types.is_large_binary(column.type) else column
+        for name, column in columns.items()
+    }
+    pq.write_table(pa.table(columns), place)
+    return str(place)
+
+
+def planned_by_pyiceberg(table, expression):
+    """The paths of the files that pyiceberg would read; None where it fails on partitions of null."""
+    try:
+        tasks = list(table.scan(row_filter=expression).plan_files())
+    except TypeError as error:
+        assert "NoneType" in str(error)  # noqa: PT017 - of another package
+        return None
+    return {task.file.file_path.removeprefix("file://") for task in tasks}

@@ -1,0 +1,104 @@
+"""Layout, health and audit of Iceberg tables, and what sensors see of them, as of every other table."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import prune_assets as pr
+from prune_assets.checks.health.health import check_health
+from prune_assets.cli import main
+from prune_assets.tables.iceberg.changes import partition_files
+from prune_assets.tables.opening import open_as_written
+from tests.prune_assets.tables.iceberg import iceberg_tables as made
+from tests.prune_assets.tables.iceberg.iceberg_tables import DayTransform, IdentityTransform
+
+LAYOUT = pr.LayoutSpec(sort_by=["k"])
+
+
+def numbers(place, values, **properties):
+    schema = pa.schema([("k", pa.int64()), ("day", pa.int32())])
+    table = made.catalog_in(place).create_table("db.t", schema, properties=properties)
+    for some in values:
+        table.append(pa.table({"k": pa.array(some, pa.int64()), "day": pa.array([0] * len(some), pa.int32())}))
+    return table
+
+
+def codes(findings, severity="error"):
+    return {finding.code for finding in findings if finding.severity == severity}
+
+
+def test_a_layout_is_proven_of_the_files(tmp_path):
+    kept = numbers(tmp_path, [range(10), range(10, 20)])
+    # pyiceberg writes no page index.
+    assert codes(pr.check(made.folder(kept), layout=LAYOUT)) == {"column_index.absent", "order.pages"}
+
+
+def test_a_layout_that_files_do_not_have_is_found(tmp_path):
+    broken = numbers(tmp_path, [[3, 1, 2]])
+    assert "order.rows" in codes(pr.check(made.folder(broken), layout=LAYOUT))
+    run = CliRunner().invoke(main, ["check", made.folder(broken), "--json"])
+    assert run.exit_code in {0, 1}
+    assert json.loads(run.output)
+
+
+def test_the_health_of_files_is_told_with_the_sort_order_of_the_table(tmp_path):
+    values = np.random.default_rng(1).permutation(2000).tolist()
+    table = numbers(tmp_path, [values], **{"write.parquet.row-group-limit": "100"})
+    with table.update_sort_order() as order:
+        order.asc("k", IdentityTransform())
+    opened = open_as_written(made.folder(table))
+    found = check_health(opened, *opened.read_partitioned())
+    clustering = [finding for finding in found if finding.code == "files.clustering"]
+    assert [finding.message.partition(":")[0] for finding in clustering] == ["the table is clustered by it"]
+
+
+def test_nothing_is_wrong_by_the_audit_until_a_manifest_lies(tmp_path):
+    rng = random.Random(2)
+    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    with table.update_spec() as update:
+        update.add_field("ts", DayTransform(), "by_day")
+    table.append(made.rows(rng, 0, 20, since=1971))
+    place = made.folder(table)
+    assert codes(pr.audit(place).findings) == set()
+    file = table.inspect.files()["file_path"][0].as_py().removeprefix("file://")
+    rows = pq.read_table(file)
+    pq.write_table(rows.set_column(0, rows.schema.field("k"), pa.array([1 << 40] * len(rows), pa.int64())), file)
+    assert codes(pr.audit(place).findings) != set()
+
+
+def test_sensors_see_partitions_by_identity(tmp_path):
+    rng = random.Random(2)
+    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    with table.update_spec() as update:
+        update.add_field("s", IdentityTransform(), "by_s")
+    table.append(made.rows(rng, 0, 20))
+    seen = list(partition_files(made.folder(table), ["s"]))
+    in_rows = set(table.scan().to_arrow()["s"].to_pylist())
+    assert {values for values, _ in seen} == {(text,) for text in in_rows}
+    assert len({identity for _, identity in seen}) == len(seen)
+
+
+@pytest.mark.parametrize("option", ["--pages", "--orphans"])
+def test_what_inspect_does_not_show_is_said(tmp_path, option):
+    table = numbers(tmp_path, [[1]])
+    run = CliRunner().invoke(main, ["inspect", made.folder(table), option])
+    assert run.exit_code == 2
+    assert "is an Iceberg table, of which only metadata are shown" in run.output
+
+
+def test_inspect_shows_the_snapshot(tmp_path):
+    table = numbers(tmp_path, [[1], [2, 3]])
+    run = CliRunner().invoke(main, ["inspect", made.folder(table), "--json"], catch_exceptions=False)
+    found = json.loads(run.output)
+    assert (found["kind"], found["snapshot_id"], found["rows"]) == ("iceberg", table.current_snapshot().snapshot_id, 3)
+    assert [(column["name"], column["bounds"]) for column in found["columns"]] == [("k", 2), ("day", 2)]
+    shown = CliRunner().invoke(main, ["inspect", made.folder(table), "--column", "k"], catch_exceptions=False).output
+    assert str(found["snapshots"][1]) in shown
+    assert "day" not in shown
