@@ -43,7 +43,7 @@ class Codes(NamedTuple):
 
 
 class FutureBounds(NamedTuple):
-    """Bounds of a column in pages, and in row groups, whose texts are not cut; None where those of pages say as much."""
+    """Bounds of a column in pages, and in row groups, where texts are not cut; None where those of pages say it all."""
 
     pages: Bounds
     groups: Bounds | None
