@@ -56,7 +56,6 @@ WORKLOAD = [
 LAYOUTS = {
     "most filtered column": {"sort_by": ["l_shipdate"]},
     "z-order of the three most filtered": {"zorder_by": ["l_shipdate", "l_shipmode", "l_quantity"]},
-    "partition by date": {"partition_by": ["l_shipdate"], "files": 1},
     "the key of the table": {"sort_by": ["l_orderkey"]},
     "date, then key": {"sort_by": ["l_shipdate", "l_orderkey"]},
     "date, then part": {"sort_by": ["l_shipdate", "l_partkey"]},
@@ -64,6 +63,7 @@ LAYOUTS = {
     "receipt": {"sort_by": ["l_receiptdate"]},
     "Hilbert by date and part": {"hilbert_by": ["l_shipdate", "l_partkey"]},
     "Hilbert by date, part and order": {"hilbert_by": ["l_shipdate", "l_partkey", "l_orderkey"]},
+    "partition by date": {"partition_by": ["l_shipdate"], "files": 1},
 }
 
 

@@ -55,6 +55,15 @@ class RankedLayout:
 class LayoutAdvice:
     """Which layout reads the fewest bytes for a workload; `print` shows it, `layout_yaml()` writes it down.
 
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(100_000)}), f"{table}/part-0.parquet", row_group_size=10_000)
+    >>> advice = pr.advise(table, workload=["id < 5000"])
+    >>> advice.advised is None, advice.verdict.partition(":")[0]
+    (True, 'do nothing')
+
     `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
     run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.

@@ -132,7 +132,7 @@ def _of_groups(
 ) -> dict[Path, OutcomeArray]:
     """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
     found: dict[Path, OutcomeArray] = {}
-    blooms = {(name,): probability for name, probability in layout.bloom.items()}
+    blooms: dict[Path, float] = {(name,): probability for name, probability in layout.bloom.items()}
     for path, leaves in workspace.leaves.items():
         cost, column, statistics = workspace.costs.get(path), workspace.sample.columns[path], bounds[path].groups
         outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
