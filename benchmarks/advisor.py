@@ -56,7 +56,6 @@ WORKLOAD = [
 LAYOUTS = {
     "most filtered column": {"sort_by": ["l_shipdate"]},
     "z-order of the three most filtered": {"zorder_by": ["l_shipdate", "l_shipmode", "l_quantity"]},
-    "partition by date": {"partition_by": ["l_shipdate"], "files": 1},
     "the key of the table": {"sort_by": ["l_orderkey"]},
     "date, then key": {"sort_by": ["l_shipdate", "l_orderkey"]},
     "date, then part": {"sort_by": ["l_shipdate", "l_partkey"]},
@@ -64,6 +63,7 @@ LAYOUTS = {
     "receipt": {"sort_by": ["l_receiptdate"]},
     "Hilbert by date and part": {"hilbert_by": ["l_shipdate", "l_partkey"]},
     "Hilbert by date, part and order": {"hilbert_by": ["l_shipdate", "l_partkey", "l_orderkey"]},
+    "partition by date": {"partition_by": ["l_shipdate"], "files": 1},
 }
 
 
@@ -75,7 +75,7 @@ def advisor() -> Table:
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
     spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g"})
     source = str(DIRECTORY / "source")
-    if not (Path(source) / "_SUCCESS").is_file():
+    if not list(Path(source).glob("*.parquet")):
         pr.write(spark.read.parquet(str(generated())), source, layout=pr.LayoutSpec(files=4), mode="overwrite")
     started, cpu = time.perf_counter(), time.process_time()
     advice = pr.advise(source, workload=WORKLOAD)
@@ -129,7 +129,7 @@ def _planned(spark: SparkSession, source: str, layout: LayoutSpec) -> tuple[np.n
     order = [*layout.sort_by, *layout.zorder_by, "h" * bool(layout.hilbert_by), *layout.hilbert_by]
     name = "_".join([*("by " + column for column in layout.partition_by), *order])
     target = DIRECTORY / f"{name}_{'_'.join(layout.bloom)}_{layout.page_rows}"
-    if not (target / "_SUCCESS").is_file():
+    if not any(target.rglob("*.parquet")):
         shutil.rmtree(target, ignore_errors=True)
         pr.write(spark.read.parquet(source), str(target), layout=replace(layout), mode="overwrite")
     plans = [pr.plan(str(target), where=where) for where in WORKLOAD]

@@ -7,17 +7,19 @@ all rows sampled, the bounds are exact.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import array_of, from_numpy
 from parquet_core.trust.bounds import Bounds
 from prune_assets.advisor.neighbours import Neighbours
 from prune_assets.advisor.sample import NULL
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from prune_assets.advisor.cut import Cut
@@ -40,19 +42,49 @@ class Codes(NamedTuple):
     value: Flags
 
 
-def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers]) -> Bounds:
-    """Return the bounds of a column in each page; `before`: codes of the keys before it in the order, if it is a key.
+class FutureBounds(NamedTuple):
+    """Bounds of a column in pages, and in row groups, where texts are not cut; None where those of pages say it all."""
 
-    No writer counts NaN, so that each page of floats may have some.
+    pages: Bounds
+    groups: Bounds | None
+
+
+def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers], most: int) -> FutureBounds:
+    """Return the bounds of a column; `before`: codes of the keys before it in the order, if it is a key.
+
+    `most`: bytes after which the bounds of texts in pages are cut. No writer counts NaN: each page of floats may have
+    some.
     """
-    rows = np.diff(cut.pages, append=cut.total)
-    found = _codes_of_pages(cut, column, before)
-    known = found.high >= found.low
-    some = np.where(found.value, np.maximum(1, rows // 2), rows)
+    codes, rows = _codes_of_pages(cut, column, before), np.diff(cut.pages, append=cut.total)
+    if not pa.types.is_binary(column.values.type) or (pc.max(pc.binary_length(column.values)).as_py() or 0) <= most:
+        return FutureBounds(_bounds(column.values, codes, rows), None)
+    first = np.flatnonzero(np.diff(cut.group_of_page, prepend=-1))
+    reduce = (np.minimum, np.maximum, np.logical_or, np.logical_or)
+    of_groups = Codes(*(way.reduceat(side, first) for way, side in zip(reduce, codes, strict=True)))
+    pages = _bounds(column.values, codes, rows)
+    above = [None if it is None else _above(it, most) for it in pages.upper.to_pylist()]
+    upper = array_of(above, pages.upper.type)
+    pages = replace(pages, lower=pc.binary_slice(pages.lower, 0, most), upper=upper)
+    return FutureBounds(pages, _bounds(column.values, of_groups, np.diff(cut.group, append=cut.total)))
+
+
+def _above(text: bytes, most: int) -> bytes:
+    """Return the shortest text of so many bytes that is not below another.
+
+    >>> _above(b"abcd", 2), _above(b"ab", 2)
+    (b'ac', b'ab')
+    """
+    cut = text[:most].rstrip(b"\xff")
+    return text if len(text) <= most or not cut else cut[:-1] + bytes([cut[-1] + 1])
+
+
+def _bounds(values: pa.Array, codes: Codes, rows: Numbers) -> Bounds:
+    known = codes.high >= codes.low
+    some = np.where(codes.value, np.maximum(1, rows // 2), rows)
     return Bounds(
-        lower=_values(column.values, found.low, known),
-        upper=_values(column.values, found.high, known),
-        null_count=from_numpy(np.where(found.null, some, 0)),
+        lower=_values(values, codes.low, known),
+        upper=_values(values, codes.high, known),
+        null_count=from_numpy(np.where(codes.null, some, 0)),
         row_count=rows,
     )
 

@@ -21,6 +21,9 @@ _SHOWN = 5
 # A layout that makes so many of the runs twice as dear says so.
 DEAR = 0.1
 _LONGEST_SQL = 70
+# Queries that gain most, and lose most; less than this part of their bytes is no change.
+_SHOWN_CHANGES = 3
+_WORTH_SAYING = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +143,10 @@ class LayoutAdvice:
 
     def _changes(self) -> Iterator[str]:
         by_gain = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))
-        for title, some in (("gain most", by_gain[:3]), ("lose most", by_gain[::-1][:3])):
-            changed = [
-                it for it in some if (it.advised < it.today) == (title == "gain most") and it.advised != it.today
-            ]
-            for one in changed:
+        gain = [it for it in by_gain if it.today - it.advised > it.whole * _WORTH_SAYING][:_SHOWN_CHANGES]
+        lose = [it for it in by_gain[::-1] if it.advised - it.today > it.whole * _WORTH_SAYING][:_SHOWN_CHANGES]
+        for title, some in (("gain most", gain), ("lose most", lose)):
+            for one in some:
                 sql = clipped(printable(one.where), _LONGEST_SQL)
                 yield f"  {title}: {bytes_text(one.today)} -> {bytes_text(one.advised)}  {sql}"
 

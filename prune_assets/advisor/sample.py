@@ -48,6 +48,11 @@ class SampledColumn:
     codes: NDArray[np.int64]
     share: NDArray[np.float64]
 
+    def of_rows(self) -> pa.Array:
+        """Return the value of each row; NaN counts as null."""
+        known = (self.codes >= 0) & (self.codes < len(self.values))
+        return self.values.take(from_numpy(np.where(known, self.codes, 0), valid=known))
+
     def take(self, rows: NDArray[np.int64]) -> SampledColumn:
         """Return the column of chosen rows."""
         return _sampled(self.column, self.values, self.codes[rows])

@@ -13,7 +13,7 @@ from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import Outcomes, intersect
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
 from prune_assets.advisor.cut import cut_of
-from prune_assets.advisor.future_bounds import future_bounds
+from prune_assets.advisor.future_bounds import FutureBounds, future_bounds
 from prune_assets.advisor.lookups import Asked, asked, denied
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from prune_assets.advisor.sample import Sample
 
 
+# Bytes of a text in a column index that parquet-java writes.
+_MOST_OF_TEXT = 64
 _NOTHING: Mapping[Path, OutcomeArray] = MappingProxyType({})
 
 
@@ -91,17 +93,9 @@ class Workspace:
         """Return how many rows of the table each query may select, by the values of the sampled ones."""
         if not self.sample.columns:
             return np.full(len(self.queries), float(self.sample.total))
-        values = {
-            path: it.values.take(_places_of(it.codes, len(it.values))) for path, it in self.sample.columns.items()
-        }
+        values = {path: it.of_rows() for path, it in self.sample.columns.items()}
         chosen = self.may_match({p: bounds_of_values(v) for p, v in values.items()}, self.sample.rows)
         return np.array([flags.sum() for flags in chosen]) / max(self.sample.rate, 1e-300)
-
-
-def _places_of(codes: NDArray[np.int64], count: int) -> object:
-    from parquet_core.arrow_arrays import from_numpy
-
-    return from_numpy(np.clip(codes, 0, max(count - 1, 0)), valid=(codes >= 0) & (codes < count))
 
 
 class Simulated(NamedTuple):
@@ -114,7 +108,13 @@ class Simulated(NamedTuple):
 def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     """Return what each query would read of the table in a layout."""
     cut = cut_of(workspace.sample, layout, workspace.bytes_per_row)
-    chosen = workspace.may_match(bounds_of(workspace.sample, cut), len(cut.pages), _lookups(workspace, cut, layout))
+    most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
+    keys = {path: [workspace.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
+    bounds = {
+        path: future_bounds(cut, column, keys.get(path, []), most) for path, column in workspace.sample.columns.items()
+    }
+    of_groups = _of_groups(workspace, cut, layout, bounds)
+    chosen = workspace.may_match({path: it.pages for path, it in bounds.items()}, len(cut.pages), of_groups)
     rows, groups = np.diff(cut.pages, append=cut.total), np.diff(cut.group, append=cut.total)
     data = {path: cost.data for path, cost in workspace.costs.items()}
     dictionary = {path: cost.of_group(float(groups.mean())) for path, cost in workspace.costs.items()}
@@ -127,22 +127,20 @@ def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     return Simulated(*np.array(found, np.float64).T)
 
 
-def bounds_of(sample: Sample, cut: Cut) -> dict[Path, Bounds]:
-    """Return the bounds of the sampled columns in the pages of a layout to come."""
-    keys = {path: [sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
-    return {path: future_bounds(cut, column, keys.get(path, [])) for path, column in sample.columns.items()}
-
-
-def _lookups(workspace: Workspace, cut: Cut, layout: LayoutSpec) -> dict[Path, OutcomeArray]:
-    """Return by column what dictionaries and bloom filters leave of its leaves in each page."""
+def _of_groups(
+    workspace: Workspace, cut: Cut, layout: LayoutSpec, bounds: Mapping[Path, FutureBounds]
+) -> dict[Path, OutcomeArray]:
+    """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
     found: dict[Path, OutcomeArray] = {}
-    blooms = {tuple(name.split(".")): probability for name, probability in layout.bloom.items()}
+    blooms: dict[Path, float] = {(name,): probability for name, probability in layout.bloom.items()}
     for path, leaves in workspace.leaves.items():
-        cost = workspace.costs.get(path)
-        if cost is None or not (path in blooms or cost.is_looked_up(cut.total / len(cut.group))):
-            continue
-        column = workspace.sample.columns[path]
-        if path not in workspace.asked:
-            workspace.asked[path] = asked(column, leaves)
-        found[path] = denied(cut, column, workspace.asked[path], blooms.get(path, 0.0))[:, cut.group_of_page]
+        cost, column, statistics = workspace.costs.get(path), workspace.sample.columns[path], bounds[path].groups
+        outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
+        if path in blooms or (cost is not None and cost.is_looked_up(cut.total / len(cut.group))):
+            if path not in workspace.asked:
+                workspace.asked[path] = asked(column, leaves)
+            outcomes = denied(cut, column, workspace.asked[path], blooms.get(path, 0.0))
+        if statistics is not None:
+            outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))
+        found[path] = outcomes[:, cut.group_of_page]
     return found
