@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _SCAN = re.compile(r"^(?:Scan|BatchScan)\b")
 _ATTRIBUTE = re.compile(r"#(\d+)L?(?=[,\]. ]|$)")
-# What may stand between a scan and its filter, and between a node and the scan whose metrics it is asked.
-_BETWEEN = re.compile(r"^(?:ColumnarToRow|InputAdapter|WholeStageCodegen.*|.*QueryStage.*)$")
+# What may stand between a scan and its filter: it leaves the rows, and columns that it computes have new numbers.
+_BETWEEN = re.compile(r"^(?:ColumnarToRow|InputAdapter|Project|WholeStageCodegen.*|.*QueryStage.*)$")
 # What holds plans that may have run in an earlier query.
 _HOLDERS = re.compile(r"^(?:InMemoryTableScan|Scan In-memory|CommandResult)")
 # Lists in the names of nodes are shortened, to 25 by default; so many attributes tell scans apart.

@@ -12,7 +12,8 @@ from prune_assets.workload.not_understood import NotUnderstood
 _SCAN = re.compile(r"(?:Scan|BatchScan) ?(\S*)\s*(.*)")
 _LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
 _DATA_FILE = re.compile(r"/[^/]+\.parquet$")
-_PARTITIONS = re.compile(r"(?:/[^/=]+=[^/]*)+$")
+# What Delta tables of this package have above the partitions of each write is no part of the table's path either.
+_PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
 _NAME = re.compile(r"[\w`.-]+")
 
 
