@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     from prune_assets.workload.conditions.write_sql import Path
 
 _ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
-# What Spark reads of a file rather than of its rows, for the column `_metadata`.
-_OF_FILES = frozenset(
-    {"file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time"}
-)
-_ROW_INDEX = "_tmp_metadata_row_index"
 _PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
+# Columns of `_metadata`, which no file has.
+_OF_FILES = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time")
+_ROW_INDEX = ("_tmp_metadata_row_index",)
 _PUSHED = {
     "=": "EqualTo",
     "<=>": "EqualNullSafe",
@@ -83,11 +81,8 @@ def scan_filter(
     """
     # A source of Spark's second kind leaves columns of partitions out of its output.
     attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
-    if {*attributes.values()} >= _OF_FILES or _ROW_INDEX in attributes.values():
-        of_table = {path[0] for path in leaf_types(read_schema)} if read_schema else set()
-        hidden = (_OF_FILES - of_table) | {_ROW_INDEX}
-        attributes = {text: name for text, name in attributes.items() if name not in hidden}
     types = {} if read_schema is None else leaf_types(read_schema)
+    of_files = {(name,) for name in _OF_FILES if (name,) not in types}
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
     joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
     leaves = [path for path in types if path[0] in attributes.values()]
@@ -97,7 +92,7 @@ def scan_filter(
     made.add(_of_list(partition_filters, attributes), None)
     structs = {path[0] for path in leaves}
     names = {(name,) for name in attributes.values() if name not in structs}
-    columns = tuple(sorted({column_sql(path) for path in {*leaves, *names}}))
+    columns = tuple(sorted({column_sql(path) for path in {*leaves, *names} - of_files - {_ROW_INDEX}}))
     conjuncts = tuple(sorted(dict.fromkeys(made.without_implied())))
     return ScanFilter(conjuncts, columns, tuple(sorted(map(column_sql, joined))), made.not_understood)
 

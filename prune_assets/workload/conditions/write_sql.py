@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 _SUBQUERY = re.compile(r"(?:Reused)?Subquery (?:scalar-)?subquery#[0-9]|(?:scalar-)?subquery#[0-9]")
+_ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
 _NULL_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
 _LOCAL_TIMES = frozenset({"timestamp", None})
 _TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
@@ -79,7 +80,8 @@ class Writer:
         if node.operator in CONNECTIVES:
             return f"{self._part(node.left)} {node.operator} {self._part(node.right)}"
         if isinstance(node.left, Constant) and isinstance(node.right, Constant):
-            raise NotUnderstood("ambiguous text")
+            is_computed = _ATTRIBUTE.fullmatch(node.left.text) or _ATTRIBUTE.fullmatch(node.right.text)
+            raise NotUnderstood("a column that the query computes" if is_computed else "ambiguous text")
         kind = self.type_of(node.right if isinstance(node.left, Constant) else node.left)
         for one in (node.left, node.right):
             if isinstance(one, Ambiguous):

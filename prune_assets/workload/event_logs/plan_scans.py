@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 _SCAN = re.compile(r"^(?:Scan|BatchScan)\b")
 _ATTRIBUTE = re.compile(r"#(\d+)L?(?=[,\]. ]|$)")
-# What may stand between a scan and its filter, and between a node and the scan whose metrics it is asked. A projection
-# passes attributes on under their numbers; what it computes has a new one, which no condition on the scan may name.
-_BETWEEN = re.compile(r"^(?:Project|ColumnarToRow|InputAdapter|WholeStageCodegen.*|.*QueryStage.*)$")
+# What may stand between a scan and its filter: it leaves the rows, and columns that it computes have new numbers.
+_BETWEEN = re.compile(r"^(?:ColumnarToRow|InputAdapter|Project|WholeStageCodegen.*|.*QueryStage.*)$")
 # What holds plans that may have run in an earlier query.
 _HOLDERS = re.compile(r"^(?:InMemoryTableScan|Scan In-memory|CommandResult)")
 # Lists in the names of nodes are shortened, to 25 by default; so many attributes tell scans apart.
@@ -74,7 +73,7 @@ def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
 
 
 def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], bool]:
-    """Return the conditions on the rows of a scan, and whether one follows that is on what a function computes."""
+    """Return the conditions directly on a scan, and whether one follows that is on what a function computes."""
     conditions, node = [], parents.get(scan.number)
     while node is not None and (_BETWEEN.match(node.name) or node.name == "Filter"):
         if node.name == "Filter":

@@ -11,10 +11,9 @@ from prune_assets.workload.not_understood import NotUnderstood
 
 _SCAN = re.compile(r"(?:Scan|BatchScan) ?(\S*)\s*(.*)")
 _LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
-# A Delta table that this package wrote has the files of a write in a directory of their own.
-_OF_WRITE = r"(?:/write-[0-9a-f]{32})?"
-_DATA_FILE = re.compile(rf"{_OF_WRITE}/[^/]+\.parquet$")
-_PARTITIONS = re.compile(rf"{_OF_WRITE}(?:/[^/=]+=[^/]*)+$")
+_DATA_FILE = re.compile(r"/[^/]+\.parquet$")
+# What Delta tables of this package have above the partitions of each write is no part of the table's path either.
+_PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
 _NAME = re.compile(r"[\w`.-]+")
 
 

@@ -61,6 +61,7 @@ def test_conditions_are_written_back(condition, where):
         ("((id#1L = 1) AND (user#2 = a b#7))", "id = 1", "ambiguous text"),
         ("(user#2 = s#6.b)", "", "ambiguous text"),
         ("coalesce(user#2, s#6.b)", "", "ambiguous text"),
+        ("(total#99 > 5)", "", "a column that the query computes"),
         ("user#2 = a", "", "a constant of type boolean"),
         ("user#2 IN (a,b, c)", "", "ambiguous text"),
         ("user#2 INSET b, a, c", "", "ambiguous text"),
@@ -77,6 +78,15 @@ def test_conditions_are_written_back(condition, where):
 def test_what_is_ambiguous_or_unknown_is_left_out_and_counted(condition, where, reason):
     found = read_back(condition)
     assert (found.where, found.not_understood) == (where, [reason])
+
+
+def test_columns_of_metadata_are_not_those_of_the_table():
+    output = "[id#1L, file_path#2, file_size#3L, _tmp_metadata_row_index#4L]"
+    schema = "struct<id:bigint,_tmp_metadata_row_index:bigint>"
+    assert read_back("true", output=output, read_schema=schema).columns == ("id",)
+    # Unless the file has one of the name.
+    own = read_back("true", output=output, read_schema="struct<id:bigint,file_path:string>")
+    assert own.columns == ("file_path", "id")
 
 
 def test_two_texts_that_look_like_conditions_contradict_what_was_pushed():

@@ -49,7 +49,8 @@ def table(spark, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("seed", range(4))
 def test_drawn_predicates_are_read_back_or_left_out(spark, table, seed):
     draw = random.Random(seed)
     cases = check(spark, table, [drawn_predicate(draw) for _ in range(100)])

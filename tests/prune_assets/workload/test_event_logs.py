@@ -10,7 +10,9 @@ from log_lines import HEAD, LOGS, VERSIONS, end, line, metrics, plan, query, sta
 
 import prune_assets as pr
 from parquet_core.errors import TableNotFound, WrongUse
+from prune_assets.workload.event_logs.events import PlanNode
 from prune_assets.workload.event_logs.find_logs import find_logs
+from prune_assets.workload.event_logs.plan_scans import scans_of
 from prune_assets.workload.event_logs.read_logs import LogReader
 from prune_assets.workload.event_logs.table_of import table_of
 from prune_assets.workload.not_understood import NotUnderstood
@@ -181,6 +183,7 @@ def test_a_plan_that_is_not_formatted_is_counted(tmp_path):
         ("PreparedDeltaFileIndex [file:/lake/t]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/part-0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1, ... 3 entries]", "/lake/t", None),
+        (f"InMemoryFileIndex [file:/lake/t/write-{'0f' * 16}/day=1/part-0.parquet]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t, ... 3 entries]", None, "several directories read as one"),
         ("InMemoryFileIndex *********(redacted)", None, "the place of the files is not shown"),
         ("DeltaLogFileIndex [file:/lake/t/_delta_log/0.json]", None, None),
@@ -197,6 +200,12 @@ def test_other_events_may_be_anything(tmp_path):
     found, reader = scans(written(tmp_path, *lines))
     assert len(found) == 1
     assert not reader.not_understood
+
+
+def test_a_filter_on_what_a_projection_leaves_is_a_filter_of_the_scan():
+    text = plan().replace("* Filter (2)\n+- Scan", "* Filter (2)\n+- * Project (3)\n   +- Scan")
+    (scan,) = scans_of(f"{text}(3) Project\nOutput [1]: [k#1]\nInput [2]: [id#0L, k#1]\n\n", PlanNode("none"))
+    assert scan.conditions == ["(k#1 = 3)"]
 
 
 def test_the_result_of_a_command_is_no_scan_of_its_own(tmp_path):

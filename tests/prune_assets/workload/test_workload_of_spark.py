@@ -1,0 +1,55 @@
+"""A log that Spark writes now: each predicate selects the rows that Spark's scan selected."""
+
+from __future__ import annotations
+
+import pytest
+from hadoop_aws import spark_process
+from printed_plans import make_table
+
+import prune_assets as pr
+
+pytestmark = pytest.mark.spark
+PREDICATES = [
+    "user = 'New York'",
+    "user = 'O\\'Brien' OR k > 40",
+    "user IN ('abc', 'New York') AND day >= DATE '2024-01-20'",
+    "k IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)",
+    "ts >= TIMESTAMP '2024-01-05 10:00:00' AND price < 150.5",
+    "s.a = 3 AND NOT flag AND startswith(user, 'a')",
+    "d BETWEEN 10.5 AND 20.25 AND f > 11",
+    "n IS NULL AND `odd name` = 2",
+    "user LIKE 'N%' AND local < TIMESTAMP_NTZ '2024-01-20 00:00:00'",
+]
+
+
+def run_queries(spark, path):
+    make_table(spark, path)
+    table = spark.read.parquet(str(path))
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        for predicate in PREDICATES:
+            table.where(predicate).groupBy("user").count().collect()
+    spark.stop()
+
+
+@pytest.mark.parametrize(
+    "codec", [*(pytest.param(name, marks=pytest.mark.deep) for name in ("none", "snappy")), "zstd"]
+)
+def test_predicates_select_what_the_scans_selected(tmp_path, codec):
+    (tmp_path / "log").mkdir()
+    log = {"enabled": "true", "dir": (tmp_path / "log").as_uri(), "compress": str(codec != "none").lower()}
+    log |= {"compression.codec": codec} if codec != "none" else {}
+    settings = {f"spark.eventLog.{name}": value for name, value in log.items()}
+    with spark_process([], **settings, **{"spark.sql.session.timeZone": "America/New_York"}) as run:
+        run(run_queries, tmp_path / "table")
+    found = pr.workload(tmp_path / "log")
+    shapes = [shape for shape in found.shapes if shape.shape]
+    assert found.problems == ()
+    # The plan that writes the table, whose texts look like operators.
+    assert found.not_understood == {"ambiguous text": 1}
+    assert sum(shape.runs for shape in shapes) == 2 * len(PREDICATES)
+    for shape in shapes:
+        ((where, runs),) = shape.predicates
+        selected = pr.count(tmp_path / "table", where=where, session=pr.SparkSemantics(time_zone="UTC"))
+        assert (selected * runs, 800 * runs) == (shape.totals.rows_selected, shape.totals.rows_read), where
+        assert selected > 0
