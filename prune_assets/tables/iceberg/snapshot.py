@@ -125,9 +125,8 @@ def _opened(
     snapshot = _chosen(place, metadata, version, timestamp)
     with understood(place):
         schema = metadata.schema()
-        of_older = snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id
-        if of_older and snapshot.schema_id is not None:
-            schema = metadata.schema_by_id(snapshot.schema_id) or schema
+        if snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id:
+            schema = schema if snapshot.schema_id is None else metadata.schema_by_id(snapshot.schema_id) or schema
         data, deletes = _entries(snapshot, io)
         files = [entry.data_file for entry in data]
         specs = {spec.spec_id: len(spec.fields) for spec in metadata.partition_specs}

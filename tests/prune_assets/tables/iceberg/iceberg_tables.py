@@ -98,7 +98,9 @@ def value(rng, name, *, since=1950):
     )
     moment += dt.timedelta(hours=rng.choice([0, 23]), seconds=rng.choice([0, 59]), microseconds=rng.choice([0, 1]))
     match name:
-        case "k" | "n" | "st.a" | "added":
+        case "k":
+            return 100 * rng.randrange(4) + rng.randrange(12)
+        case "n" | "st.a" | "added":
             return rng.randint(-25, 25)
         case "ts":
             return moment
@@ -170,33 +172,45 @@ _OPERATORS = {
 }
 
 
-def leaf(rng, names, since):
-    """A condition on one column."""
+def held_by(everything):
+    """The values that rows have, by column, parts of structs among them."""
+    rows = everything.to_pylist()
+    columns = {name: [row[name] for row in rows] for name in everything.column_names if name != "st"}
+    for part in rows[0].get("st") or () if rows else ():
+        columns[f"st.{part}"] = [(row["st"] or {}).get(part) for row in rows]
+    return {name: [value for value in values if value is not None] for name, values in columns.items()}
+
+
+def leaf(rng, names, held):
+    """A condition on one column, mostly on a value that some row has."""
     name = rng.choice(names)
-    of = value(rng, name, since=since)
-    match rng.choice(["compare", "compare", "compare", "in", "null", "starts"]):
-        case "compare":
-            operator = rng.choice(["=", *_OPERATORS])
-            return Tried(f"{name} {operator} {literal(name, of)}", _OPERATORS[operator](name, of))
-        case "in":
-            values = [value(rng, name, since=since) for _ in range(rng.randint(2, 4))]
-            return Tried(f"{name} IN ({', '.join(literal(name, v) for v in values)})", ex.In(name, values))
-        case "null":
-            return Tried(f"{name} IS NULL", ex.IsNull(name))
-        case "starts" if isinstance(of, str) and of:
-            return Tried(f"{name} LIKE '{of[:2]}%'", ex.StartsWith(name, of[:2]))
-    return Tried(f"{name} IS NOT NULL", ex.NotNull(name))
+
+    def draw():
+        return rng.choice(held[name]) if held.get(name) and rng.random() < 0.8 else value(rng, name, since=1971)
+
+    of, kind = draw(), rng.choice(["compare"] * 6 + ["in"] * 3 + ["null", "not null"])
+    if kind == "compare" and isinstance(of, str) and of and rng.random() < 0.3:
+        return Tried(f"{name} LIKE '{of[:2]}%'", ex.StartsWith(name, of[:2]))
+    if kind == "compare":
+        operator = rng.choice(["=", "=", "=", "=", *_OPERATORS])
+        return Tried(f"{name} {operator} {literal(name, of)}", _OPERATORS[operator](name, of))
+    if kind == "in":
+        values = [draw() for _ in range(rng.randint(2, 4))]
+        return Tried(f"{name} IN ({', '.join(literal(name, v) for v in values)})", ex.In(name, values))
+    return (
+        Tried(f"{name} IS NULL", ex.IsNull(name)) if kind == "null" else Tried(f"{name} IS NOT NULL", ex.NotNull(name))
+    )
 
 
-def predicate(rng, names, since=1950):
-    """A random predicate on columns."""
-    first = leaf(rng, names, since)
-    match rng.choice(["leaf", "leaf", "and", "or", "not"]):
+def predicate(rng, names, held):
+    """A random predicate on columns; `held`: the values that rows have."""
+    first = leaf(rng, names, held)
+    match rng.choice(["leaf", "leaf", "leaf", "and", "or", "not"]):
         case "and":
-            other = predicate(rng, names, since)
+            other = predicate(rng, names, held)
             return Tried(f"({first.sql}) AND ({other.sql})", ex.And(first.expression, other.expression))
         case "or":
-            other = predicate(rng, names, since)
+            other = predicate(rng, names, held)
             return Tried(f"({first.sql}) OR ({other.sql})", ex.Or(first.expression, other.expression))
         case "not":
             return Tried(f"NOT ({first.sql})", ex.Not(first.expression))
