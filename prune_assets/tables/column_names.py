@@ -22,6 +22,8 @@ def resolve(name: str, table: Sequence[LeafColumn]) -> str:
     same = [top for top in tops if top.lower() == name.lower()]
     if len(same) == 1:
         return same[0]
+    if any(name.lower() == ".".join(column.path).lower() for column in table):
+        raise UnknownColumn(f"unknown column {name}: it is a part of a column; name the column as a whole")
     near = get_close_matches(name, tops, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the table has {listed(tops)}"
     raise UnknownColumn(f"unknown column {name}: {hint}")
