@@ -57,7 +57,7 @@ def evaluate_on_values(
     ]
     settled = [outcome for outcome, null in zip(outcomes, is_null, strict=True) if not null]
     if settled and all(outcome == Outcomes.UNKNOWN for outcome in settled):
-        raise Refusal("that needs Spark; pass a session")
+        raise Refusal("only a Spark session can test its values")
     return outcomes
 
 
