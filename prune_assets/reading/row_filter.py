@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.evidence.each_row import not_evaluated, selected_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import And, Unsupported, columns_of, leaves
+from parquet_core.predicate import And, OnValues, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,11 @@ class Stage:
     columns: frozenset[str]
     seen: int = 0
     left: int = 0
+
+    @property
+    def tested(self) -> list[OnValues]:
+        """The parts that are asked of the values of a column."""
+        return [leaf for part in self.conjuncts for leaf in leaves(part) if isinstance(leaf, OnValues)]
 
     def select(
         self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int

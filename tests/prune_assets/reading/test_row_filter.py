@@ -23,11 +23,11 @@ _PREDICATES = (
 _START = dt.datetime(2025, 3, 13, tzinfo=dt.UTC)
 
 
-def _table(directory, *more):
+def _table(directory, *more, **options):
     times = [*(_START + dt.timedelta(hours=i) for i in range(96)), None, *more]
     ids = pa.array(range(len(times)), pa.int64())
     columns = {"id": ids, "at": pa.array(times, pa.timestamp("us", "UTC"))}
-    pq.write_table(pa.table(columns), directory / "part.parquet", row_group_size=10)
+    pq.write_table(pa.table(columns), directory / "part.parquet", row_group_size=10, **options)
     return str(directory)
 
 
@@ -73,3 +73,28 @@ def test_min_max_of_a_part_and_of_a_list(tmp_path):
     for name in rows.column_names:
         with pytest.raises(UnsupportedFeature, match="min_max of a list, a map or a struct is not defined"):
             pr.min_max(str(tmp_path), name)
+
+
+_REMAINDERS = ("x % 7 = 3", "x % -7 = -3", "x % 10 IN (1, 2)", "NOT x % 9L > 4", "x % 3 = 1 OR x % 4 = 1")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.int64()])
+def test_remainders_of_more_values_than_are_tested_are_those_of_spark(spark, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("prune_assets.reading.arrow_scan._MOST_TESTED", 30)
+    values = pa.array([*range(-128, 128), None], kind)
+    pq.write_table(pa.table({"x": values}), tmp_path / "part.parquet", row_group_size=100)
+    for where in _REMAINDERS:
+        wanted = spark.read.parquet(str(tmp_path)).where(where).count()
+        assert 0 < pr.count(str(tmp_path), where=where) == wanted, where
+    with pytest.raises(UnsupportedFeature, match="x has more than 30 values to test"):
+        pr.count(str(tmp_path), where="x % 5 = x")
+
+
+def test_too_many_values_are_refused_before_any_is_asked_about(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("prune_assets.planner.value_tests.evaluate_on_values", lambda *given: asked.append(given))
+    monkeypatch.setattr("prune_assets.reading.arrow_scan._MOST_TESTED", 50)
+    with pytest.raises(UnsupportedFeature, match=r"hour\(at\) = 2: .*; at has more than 50 values to test; let Spark"):
+        pr.count(_table(tmp_path, use_dictionary=False), where="hour(at) = 2", session=SparkSemantics(time_zone="UTC"))
+    assert not asked
