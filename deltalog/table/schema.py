@@ -180,7 +180,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
     physical, type_, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     repeated = not isinstance(kind, str) and name in {"array", "map"}
     if element is None:
-        refused = "a repeated column is not pruned on" if repeated else f"type {name} is not pruned on"
+        refused = "lists and maps are not looked into" if repeated else f"type {name} is not pruned on"
     else:
         assert element.physical is not None
         physical = Physical(element.physical)

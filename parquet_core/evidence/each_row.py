@@ -14,7 +14,7 @@ from parquet_core.predicate import CompareColumns, Constant, OnPartitions, OnVal
 from parquet_core.pruning import constant_answers, fold
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -22,21 +22,31 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
 
+# How a remedy begins by which a part is evaluated; others help metadata to skip alone, as `add a range` does.
+_OTHERWISE = ("compare ", "pass ", "put ", "set ", "write ")
 
-def selected_rows(predicate: Predicate, values: Mapping[Path, pa.Array], count: int) -> NDArray[np.bool_]:
+
+def selected_rows(
+    predicate: Predicate, values: Mapping[Path, pa.Array], count: int, among: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
     """Tell which of `count` rows a predicate selects.
 
-    `values`: by column, in the type of its bounds. Raises UnsupportedFeature where they do not decide it.
+    `values`: by column, in the type of its bounds. `among`: the rows that matter, by default all. Raises
+    UnsupportedFeature where values do not decide it for one that does.
 
     >>> import pyarrow as pa
     >>> from parquet_core.predicate import Compare, Op
     >>> selected_rows(Compare(("x",), Op.GT, pa.scalar(1)), {("x",): pa.array([1, 2, None])}, 3).tolist()
     [False, True, False]
     """
-    answers = fold(predicate, [_answers(leaf, values, count) for leaf in leaves(predicate)])
-    selected = must_match(answers)
-    if not np.array_equal(selected, may_match(answers)):
-        raise UnsupportedFeature(_undecided(predicate, answers, selected, values))
+    answers = [_answers(leaf, values, count) for leaf in leaves(predicate)]
+    outcomes = fold(predicate, answers)
+    selected = must_match(outcomes)
+    undecided = np.flatnonzero(may_match(outcomes) & ~selected & (True if among is None else among))
+    if len(undecided):
+        row = int(undecided[0])
+        found = [leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])]
+        raise UnsupportedFeature(_why(found, row, values))
     return selected
 
 
@@ -53,18 +63,31 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
     return outcomes_of_values(leaf, values[leaf.column])
 
 
-def _undecided(
-    predicate: Predicate, answers: OutcomeArray, selected: NDArray[np.bool_], values: Mapping[Path, pa.Array]
-) -> str:
-    """Name the part that is not decided, and the value of a row that does not decide it."""
-    tested = [leaf for leaf in leaves(predicate) if isinstance(leaf, OnValues | OnPartitions)]
-    limits = next((leaf.test.limits for leaf in tested if leaf.test.limits), "")
-    row = int(np.flatnonzero(may_match(answers) & ~selected)[0])
+def not_evaluated(part: Unsupported, why: str = "") -> str:
+    """Say that a part is not evaluated, `why` beside its own reason, and what to do instead.
+
+    >>> not_evaluated(Unsupported("f(x) = 1", "f() is not known here"))
+    'f(x) = 1: f() is not known here; let Spark evaluate it'
+    """
+    says = "; ".join(filter(None, (part.reason, why)))
+    instead = f"{part.remedy}, or " if part.remedy.startswith(_OTHERWISE) else ""
+    return f"{part.sql}: {says}; {instead}let Spark evaluate it"
+
+
+def _is_one(outcomes: int) -> bool:
+    return int(outcomes).bit_count() == 1
+
+
+def _why(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array]) -> str:
+    """Name a part that is not decided, and the values of a row that do not decide it."""
     shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row].as_py())}"[:100] for path, array in values.items())
-    parts = ", ".join(leaf.part.sql for leaf in tested)
-    why = limits or f"it is not known what Spark computes where {shown}"
-    return f"{parts}: {why}; use pr.read" if parts else f"{why}; use pr.read"
+    for leaf in undecided:
+        if isinstance(leaf, Unsupported):
+            return not_evaluated(leaf, f"there is a row where {shown}" if shown else "")
+        if isinstance(leaf, OnValues | OnPartitions):
+            return not_evaluated(leaf.part, leaf.test.limits or f"it is not known what Spark computes where {shown}")
+    return f"it is not known what Spark computes where {shown}; let Spark evaluate it"
 
 
 def _shown(value: object) -> str:
-    return repr(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value)
+    return repr(value.decode(errors="backslashreplace")) if isinstance(value, bytes) else str(value)

@@ -193,7 +193,7 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
         raise MalformedFile(f"{place}: column {element.name!r} has fixed length {length}; the footer is damaged")
     values, order, reason = _values_of(element, physical, known)
     if group.repetition:
-        reason = "a repeated column is not pruned on"
+        reason = "lists and maps are not looked into"
     elif group.annotated:
         reason = "a part of a value that is not a struct to a query is not pruned on"
     return LeafColumn(

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from prune_assets.session.lower_predicate import builtin_check, semantics_for
-from prune_assets.sql.evaluate_on_values import evaluate_on_values
+from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
@@ -47,10 +48,14 @@ MAX_PARTS = 20
 
 
 class RememberedTest:
-    """Asks about each value, or row of values of several columns, once, and about no more than `most`."""
+    """Asks about each value, or row of values of several columns, once, and about no more than `most`.
 
-    def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int) -> None:
+    `divisor`: the part is the same for all values with one remainder, so that one of them is asked about.
+    """
+
+    def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int, divisor: int | None = None) -> None:
         self.limits = ""
+        self._divisor = divisor
         self._known: dict[tuple[object, ...], Outcomes] = {}
         self._columns = columns
         self._ask = ask
@@ -76,13 +81,20 @@ class RememberedTest:
         """Return the outcome of the part for each row of values: for each column an array of the type of its bounds."""
         # Null is asked about in the same query: it is what has to be known next.
         with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
-        first, codes = _distinct(with_null)
+        classes = [self._classes(column) for column in with_null]
+        first, codes = _distinct(classes)
         each = [column.take(from_numpy(first)) for column in with_null]
-        keys = list(zip(*(_as_bits(column).to_pylist() for column in each), strict=True))
+        keys = list(zip(*(_as_bits(of.take(from_numpy(first))).to_pylist() for of in classes), strict=True))
         with self._asking:
             self._learn(each, keys)
         answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes[:-1]]
         return answers
+
+    def _classes(self, values: pa.Array) -> pa.Array:
+        if self._divisor is None:
+            return values
+        rests = np.fmod(numbers_from(values.cast(pa.int64()).fill_null(0)), self._divisor)
+        return pc.if_else(values.is_valid(), from_numpy(rests), None)
 
     def _learn(self, values: Sequence[pa.Array], keys: Sequence[tuple[object, ...]]) -> None:
         new = [i for i, key in enumerate(keys) if key not in self._known]
@@ -130,12 +142,19 @@ def value_tests(
         paths = tuple(column.path for column in named)
         if written is None or not named or not all(_has_plain_values(column, semantics) for column in named):
             continue
-        test = RememberedTest(named, _ask(part.sql, written, named, session, is_builtin), most or _most(session))
+        ask = _ask(part.sql, written, named, session, is_builtin)
+        test = RememberedTest(named, ask, most or _most(session), _divisor(written, named))
         if len(paths) == 1:
             tests[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):
             tests[part] = OnPartitions(paths, part, test)
     return tests
+
+
+def _divisor(written: ParsedPredicate, named: Sequence[LeafColumn]) -> int | None:
+    is_whole_number = len(named) == 1 and pa.types.is_signed_integer(named[0].type)
+    divisor = divisor_of(written) if is_whole_number else None
+    return divisor if divisor is not None and divisor < 1 << 63 else None
 
 
 def _most(session: SparkSession | SparkSemantics | None) -> int:

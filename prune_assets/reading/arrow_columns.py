@@ -34,7 +34,7 @@ _AS_SPARK = {
 
 def refused(name: str, why: str) -> UnsupportedFeature:
     """Return the error for a column that is not read into Arrow."""
-    return UnsupportedFeature(f"column {name!r}: {why}; name other columns, or use pr.read")
+    return UnsupportedFeature(f"column {name!r}: {why}; name other columns, or let Spark read it")
 
 
 class FileColumns(NamedTuple):
@@ -87,6 +87,9 @@ def _in_files_of_kind(
     stored: dict[str, tuple[LeafColumn, ...]] = {}
     missing: dict[str, pa.Scalar] = {}
     for name, leaves in columns.leaves.items():
+        if renamed := _with_entries_renamed(name, leaves, columns.types[name], kind):
+            stored[name] = renamed
+            continue
         found = [_leaf_in(name, leaf, kind, path) for leaf in leaves]
         if all(leaf is None for leaf in found):
             missing[name] = pa.scalar(None, pa.null())
@@ -159,11 +162,7 @@ def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa
     for kind in plan.index.kinds:
         found = [kind.by_path.get(leaf.path) for leaf in leaves]
         if all(leaf is not None for leaf in found):
-            try:
-                stored = _stored_type(kind, sorted(leaf.index for leaf in found if leaf is not None))
-            except (pa.ArrowException, OSError) as error:
-                raise refused(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
-            return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
+            return _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
     schema = plan.table.declared_schema()
     if schema is not None and name in schema.names:
         from prune_assets.session.spark_versions import arrow_schema
@@ -172,10 +171,31 @@ def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa
     raise refused(name, "no file has all parts of it")
 
 
-def _stored_type(kind: Provenance, leaves: Sequence[int]) -> pa.DataType:
+def _nested_type(name: str, leaves: Sequence[LeafColumn], kind: Provenance) -> pa.DataType:
     from parquet_core.values.page_file import empty_table
 
-    return empty_table(kind, schema_of(kind, leaves), leaves).schema.field(0).type
+    numbers = sorted(leaf.index for leaf in leaves)
+    try:
+        stored = empty_table(kind, schema_of(kind, numbers), numbers).schema.field(0).type
+    except (pa.ArrowException, OSError) as error:
+        raise refused(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
+    return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
+
+
+def _with_entries_renamed(
+    name: str, leaves: Sequence[LeafColumn], type_: pa.DataType, kind: Provenance
+) -> tuple[LeafColumn, ...]:
+    """Return the leaves of a file whose lists or maps have other names for their entries, where nothing else differs.
+
+    Writers say `list.item`, `list.element`, `bag.array_element` and more; readers go by the structure.
+    """
+    found = tuple(leaf for leaf in kind.columns if leaf.path[0] == name)
+    is_other = {leaf.path for leaf in found} != {leaf.path for leaf in leaves}
+    if not is_other or not any(leaf.max_repetition_level for leaf in leaves) or len(found) != len(leaves):
+        return ()
+    if any(is_rebased(leaf, kind) for leaf in found) or _shape(_nested_type(name, found, kind)) != _shape(type_):
+        return ()
+    return found
 
 
 def _flat_type(column: LeafColumn) -> pa.DataType:

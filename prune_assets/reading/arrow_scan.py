@@ -16,7 +16,7 @@ from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, refused
-from prune_assets.reading.row_filter import adapted, stages_of
+from prune_assets.reading.row_filter import adapted, compared_values, stages_of
 from prune_assets.reading.row_pages import GroupRows, RowPages
 from prune_assets.reading.row_ranges import as_ranges, chosen, without
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.predicate import Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage
@@ -134,6 +135,7 @@ class ArrowScan:
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
             filtered = self.with_columns([one for one in rows if not one.is_filtered], needed)
+            self._ask_at_once(filtered, stage)
             done = iter([self._filtered(one, stage) for one in filtered])
             rows = [one if one.is_filtered else next(done) for one in rows]
         self.stages = adapted(self.stages)
@@ -144,6 +146,17 @@ class ArrowScan:
         positions = [one.group.position for one in rows]
         share = np.array([one.group.total for one in rows]) / np.maximum(self.index.row_count[positions], 1)
         return float(share @ self.sizes[positions]) <= hole_of(self.index.files[0].path)
+
+    def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
+        """Ask parts about the values of all rows, so that too many are noticed before the first of them is asked."""
+        for part in stage.tested:
+            arrays = [self._compared(one, part.column) for one in rows if one.group.total]
+            if len(arrays) > 1:
+                part.test(pa.concat_arrays(arrays))
+
+    def _compared(self, rows: ScannedRows, path: Path) -> pa.Array:
+        with reading(self.index.files[int(self.index.file[rows.group.position])]):
+            return compared_values(path, {path[0]: self.values(rows, path[0])}, self.columns.compared[path])
 
     def _planned(self, position: int) -> ScannedRows:
         """Return the rows of a row group that the plan keeps and that are not deleted."""

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.evidence.each_row import selected_rows
+from parquet_core.evidence.each_row import not_evaluated, selected_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import And, Unsupported, columns_of, leaves
+from parquet_core.predicate import And, OnValues, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +38,11 @@ class Stage:
     seen: int = 0
     left: int = 0
 
+    @property
+    def tested(self) -> list[OnValues]:
+        """The parts that are asked of the values of a column."""
+        return [leaf for part in self.conjuncts for leaf in leaves(part) if isinstance(leaf, OnValues)]
+
     def select(
         self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int
     ) -> NDArray[np.bool_]:
@@ -45,7 +50,8 @@ class Stage:
         keep = np.ones(count, np.bool_)
         for part in self.conjuncts:
             compared = {path: compared_values(path, values, table[path]) for path in columns_of(part)}
-            keep &= selected_rows(part, compared, count)
+            # What is unknown for some values matters for the rows alone that nothing else has ruled out.
+            keep &= selected_rows(part, compared, count, keep if _is_partly_unknown(part) else None)
         self.seen += count
         self.left += int(keep.sum())
         return keep
@@ -54,16 +60,21 @@ class Stage:
 def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float]) -> list[Stage]:
     """Split a predicate into stages, the cheapest columns first; UnsupportedFeature names a part that is not evaluated.
 
-    `bytes_per_row`: of each column, compressed.
+    What is unknown for some values comes last. `bytes_per_row`: of each column, compressed.
     """
     for leaf in leaves(predicate):
-        if isinstance(leaf, Unsupported):
-            raise UnsupportedFeature(f"{leaf.sql}: {leaf.reason}; it is not evaluated in Python: use pr.read")
-    together: dict[frozenset[str], list[Predicate]] = {}
+        if isinstance(leaf, Unsupported) and leaf.is_whole:
+            raise UnsupportedFeature(not_evaluated(leaf))
+    together: dict[tuple[bool, frozenset[str]], list[Predicate]] = {}
     for conjunct in predicate.children if isinstance(predicate, And) else (predicate,):
-        together.setdefault(frozenset(path[0] for path in columns_of(conjunct)), []).append(conjunct)
-    stages = [Stage(tuple(parts), columns) for columns, parts in together.items()]
-    return sorted(stages, key=lambda stage: sum(bytes_per_row.get(name, 0.0) for name in stage.columns))
+        columns = frozenset(path[0] for path in columns_of(conjunct))
+        together.setdefault((_is_partly_unknown(conjunct), columns), []).append(conjunct)
+    ordered = sorted(together, key=lambda of: (of[0], sum(bytes_per_row.get(name, 0.0) for name in of[1])))
+    return [Stage(tuple(together[of]), of[1]) for of in ordered]
+
+
+def _is_partly_unknown(conjunct: Predicate) -> bool:
+    return any(isinstance(leaf, Unsupported) for leaf in leaves(conjunct))
 
 
 def adapted(stages: Sequence[Stage]) -> list[Stage]:

@@ -107,7 +107,7 @@ class RowPages:
         """Return by row group and column its chunks."""
         positions = np.array([rows.position for rows in wanted], np.int64)
         found: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
-        flat = [(name, i, leaf) for name, leaves in self.leaves.items() for i, leaf in enumerate(leaves)]
+        flat = self._leaves_as_stored(stored)
         # Of row groups that are read as a whole it does not matter where their pages are.
         in_parts = np.flatnonzero([rows.total < self.index.row_count[rows.position] for rows in wanted])
         located = self.index.page_indexes.locations([leaf for _, _, leaf in flat], positions[in_parts])
@@ -115,8 +115,8 @@ class RowPages:
         for (name, number, leaf), offsets in zip(flat, located, strict=True):
             facts = self.index.footers.chunks(leaf)
             for i, position in enumerate(positions.tolist()):
-                if name in stored[i]:
-                    in_file = stored[i][name][number]
+                in_file = stored[i][name][number] if name in stored[i] else None
+                if in_file is not None and in_file.path == leaf.path:
                     pages = _pages(offsets, numbers[i]) if i in numbers else _NO_PAGES
                     chunk = PagedChunk(
                         in_file.index,
@@ -131,6 +131,17 @@ class RowPages:
                     )
                     found[i].setdefault(name, []).append(chunk)
         return found
+
+    def _leaves_as_stored(
+        self, stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
+    ) -> list[tuple[str, int, LeafColumn]]:
+        """Return by column and number its leaves: one for each path that files have it under."""
+        found = {}
+        for columns in stored:
+            for name, in_file in columns.items():
+                for i, (leaf, as_stored) in enumerate(zip(self.leaves[name], in_file, strict=True)):
+                    found[name, i, as_stored.path] = leaf if leaf.path == as_stored.path else as_stored
+        return [(name, i, leaf) for (name, i, _), leaf in found.items()]
 
     def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_Part]:
         """Put columns whose covering pages hold the same rows together."""

@@ -16,7 +16,9 @@ from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,8 +59,27 @@ def evaluate_on_values(
     ]
     settled = [outcome for outcome, null in zip(outcomes, is_null, strict=True) if not null]
     if settled and all(outcome == Outcomes.UNKNOWN for outcome in settled):
-        raise Refusal("that needs Spark; pass a session")
+        raise Refusal("only a Spark session can test its values")
     return outcomes
+
+
+def divisor_of(parsed: ParsedPredicate) -> int | None:
+    """Return the number by whose remainders alone a part depends on its column, None where there is none.
+
+    >>> from prune_assets.sql.syntax.parsed import parse_predicate
+    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)")), divisor_of(parse_predicate("x % 100 = x"))
+    (100, None)
+    """
+    divisors = {_divisor(column) for column in parsed.tree.find_all(exp.Column)}
+    return divisors.pop() if len(divisors) == 1 else None
+
+
+def _divisor(column: exp.Column) -> int | None:
+    rest = column.parent
+    if not isinstance(rest, exp.Mod) or rest.this is not column or not isinstance(rest.expression, exp.Literal):
+        return None
+    value = spark_value(rest.expression)
+    return abs(value.number) or None if value.kind is Kind.INTEGER else None
 
 
 def _without_not(tree: exp.Expr) -> exp.Expr:

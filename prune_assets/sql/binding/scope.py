@@ -101,7 +101,7 @@ class Scope:
             # Further down it may be the value of a key of a map.
             is_nested = len(parts) == 1 and all(column.max_repetition_level for column in matches)
             nested = "an array, a map or a struct" if is_nested else ""
-            return Bound(None, "a repeated column is not pruned on", nested=nested)
+            return Bound(None, "lists and maps are not looked into", nested=nested)
         if not matches:
             self._unknown_field(parts, matching)
         if len(matches[0].path) > len(parts):

@@ -13,6 +13,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.sql.functions.function import Preimage, doubted, invert
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.render import render
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import always, domain_of, is_read_wider, never
 from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, span, union
@@ -167,7 +168,7 @@ def _plain(values: ColumnValues, ordinal: int) -> Any:
             return ordinal
 
 
-UNCERTAIN = "for some values it is not known what Spark computes"
+UNCERTAIN = "what Spark computes is not certain where "
 
 
 class ClassifiedValues(NamedTuple):
@@ -256,13 +257,20 @@ def _surely(column: ColumnValues, part: Ranges) -> Predicate:
 
 
 def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) -> list[tuple[Ranges, Predicate]]:
-    unknown = Unsupported(sql, *ZONE_NEEDED, may_raise=False) if values.in_zones else Unsupported(sql, UNCERTAIN)
+    needs_zone = Unsupported(sql, *ZONE_NEEDED, may_raise=False)
+    unknown = needs_zone if values.in_zones else Unsupported(sql, _not_certain(values))
     found: list[tuple[Ranges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
         (values.uncertain, unknown),
         (values.null if null is None else null, Constant(Outcomes.NULL)),
     ]
     return [(part, outcome) for part, outcome in found if part]
+
+
+def _not_certain(values: ClassifiedValues) -> str:
+    is_shown = len(values.uncertain.pairs) == 1
+    where = render(is_one_of(values.column, values.uncertain)) if is_shown else "the column has some rare values"
+    return f"{UNCERTAIN}{where}"
 
 
 def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> Ranges:

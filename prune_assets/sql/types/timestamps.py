@@ -27,7 +27,7 @@ _KINDS: Mapping[str, Kind] = {
     "TIMESTAMP_LTZ": Kind.TIMESTAMP,
     "TIMESTAMP_NTZ": Kind.TIMESTAMP_NTZ,
 }
-ZONE_NEEDED = ("kept because the time zone is not known", "pass session= or --time-zone")
+ZONE_NEEDED = ("it depends on the time zone, which is not known", "pass session= or --time-zone")
 UNCERTAIN_TIME = (
     "clocks change near this time, or zone databases differ about it",
     "set the session's time zone to UTC, or write the time with Z or an offset",

@@ -66,7 +66,7 @@ def catalog_entry(
     if not _NAME.fullmatch(table):
         return None
     if session is None:
-        _check_without_session(table)
+        _check_without_session(table, to_write=to_write)
         return None
     return _entry_of_session(table, session, to_write=to_write)
 
@@ -98,12 +98,25 @@ def _checked(entry: CatalogEntry, *, to_write: bool) -> CatalogEntry:
     return entry
 
 
-def _check_without_session(table: str) -> None:
-    if "." in table and not os.path.lexists(table):
-        raise TableNotFound(
-            f"{table}: no such path; a table of a Spark catalog needs a session (session=spark), one of Glue or Unity "
-            f"its prefix (glue:{table}), and a path may be written ./{table}"
-        )
+def _check_without_session(table: str, *, to_write: bool) -> None:
+    if "." not in table or os.path.lexists(table):
+        return
+    near = _near_names(table)
+    if not to_write and (near or get_close_matches(table.rpartition(".")[2].lower(), _SUFFIXES)):
+        hint = f"did you mean {near[0]}?" if near else "check the path"
+        raise TableNotFound(f"{table}: no such file or directory; {hint}")
+    raise TableNotFound(
+        f"{table}: no such path; a table of a Spark catalog needs a session (session=spark), one of Glue or Unity "
+        f"its prefix (glue:{table}), and a path may be written ./{table}"
+    )
+
+
+def _near_names(path: str) -> list[str]:
+    """Return what lies beside a path and is named nearly like it, the nearest first."""
+    try:
+        return get_close_matches(path, os.listdir(), n=1, cutoff=0.8)  # noqa: PTH208
+    except OSError:
+        return []
 
 
 def _check_new(table: str, session: SparkSession) -> None:

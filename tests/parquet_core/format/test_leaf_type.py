@@ -114,7 +114,7 @@ def test_fields_of_structs_are_pruned_on_and_those_of_lists_are_not():
     inside, repeated = leaf_columns(elements, place="test")
     assert (inside.type, inside.max_definition_level) == (pa.float64(), 1)
     assert inside.unsupported == ""
-    assert (repeated.type, repeated.unsupported) == (pa.int32(), "a repeated column is not pruned on")
+    assert (repeated.type, repeated.unsupported) == (pa.int32(), "lists and maps are not looked into")
 
 
 @pytest.mark.parametrize("annotation", [{"logical": (16, [])}, {"converted": 99}], ids=["VARIANT", "unknown"])

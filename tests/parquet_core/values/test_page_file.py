@@ -139,15 +139,15 @@ FIRST = pa.table({"id": [1], "list": [[1, 2]], "pair": [{"a": 1}]})
 @pytest.mark.parametrize(
     ("second", "options", "column"),
     [
-        (pa.table({"id": [2], "list": [[3]], "pair": [{"a": 2}]}), {"use_compliant_nested_type": False}, "list"),
+        (pa.table({"id": [2], "list": [["3"]], "pair": [{"a": 2}]}), {"use_compliant_nested_type": False}, "list"),
         (pa.table({"id": [2], "list": [[3]], "pair": [{"c": 2}]}), {}, "pair"),
     ],
-    ids=["old form of a list", "other fields of a struct"],
+    ids=["other entries of a list", "other fields of a struct"],
 )
 def test_a_nested_column_in_another_shape_is_refused_not_null(tmp_path, second, options, column):
     pq.write_table(FIRST, tmp_path / "0.parquet")
     pq.write_table(second, tmp_path / "1.parquet", **options)
-    with pytest.raises(UnsupportedFeature, match=f"column '{column}'.*use pr.read"):
+    with pytest.raises(UnsupportedFeature, match=f"column '{column}'.*let Spark read it"):
         pr.read_arrow(tmp_path)
     assert pr.read_arrow(tmp_path, columns=["id"])["id"].to_pylist() == [1, 2]
 

@@ -85,6 +85,12 @@ def test_count(table):
         (["head", "--order-by", "nix"], "unknown column nix"),
         (["head", "--order-by", "id DESC FIRST"], "order_by = 'id DESC FIRST'"),
         (["count", "--where", "soundex(name) = 'A100'"], "soundex"),
+        (["count", "--where", "id = 'abc'"], "'abc' is a string, which Spark casts to bigint"),
+        (["count", "--where", "at > '2025-13-45'"], "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss', or let Spark evaluate it"),
+        (["count", "--where", "foo(name) = 1"], "foo() is not known here"),
+        (["count", "--where", "size(tags) = 1"], "size(tags) = 1: lists and maps are not looked into; let Spark"),
+        (["count", "--where", "at > '2024-07-01 12:00:00'"], "pass session= or --time-zone"),
+        (["head", "--columns", "tags.list.element"], "it is a part of a column; name the column as a whole"),
         (["count", "--version", "1", "--timestamp", "2024-01-01T00:00:00Z"], "cannot be combined"),
     ],
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from shutil import rmtree
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
@@ -53,6 +56,31 @@ def test_lists_maps_and_structs_of_other_writers_are_read(tmp_path):
     assert sorted(map(repr, found)) == sorted(
         map(repr, [*({"id": i, "later": None} for i in (1, 2, 3)), *more.select(["id", "later"]).to_pylist()])
     )
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_delta", [True, False])
+def test_files_that_name_the_entries_of_lists_in_other_ways_are_read(spark, tmp_path, is_delta):
+    values = [["a", None], None, [], ["b"], ["c", "d"]]
+    rows = [{"id": i, "tags": tags, "rates": [("k", [i, None])]} for i, tags in enumerate(values)]
+    schema = {"id": pa.int64(), "tags": pa.list_(pa.string()), "rates": pa.map_(pa.string(), pa.list_(pa.int64()))}
+    written = pa.Table.from_pylist(rows, pa.schema(schema))
+    table = tmp_path / "t"
+    for _ in range(2):
+        write_deltalake(str(table), written, mode="append")
+    log = table / "_delta_log" / f"{1:020}.json"
+    (again,) = [file for file in table.glob("*.parquet") if file.name in log.read_text()]
+    size = again.stat().st_size
+    pq.write_table(written, again, use_compliant_nested_type=True)
+    log.write_text(log.read_text().replace(f'"size":{size}', f'"size":{again.stat().st_size}'))
+    paths = {pq.ParquetFile(file).metadata.schema.column(1).path for file in table.glob("*.parquet")}
+    assert paths == {"tags.list.element", "tags.list.item"}
+    if not is_delta:
+        rmtree(table / "_delta_log")
+    wanted = pr.read(spark, str(table), where="id >= 0").toArrow().to_pylist()
+    assert plain_rows(wanted) == plain_rows(2 * rows)
+    assert plain_rows(pr.read_arrow(str(table), where="id >= 0").to_pylist()) == plain_rows(wanted)
+    assert pr.read_arrow(str(table), columns=["tags"], where="id = 3").to_pylist() == 2 * [{"tags": ["b"]}]
 
 
 def test_lists_under_physical_names_are_refused_by_name(tmp_path):

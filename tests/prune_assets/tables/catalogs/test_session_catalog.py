@@ -156,6 +156,21 @@ def test_a_name_without_a_session_is_told_to_need_one():
         pr.plan("named.nowhere_at_all", where="id = 1")
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("events.parquett", r"events\.parquett: no such file or directory; did you mean events\.parquet\?"),
+        ("other.parquet", "no such file or directory; check the path"),
+        ("other.parquett", "no such file or directory; check the path"),
+    ],
+)
+def test_a_name_that_looks_like_a_file_is_told_to_be_none(tmp_path, monkeypatch, name, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.parquet").touch()
+    with pytest.raises(TableNotFound, match=told):
+        pr.plan(name, where="id = 1")
+
+
 def test_a_name_that_is_in_no_catalog_is_not_logged(spark, tmp_path, capfd):
     # Spark 4.0 and 4.1 log each query that fails in a session that ever observed a DataFrame, as a write does.
     pr.write(spark.range(3), tmp_path, layout=pr.LayoutSpec(sort_by=["id"]))
