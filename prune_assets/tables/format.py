@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.layout.entry import Check
@@ -43,6 +45,7 @@ class Format:
     """A table format; catalogs and `write` call it by its `name`.
 
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
+    `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
     `fingerprint`: changes when a table does. `partition_files`: values of partition columns, as texts, and what changes
     when a file does, by file.
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
@@ -58,6 +61,7 @@ class Format:
     open: Callable[[Location, OpenOptions], Table | None]
     fingerprint: Callable[[str], str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
+    look_ahead: Callable[[Location], AbstractContextManager[None]] = lambda _: nullcontext()
     spark_lists_files: bool = False
     read_alone_by: str | None = None
     log_checks: Callable[[], tuple[Check[Any], ...]] = tuple

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,7 +56,10 @@ def open_table(
         entry=entry,
     )
     location = table if entry is None else entry.location
-    opened = next((found for each in FORMATS if (found := each.open(location, options)) is not None), None)
+    with ExitStack() as looking:
+        for each in FORMATS:
+            looking.enter_context(each.look_ahead(location))
+        opened = next((found for each in FORMATS if (found := each.open(location, options)) is not None), None)
     assert opened is not None  # the last format takes any
     return opened
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
@@ -13,8 +16,30 @@ from prune_assets.tables.iceberg.changes import partition_files, snapshot_finger
 from prune_assets.tables.iceberg.metadata_files import is_metadata_file, listed, newest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.storage import DataFile
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.iceberg.table import IcebergTable
+
+
+# The folder of metadata that is being listed, and what will come of it.
+_AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHEAD", default=None)
+
+
+@contextmanager
+def looking_ahead(location: Location) -> Iterator[None]:
+    """List the folder of metadata in a store while others look for what they know, as a look there takes a while."""
+    place = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
+    if not is_remote(place) or is_metadata_file(place):
+        yield
+        return
+    with ThreadPoolExecutor(1) as pool:
+        token = _AHEAD.set((place, pool.submit(lambda: listed(address(place)))))
+        try:
+            yield
+        finally:
+            _AHEAD.reset(token)
 
 
 def metadata_place(location: Location) -> str | None:
@@ -29,7 +54,8 @@ def metadata_place(location: Location) -> str | None:
         if not os.path.isdir(os.path.join(place, "metadata")):
             return None
         place = os.path.abspath(place)
-    files = listed(place)
+    ahead = _AHEAD.get()
+    files = listed(place) if ahead is None or ahead[0] != os.fspath(location) else ahead[1].result()
     return newest(os.fspath(location), files, Traffic()) if files else None
 
 
@@ -84,6 +110,7 @@ def check_installed(name: str) -> None:
 ICEBERG = Format(
     name="iceberg",
     is_at=is_iceberg,
+    look_ahead=looking_ahead,
     open=_open,
     fingerprint=snapshot_fingerprint,
     partition_files=partition_files,

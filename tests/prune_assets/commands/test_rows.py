@@ -90,7 +90,7 @@ def test_count(table):
         (["count", "--where", "foo(name) = 1"], "foo() is not known here"),
         (["count", "--where", "size(tags) = 1"], "size(tags) = 1: lists and maps are not looked into; let Spark"),
         (["count", "--where", "at > '2024-07-01 12:00:00'"], "pass session= or --time-zone"),
-        (["head", "--columns", "tags.list.element"], "it is a part of a column; name the column as a whole"),
+        (["head", "--columns", "tags.list.element"], "parts of a column are not taken alone; name tags"),
         (["count", "--version", "1", "--timestamp", "2024-01-01T00:00:00Z"], "cannot be combined"),
     ],
 )

@@ -68,7 +68,7 @@ def test_without_a_zone_the_remedy_is_to_name_it(tmp_path):
 def test_min_max_of_a_part_and_of_a_list(tmp_path):
     rows = pa.table({"device": [{"id": 1}], "flags": [["a"]]})
     pq.write_table(rows, tmp_path / "part.parquet")
-    with pytest.raises(UnknownColumn, match=r"device\.id: it is a part of a column"):
+    with pytest.raises(UnknownColumn, match=r"device\.id: parts of a column are not taken alone"):
         pr.min_max(str(tmp_path), "device.id")
     for name in rows.column_names:
         with pytest.raises(UnsupportedFeature, match="min_max of a list, a map or a struct is not defined"):
