@@ -135,7 +135,7 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
                 unit=state.unit,
                 total=before,
                 kept=after,
-                skipped_rows=before.rows - after.rows,
+                skipped_rows=None if before.rows is None or after.rows is None else before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
                 why=state.why or _why_nothing(state, before, after),
@@ -146,6 +146,6 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
 
 
 def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
-    if state.status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
+    if state.status != "consulted" or before.bytes > after.bytes or before.rows != after.rows:
         return ""
     return f"every remaining {state.unit} may hold a match" if before.files else "earlier levels skipped everything"

@@ -29,6 +29,7 @@ from prune_assets.report.wording import (
     limited_engine,
     made_text,
     outcome_text,
+    rows_text,
     time_zone_text,
     unopened_text,
 )
@@ -132,13 +133,16 @@ def _funnel(level: Level) -> Table:
     for justify in ("right", "center", "right", "right"):
         grid.add_column(justify=justify, no_wrap=True)
     for unit, total, kept in extents(level.total, level.kept):
-        if total is None or kept is None:
+        if total is None and kept is None:
             grid.add_row(unit, "not counted")
             continue
-        show = bytes_text if unit == "bytes" else count_text
-        share = f"  {share_text(total - kept, total)} skipped" if total else ""
-        grid.add_row(unit, show(total), "->", show(kept), Text(share, "dim"))
+        share = f"  {share_text(total - kept, total)} skipped" if total and kept is not None else ""
+        grid.add_row(unit, _size(unit, total), "->", _size(unit, kept), Text(share, "dim"))
     return grid
+
+
+def _size(unit: str, count: int | None) -> str:
+    return bytes_text(count) if unit == "bytes" and count is not None else count_text(count)
 
 
 def _unsupported(report: SkipReport) -> list[RenderableType]:
@@ -191,7 +195,7 @@ def _engine(engine: Engine, whole: int) -> list[Text]:
     kept = engine.kept
     if depends_on_zone(engine) and kept.bytes == whole:
         return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
-    size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(counted(kept.rows, "row"))
+    size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(rows_text(kept.rows))
     if is_of_whole_files(engine):
         return [_plain(engine.name, _LONGEST_SQL), Text(""), Text(size), Text(""), rows]
     # What was counted has footers and page indexes too, and may be more than the columns.

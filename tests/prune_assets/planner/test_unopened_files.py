@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -184,8 +185,11 @@ def test_the_report_says_what_was_not_opened(table):
     assert report.unopened_files == 9
     assert (report.total.files, report.total.row_groups, report.total.pages) == (12, None, None)
     assert report.kept.row_groups == 1 * ROWS // GROUP
-    assert report.total.rows == 3 * ROWS + report.unopened_files, "each counts as one"
+    assert (report.total.rows, report.kept.rows) == (None, ROWS), "no log tells the rows of files that were not opened"
     partitions = report.levels[0]
+    assert (partitions.total.rows, partitions.kept.rows, partitions.skipped_rows) == (None, 2 * ROWS, None)
+    assert re.search(rf"\n +rows +not counted +-> +{2 * ROWS}\n", str(report)), "no percentage of an unknown number"
+    assert f"reads {ROWS} of" not in report.to_html().split('id="levels"')[0]
     assert (partitions.level, partitions.unit, partitions.total.files, partitions.kept.files) == (
         "partition_values",
         "file",
@@ -239,7 +243,7 @@ def test_what_spark_reads_alone_needs_no_file_that_it_does_not_open(table, cache
         unread = "it uses footers, which this plan did not read" in one.why
         assert (one.kept == other.kept) != unread
         assert one.estimated >= unread
-        assert ("each unopened file is counted as one row" in one.why) == unread
+        assert (one.kept.rows is None) == unread
     assert not any("footers" in one.why for one in cold), "Spark too opens nothing that directory names rule out"
 
 
