@@ -8,9 +8,9 @@ import numpy as np
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.layout.values_between import as_ordered, values_between
 from parquet_core.ranks import ranks
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
