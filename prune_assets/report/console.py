@@ -15,6 +15,7 @@ from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
+    DEPENDS_ON_ZONE,
     about_text,
     advice_title,
     comparison,
@@ -178,7 +179,10 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
     rows = [_engine(engine, report.total.bytes) for engine in report.engines[:_SHOWN]]
     # Why Spark is limited is said at the top.
     noted = [engine for engine in report.engines if engine.why and engine is not limited_engine(report)]
-    notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in noted]
+    whole = report.total.bytes
+    # Where no figures are shown, what is said of them is left out.
+    whys = [DEPENDS_ON_ZONE if _is_unknown(engine, whole) else engine.why for engine in noted]
+    notes = [_plain(f"{engine.name}: {why}", _LONGEST_REASON) for engine, why in zip(noted, whys, strict=True)]
     needed = sum(max(len(cell) for cell in column) + _GAP for column in zip(*rows, strict=True))
     if _INDENT + needed - _GAP > width:
         # Side by side they would leave no room for the names.
@@ -191,9 +195,13 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
     return [grid, *notes] if rows else []
 
 
+def _is_unknown(engine: Engine, whole: int) -> bool:
+    return depends_on_zone(engine) and engine.kept.bytes == whole
+
+
 def _engine(engine: Engine, whole: int) -> list[Text]:
     kept = engine.kept
-    if depends_on_zone(engine) and kept.bytes == whole:
+    if _is_unknown(engine, whole):
         return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
     size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(rows_text(kept.rows))
     if is_of_whole_files(engine):

@@ -56,6 +56,7 @@ def test_what_spark_alone_would_read_is_left_open(table):
             False: "What Spark alone would read depends on the session's time zone; with this plan at most",
         }
         assert said[reads_all] in text
+        assert ("the figures are upper limits" in text) != reads_all, "there are figures or none"
         assert "would read all" not in text
     in_utc = plan(table, where=WHERE, session=SparkSemantics(time_zone="UTC")).report
     assert not any("time zone" in engine.why for engine in in_utc.engines)
