@@ -92,7 +92,7 @@ def _header(report: SkipReport) -> Table:
         grid.add_row("Not opened", _plain(unopened, _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))
     if report.normalized != report.predicate:
-        grid.add_row("Normalized", _sql(report.normalized))
+        grid.add_row("Evaluated as", _sql(report.normalized))
         if (zone := time_zone_text(report)) != "":
             grid.add_row("Time zone", _plain(zone, _LONGEST_SQL))
     if (made := made_text(report)) != "":

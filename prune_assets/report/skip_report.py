@@ -240,7 +240,8 @@ class SkipReport:
     alone, is not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
     that are page indexes, bloom filters and dictionaries.
     `estimated`: some page-level bytes are pro rata because their offset index was absent.
-    `leaves`: the comparisons of `normalized` from left to right, of many the first 200.
+    `normalized`: the predicate as it was evaluated, with `x IS NULL AND NULL` left out, which selects no row.
+    `leaves`: its comparisons from left to right, of many the first 200.
     `files_complete`: `files` has every row group; else only the costliest of those that are read, and `map` has them
     all, in runs.
     `delta`: for a Delta table.
