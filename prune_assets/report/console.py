@@ -26,6 +26,7 @@ from prune_assets.report.wording import (
     headline,
     is_of_whole_files,
     leaf_outcome,
+    least_text,
     limit_text,
     limited_engine,
     made_text,
@@ -172,7 +173,8 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
         share = share_text(conjunct.skipped_alone_bytes, report.total.bytes)
         least = "" if conjunct.complete else "at least "
         grid.add_row(f"skips {least}{share}", _sql(conjunct.sql))
-    return [grid, *_rest(report.conjuncts)]
+    least = least_text(report)
+    return [grid, *([Text(least, style="dim", overflow="fold")] if least else []), *_rest(report.conjuncts)]
 
 
 def _engines(report: SkipReport, width: int) -> list[RenderableType]:

@@ -267,6 +267,15 @@ def unopened_text(report: SkipReport) -> str:
     )
 
 
+def least_text(report: SkipReport) -> str:
+    """Say why a part of the predicate may skip more alone than is told; empty where all is known."""
+    if all(part.complete for part in report.conjuncts):
+        return ""
+    if report.unopened_files:
+        return "at least: what a part would skip of files that this plan did not open is not known"
+    return "at least: of a table of so many row groups only partition values and statistics are asked for each part"
+
+
 def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | None]]:
     """Pair every unit's total with what is kept of it, the coarsest unit first."""
     return [
