@@ -35,10 +35,11 @@ class MetadataIndex(RowGroupTable):
     bloom_filters: BloomFilters
     dictionaries: Dictionaries
 
-    def put_row_count(self, row_count: NDArray[np.int64]) -> None:
+    def put_row_count(self, row_count: NDArray[np.int64], uncounted: NDArray[np.bool_]) -> None:
         """Put in how many rows row groups have, where that was not known before: of files that were not opened."""
         for table in (self, self.footers.groups):
             object.__setattr__(table, "row_count", row_count)
+            object.__setattr__(table, "uncounted", uncounted)
 
     def save(self) -> None:
         """Keep what was read since the last time, on disk and in memory, where there is a cache."""

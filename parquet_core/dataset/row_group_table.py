@@ -41,7 +41,8 @@ class RowGroupTable:
     file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which a log or directory
     names rule out, nothing was read; each stands there as one row group of number -1. None when all were.
     `deleted`, by file: where some rows no longer count. None where all do. `doubts`: what each row group says of itself
-    as a whole that is not believed. `names`: what files call the columns.
+    as a whole that is not believed. `names`: what files call the columns. `uncounted`: the row groups of which nothing
+    tells the rows; None for those of all files that were not opened. They count as one row, as they may not be empty.
     """
 
     files: Sequence[DataFile]
@@ -59,6 +60,7 @@ class RowGroupTable:
     names: NamesInFiles
     opened: NDArray[np.bool_] | None = None
     deleted: NDArray[np.bool_] | None = None
+    uncounted: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -92,6 +94,10 @@ class RowGroupTable:
             return False
         believed = self.doubts[positions] & np.uint8(Doubt.ROWS) == 0
         return not np.any((self.row_count[positions] != row_count) & believed)
+
+    def has_uncounted(self, chosen: NDArray[np.bool_]) -> bool:
+        """Tell whether nothing tells the rows of some of the chosen row groups."""
+        return bool(np.any(chosen & (self.ordinal < 0 if self.uncounted is None else self.uncounted)))
 
     def read_from(self) -> Positions:
         """Return the row groups that something is read of."""

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.layout.values_between import as_ordered, values_between
+from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 # Fewer row groups tell nothing, and an equality that keeps more than this is not worth a curve.
 FEWEST, MOST_KEPT = 16, 0.6
+# So many row groups are asked for values, and for so many each.
+_MOST_SAMPLED, _VALUES = 4_096, 8
 _REMEDY = f"put the rows along the curve: {WRITE_ANEW}; where that was done, choose columns of more values"
 
 
@@ -45,13 +51,24 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
 def kept_by_equality(
     index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]
 ) -> tuple[float, float | None]:
-    """Return how many row groups hold the middle of an average one, and the overlap depth within partitions."""
+    """Return how many row groups an equality keeps on average, and the overlap depth within partitions.
+
+    The average is over values of all row groups, which are taken to lie evenly between their bounds.
+    """
     bounds = index.page_indexes.filled_bounds(column)
     intervals = intervals_of(bounds)
     unknown = float(intervals.unknown.sum())
     if not len(intervals.at):
         return unknown, None
-    middle = (intervals.low + intervals.high) / 2
-    begun = np.searchsorted(np.sort(intervals.low), middle, side="right")
-    ended = np.searchsorted(np.sort(intervals.high), middle, side="left")
-    return float((begun - ended).mean()) + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))
+    kept = _average_cover(*(side.take(from_numpy(intervals.at)) for side in (bounds.lower, bounds.upper)))
+    return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))
+
+
+def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
+    """Return how many intervals cover a value of one of them, on average."""
+    lower, upper = as_ordered(lower), as_ordered(upper)
+    chosen = from_numpy(np.unique(np.linspace(0, len(lower) - 1, _MOST_SAMPLED).astype(np.int64)))
+    low, high, value = ranks(lower, upper, values_between(lower.take(chosen), upper.take(chosen), _VALUES))
+    begun = np.searchsorted(np.sort(low), value, side="right")
+    ended = np.searchsorted(np.sort(high), value, side="left")
+    return float((begun - ended).mean())

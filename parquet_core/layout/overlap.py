@@ -92,11 +92,12 @@ FILES_DO_NOT_OVERLAP = Check(
     "Files and row groups do not overlap on the sort key.",
     {
         "overlap.files": Code(
-            "Whether the bounds of files overlap on the first column of the sort key. Of files that overlap all "
-            "are opened for a value that lies in one of them. Files that share only the value where one ends and the "
-            "next begins are in order. The message gives the overlap depth, as Snowflake counts it: for each file, how "
-            "many files hold the value of it that most files hold, averaged over the files. It is k where k files all "
-            "overlap, and 1 where no two share a value. A shared end value counts: a query for it opens both files.",
+            "The bounds of files overlap on the first column of the sort key, so a query for one value opens all "
+            "files whose bounds include it. It is no fault where the last value of a file is also the first value of "
+            "the next file. The message gives the overlap depth, as Snowflake counts it: the number of files that a "
+            "query opens for the value that most files include, for each file, as an average over the files. It is 1 "
+            "where no two files include the same value, and 60 where all of 60 files include one value. A value that "
+            "ends one file and begins the next counts for both.",
             HOW_TO_SORT,
         ),
         "overlap.row_groups": Code(

@@ -21,7 +21,7 @@ from prune_assets.dagster.metadata import (
 from prune_assets.dagster.resources import session_for
 from prune_assets.layout_file import load_layout
 from prune_assets.report.markdown import as_code
-from prune_assets.report.quantities import seconds_text
+from prune_assets.report.quantities import count_text, seconds_text
 from prune_assets.report.wording import compared_engines
 from prune_assets.sql.syntax.parsed import parse_predicate
 
@@ -254,7 +254,7 @@ def _time(reading: "Reading") -> str:
 
 
 def _predicted_rows(engine: "Engine | None") -> str:
-    return "" if engine is None else f"{engine.kept.rows:,}"
+    return "" if engine is None else count_text(engine.kept.rows)
 
 
 def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Plan | None") -> dict[str, Any]:

@@ -150,11 +150,15 @@ def _level_row(level: Any) -> dict[str, str | int]:
     return {
         "level": level.level,
         "status": level.status,
-        "rows total": level.total.rows,
-        "rows kept": level.kept.rows,
+        "rows total": _known(level.total.rows),
+        "rows kept": _known(level.kept.rows),
         "bytes total": level.total.bytes,
         "bytes kept": level.kept.bytes,
-        "skipped rows": level.skipped_rows,
+        "skipped rows": _known(level.skipped_rows),
         "skipped bytes": level.skipped_bytes,
         "why": level.why,
     }
+
+
+def _known(count: int | None) -> int | str:
+    return "not counted" if count is None else count

@@ -208,7 +208,9 @@ def _row(kept: MaintainedTable) -> dict[str, Any]:
     except PruneError as error:
         return row | {"problem": str(error)}
     return row | {
-        "needless bytes": sum(max(0, one.before - one.predicted) for one in forecast.predicates),
+        "needless bytes": sum(
+            max(0, one.before - one.predicted) for one in forecast.predicates if one.predicted is not None
+        ),
         "files": forecast.considered,
         "files to rewrite": len(forecast.picked),
         "bytes to rewrite": forecast.picked_bytes,
@@ -232,7 +234,7 @@ def _metadata(done: "OptimizeResult") -> dict[str, Any]:
                     {
                         "predicate": one.sql,
                         "bytes before": one.before,
-                        "predicted": one.predicted,
+                        "predicted": "not predicted" if one.predicted is None else one.predicted,
                         "bytes after": one.before if one.after is None else one.after,
                     }
                 )

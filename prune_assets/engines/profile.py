@@ -73,6 +73,4 @@ def _predicted(plan: PlannedRead, name: str, scan: PredictedScan, best: Engine) 
     extent, why = kept.extent(plan.index), [scan.why]
     if not scan.why and reads_clearly_more(extent.bytes, best.kept.bytes, int(plan.sizes.bytes.sum())):
         why.append(scan.limit)
-    if extent.row_groups is None:
-        why.append("each unopened file is counted as one row")
     return Engine(name, extent, kept.estimated or bool(scan.why), "; ".join(filter(None, why)))

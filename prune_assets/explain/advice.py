@@ -46,8 +46,9 @@ def advise(
         return None
     is_enough = total.bytes - kept.bytes >= ENOUGH_SKIPPED * total.bytes
     proven = int(plan.evaluation.access.matches.row_totals(len(plan.index)).sum())
-    if proven * 2 >= kept.rows:
-        share = f"{'at least ' if proven < kept.rows else ''}{share_text(proven, kept.rows)}"
+    rows = int(plan.kept.rows.sum())
+    if proven * 2 >= rows:
+        share = f"{'at least ' if proven < rows else ''}{share_text(proven, rows)}"
         why = f"the predicate is true of {share} of the rows that are read: there is little to skip"
         return None if is_enough else Advice(why)
     columns = _columns(plan)

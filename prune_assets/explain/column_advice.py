@@ -213,7 +213,8 @@ class ColumnAdvice:
 
     def _bloom(self) -> Remedy | None:
         is_lookup = all(_is_equality(leaf) for part in self.parts for leaf in leaves(part))
-        if not is_lookup or self._is_answered(self.read[:_SAMPLE]):
+        # One row group is skipped or not: no share of it.
+        if len(self.plan.index) == 1 or not is_lookup or self._is_answered(self.read[:_SAMPLE]):
             return None
         message = (
             f"a bloom filter on {self.name} (1 % false positives) would skip about 99 of 100 row groups that lack "

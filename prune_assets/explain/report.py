@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.access_plan import Verdict
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
+from parquet_core.predicate import And, Constant, OnPartitions, OnValues, Or, Unsupported, columns_of_leaf, leaves
 from parquet_core.printable import redacted
 from prune_assets import __version__
 from prune_assets.engines.profile import compared
@@ -29,9 +29,13 @@ from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
     from prune_assets.engines.profile import EngineRead
     from prune_assets.planner.levels.pruning_query import LevelState
     from prune_assets.planner.planned_read import PlannedRead
+
+
+_NULL = Constant(Outcomes.NULL)
 
 
 def report(read: EngineRead) -> SkipReport:
@@ -53,7 +57,7 @@ def report(read: EngineRead) -> SkipReport:
     made = SkipReport(
         table=redacted(plan.table.name),
         predicate=plan.lowered.sql,
-        normalized=plan.lowered.normalized,
+        normalized=render(_as_filter(plan.lowered.predicate)),
         unsupported=_unsupported(plan, remedies),
         levels=_levels(plan, total),
         total=total,
@@ -82,6 +86,24 @@ def report(read: EngineRead) -> SkipReport:
     plan.index.save()
     plan.table.save()
     return made
+
+
+def _as_filter(predicate: Predicate) -> Predicate:
+    """Leave out alternatives that select no row: `x IS NULL AND NULL` says only that others are NULL where x is."""
+    match predicate:
+        case And(operands):
+            return And(tuple(map(_without_null, operands)))
+        case _:
+            return _without_null(predicate)
+
+
+def _without_null(predicate: Predicate) -> Predicate:
+    match predicate:
+        case Or(operands):
+            kept = tuple(one for one in operands if not (isinstance(one, And) and _NULL in one.children))
+            return Or(kept) if len(kept) > 1 else kept[0] if kept else predicate
+        case _:
+            return predicate
 
 
 def _version(plan: PlannedRead) -> DeltaVersion | None:
@@ -135,7 +157,7 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
                 unit=state.unit,
                 total=before,
                 kept=after,
-                skipped_rows=before.rows - after.rows,
+                skipped_rows=None if before.rows is None or after.rows is None else before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
                 why=state.why or _why_nothing(state, before, after),
@@ -146,6 +168,6 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
 
 
 def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
-    if state.status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
+    if state.status != "consulted" or before.bytes > after.bytes or before.rows != after.rows:
         return ""
     return f"every remaining {state.unit} may hold a match" if before.files else "earlier levels skipped everything"

@@ -102,8 +102,10 @@ def _quantiles(low: Floats, high: Floats, rows: Numbers, count: int) -> Floats:
     return edges
 
 
-def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int:
-    """Return the bytes that a predicate keeps of the table after the rewrite."""
+def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int | None:
+    """Return the bytes that a predicate keeps of the table after the rewrite; None where it is not on the key."""
+    if not _is_on_key(plan, measured):
+        return None
     kept, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
     left = sum(kept.values())
     alive = _may_hold(plan, measured, pieces)
@@ -114,6 +116,14 @@ def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Grou
         share, size = float(pieces.share[alive & mine].sum()), sum(whole.get(path, 0) for path in paths)
         left += min(_in_whole_pieces(before, size, int(mine.sum())), int(share * size)) - before
     return left
+
+
+def _is_on_key(plan: PlannedRead, measured: Measured) -> bool:
+    """Tell whether a predicate names the leading key, or no column of the files at all."""
+    predicate = plan.evaluation.predicate
+    named = {leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf)}
+    in_files = named - frozenset(plan.table.answers(predicate).by_values)
+    return not in_files or (bool(measured.keys) and measured.keys[0].path in in_files)
 
 
 def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:

@@ -28,11 +28,14 @@ class PickedFile:
 
 @dataclass(frozen=True, slots=True)
 class PredicateBytes:
-    """The bytes that a predicate keeps of the table, by its row groups; `after`: None where nothing was rewritten."""
+    """The bytes that a predicate keeps of the table, by its row groups.
+
+    `predicted`: None where the predicate is not on the leading sort key. `after`: None where nothing was rewritten.
+    """
 
     sql: str
     before: int
-    predicted: int
+    predicted: int | None
     after: int | None = None
 
 
@@ -116,8 +119,10 @@ class OptimizeResult:
         if self.depth_before is not None:
             yield f"overlap depth (1 is no overlap): {_steps(*map(_depth, self._depths()))}"
         for one in self.predicates:
-            sizes = [None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)]
-            yield f"row groups kept for {printable(one.sql)}: {_steps(*sizes)}"
+            before, predicted, after = (
+                None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)
+            )
+            yield f"bytes kept for {printable(one.sql)}: {_steps(before, predicted, after)}"
         if not self.rows_read:
             yield "the order of rows inside of files was not read: --rows (rows=True) reads the sort key"
         if self.left:
@@ -133,4 +138,5 @@ def _depth(depth: float | None) -> str | None:
 
 def _steps(before: str | None, predicted: str | None, after: str | None) -> str:
     came = "" if after is None else f", {after} after"
-    return f"{before} before, {predicted} predicted{came}"
+    foretold = "not predicted (not on the leading sort key)" if predicted is None else f"{predicted} predicted"
+    return f"{before} before, {foretold}{came}"

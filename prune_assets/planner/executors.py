@@ -193,7 +193,8 @@ def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult
 def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:
     """Put in how many rows those files have that are not opened here."""
     known = (index.ordinal < 0) & (found.rows[index.file] > 0)
-    index.put_row_count(np.where(known, found.rows[index.file], index.row_count))
+    rows = np.where(known, found.rows[index.file], index.row_count)
+    index.put_row_count(rows, (index.ordinal < 0) & ~known)
 
 
 def _ship(session: SparkSession) -> None:

@@ -83,7 +83,7 @@ def _extent(
         files=len(distinct(index.file[remaining])),
         row_groups=None if np.any(index.ordinal[remaining] < 0) else int(remaining.sum()),
         pages=None if np.any(pages[remaining] < 0) else int(pages[remaining].sum()),
-        rows=int(rows[remaining].sum()),
+        rows=None if index.has_uncounted(remaining) else int(rows[remaining].sum()),
         bytes=int(size[remaining].sum()),
     )
 

@@ -75,9 +75,9 @@ def _uncounted(df: DataFrame) -> str:
     return f"Spark does not count those of vectored reads; it counts all with {VECTORED}=false"
 
 
-def _difference(unit: str, actual: int, predicted: int, *, at_most: bool) -> str:
+def _difference(unit: str, actual: int, predicted: int | None, *, at_most: bool) -> str:
     """Put a difference into words; of a prediction that is an upper limit, only what is more."""
-    if abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
+    if predicted is None or abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
         return ""
     share = f"{(actual - predicted) / predicted:+.0%}" if predicted else "none predicted"
     return f"{actual:,} {unit} where {predicted:,} were predicted ({share})"

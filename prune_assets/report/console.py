@@ -15,6 +15,7 @@ from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
+    DEPENDS_ON_ZONE,
     about_text,
     advice_title,
     comparison,
@@ -25,10 +26,12 @@ from prune_assets.report.wording import (
     headline,
     is_of_whole_files,
     leaf_outcome,
+    least_text,
     limit_text,
     limited_engine,
     made_text,
     outcome_text,
+    rows_text,
     time_zone_text,
     unopened_text,
 )
@@ -90,7 +93,7 @@ def _header(report: SkipReport) -> Table:
         grid.add_row("Not opened", _plain(unopened, _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))
     if report.normalized != report.predicate:
-        grid.add_row("Normalized", _sql(report.normalized))
+        grid.add_row("Evaluated as", _sql(report.normalized))
         if (zone := time_zone_text(report)) != "":
             grid.add_row("Time zone", _plain(zone, _LONGEST_SQL))
     if (made := made_text(report)) != "":
@@ -132,13 +135,16 @@ def _funnel(level: Level) -> Table:
     for justify in ("right", "center", "right", "right"):
         grid.add_column(justify=justify, no_wrap=True)
     for unit, total, kept in extents(level.total, level.kept):
-        if total is None or kept is None:
+        if total is None and kept is None:
             grid.add_row(unit, "not counted")
             continue
-        show = bytes_text if unit == "bytes" else count_text
-        share = f"  {share_text(total - kept, total)} skipped" if total else ""
-        grid.add_row(unit, show(total), "->", show(kept), Text(share, "dim"))
+        share = f"  {share_text(total - kept, total)} skipped" if total and kept is not None else ""
+        grid.add_row(unit, _size(unit, total), "->", _size(unit, kept), Text(share, "dim"))
     return grid
+
+
+def _size(unit: str, count: int | None) -> str:
+    return bytes_text(count) if unit == "bytes" and count is not None else count_text(count)
 
 
 def _unsupported(report: SkipReport) -> list[RenderableType]:
@@ -167,14 +173,18 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
         share = share_text(conjunct.skipped_alone_bytes, report.total.bytes)
         least = "" if conjunct.complete else "at least "
         grid.add_row(f"skips {least}{share}", _sql(conjunct.sql))
-    return [grid, *_rest(report.conjuncts)]
+    least = least_text(report)
+    return [grid, *([Text(least, style="dim", overflow="fold")] if least else []), *_rest(report.conjuncts)]
 
 
 def _engines(report: SkipReport, width: int) -> list[RenderableType]:
     rows = [_engine(engine, report.total.bytes) for engine in report.engines[:_SHOWN]]
     # Why Spark is limited is said at the top.
     noted = [engine for engine in report.engines if engine.why and engine is not limited_engine(report)]
-    notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in noted]
+    whole = report.total.bytes
+    # Where no figures are shown, what is said of them is left out.
+    whys = [DEPENDS_ON_ZONE if _is_unknown(engine, whole) else engine.why for engine in noted]
+    notes = [_plain(f"{engine.name}: {why}", _LONGEST_REASON) for engine, why in zip(noted, whys, strict=True)]
     needed = sum(max(len(cell) for cell in column) + _GAP for column in zip(*rows, strict=True))
     if _INDENT + needed - _GAP > width:
         # Side by side they would leave no room for the names.
@@ -187,11 +197,15 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
     return [grid, *notes] if rows else []
 
 
+def _is_unknown(engine: Engine, whole: int) -> bool:
+    return depends_on_zone(engine) and engine.kept.bytes == whole
+
+
 def _engine(engine: Engine, whole: int) -> list[Text]:
     kept = engine.kept
-    if depends_on_zone(engine) and kept.bytes == whole:
+    if _is_unknown(engine, whole):
         return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
-    size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(counted(kept.rows, "row"))
+    size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(rows_text(kept.rows))
     if is_of_whole_files(engine):
         return [_plain(engine.name, _LONGEST_SQL), Text(""), Text(size), Text(""), rows]
     # What was counted has footers and page indexes too, and may be more than the columns.

@@ -19,11 +19,6 @@ class Figure(NamedTuple):
     of: Callable[[SkipReport], float | None]
 
 
-def _total_rows(report: SkipReport) -> int | None:
-    # How many rows files have that no log counts and nobody opened is not known.
-    return None if report.unopened_files and report.delta is None else report.total.rows
-
-
 FIGURES = (
     Figure(
         "skipped_bytes_share",
@@ -35,7 +30,12 @@ FIGURES = (
     Figure("planning_seconds", "seconds", "How long the planning took.", lambda report: report.seconds),
     Figure("total_files", "files", "The files of the table.", lambda report: report.total.files),
     Figure("kept_files", "files", "The files to read.", lambda report: report.kept.files),
-    Figure("total_rows", "rows", "The rows of the table; left out where files do not tell.", _total_rows),
+    Figure(
+        "total_rows",
+        "rows",
+        "The rows of the table; left out where files were not opened and no log tells.",
+        lambda report: report.total.rows,
+    ),
     Figure("kept_rows", "rows", "The rows to read.", lambda report: report.kept.rows),
     Figure("total_bytes", "bytes", "The compressed bytes of the columns read.", lambda report: report.total.bytes),
     Figure("kept_bytes", "bytes", "Those of them to read.", lambda report: report.kept.bytes),

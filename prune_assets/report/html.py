@@ -162,6 +162,7 @@ def _environment() -> jinja2.Environment:
         about=wording.about_text,
         of_whole_files=wording.is_of_whole_files,
         limit=wording.limit_text,
+        least=wording.least_text,
         time_zone=wording.time_zone_text,
         made=wording.made_text,
         unopened=wording.unopened_text,

@@ -190,9 +190,10 @@ def _split(parts: Sequence[tuple[str, int]], resolution: int) -> tuple[tuple[str
 
 
 def _title(path: str, group: RowGroupReport, table: str) -> str:
-    rows = f"{group.kept_rows:,} of {counted(group.row_count, 'row')}"
+    # Of a file that was not opened no footer tells the rows.
+    rows = f"{group.kept_rows:,} of {counted(group.row_count, 'row')}, " if group.index >= 0 else ""
     size = f"{bytes_text(group.kept_bytes)} of {bytes_text(group.bytes)}"
-    lines = [_place(path, group.index, table), f"{group.verdict}: reads {rows}, {size}"]
+    lines = [_place(path, group.index, table), f"{group.verdict}: reads {rows}{size}"]
     if group.level:
         lines.append(f"by {level_title(group.level)}")
     if group.reason:

@@ -16,12 +16,13 @@ class Extent:
     """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them.
 
     `row_groups` is None where files are counted that were not opened: their bytes are those of whole files, or a share.
+    `rows` is None where no log tells those of such files.
     """
 
     files: int
     row_groups: int | None
     pages: int | None
-    rows: int
+    rows: int | None
     bytes: int
 
 
@@ -31,13 +32,14 @@ class Level:
 
     `status`: `absent`, no file carries it; `not_applicable`, it cannot answer this predicate or
     earlier levels skipped everything about; `consulted`, it was read. `why` says more in a sentence.
+    `skipped_rows` is None where rows of `total` are not counted.
     """
 
     level: str
     unit: Literal["file", "row group", "page"]
     total: Extent
     kept: Extent
-    skipped_rows: int
+    skipped_rows: int | None
     skipped_bytes: int
     status: Status
     why: str = ""
@@ -158,7 +160,7 @@ class DeltaVersion:
     `files`: live ones; `opened_files`: those of which footers were read. Rows of the report are rows as written:
     `deleted_rows` of them no longer count, in `deletion_vectors` files, `kept_deleted_rows` in files that are read;
     rows of such files are never told to match. `unknown_rows`: files that were not opened and do not tell how many
-    rows they have; each counts as one. `pro_rata`: unopened files count with their share of the columns read.
+    rows they have. `pro_rata`: unopened files count with their share of the columns read.
     `notes`: what was found wrong with the log.
     """
 
@@ -238,12 +240,13 @@ class SkipReport:
     alone, is not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
     that are page indexes, bloom filters and dictionaries.
     `estimated`: some page-level bytes are pro rata because their offset index was absent.
-    `leaves`: the comparisons of `normalized` from left to right, of many the first 200.
+    `normalized`: the predicate as it was evaluated, with `x IS NULL AND NULL` left out, which selects no row.
+    `leaves`: its comparisons from left to right, of many the first 200.
     `files_complete`: `files` has every row group; else only the costliest of those that are read, and `map` has them
     all, in runs.
     `delta`: for a Delta table.
-    `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log each
-    counts as one row, and with the share of its bytes that the columns read have of the files that were opened.
+    `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log their
+    rows are not counted, and of their bytes counts the share that the columns read have of the files that were opened.
     `advice`: where less than half is skipped, or a column skips little of what the other conditions keep.
     `made`: when, in UTC; `version`: by which prune-assets.
     """

@@ -37,7 +37,7 @@ def outcome_text(level: Level) -> str:
             return "none to use"
         case "not_applicable":
             return "not applicable"
-        case "consulted" if level.skipped_rows == 0 and level.skipped_bytes == 0:
+        case "consulted" if did_nothing(level):
             return "consulted, nothing skipped"
         case "consulted":
             return f"consulted, skipped {share_text(level.skipped_bytes, level.total.bytes)} of the remaining bytes"
@@ -152,6 +152,8 @@ def one_line(report: SkipReport) -> str:
 
 def did_nothing(level: Level) -> bool:
     """Tell whether a level skipped nothing, asked or not: such levels are shown last."""
+    if level.skipped_rows is None:
+        return level.skipped_bytes == 0 and level.total.files == level.kept.files
     return level.skipped_rows == 0 and level.skipped_bytes == 0
 
 
@@ -172,7 +174,7 @@ def comparison(report: SkipReport) -> str:
     if depends_on_zone(alone):
         if (with_plan.kept.bytes, with_plan.kept.rows) == (report.total.bytes, report.total.rows):
             return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
-        reads = _read_by(with_plan) if with_plan.kept.bytes or with_plan.kept.rows else "it reads nothing in any zone"
+        reads = _read_by(with_plan) if with_plan.kept.files else "it reads nothing in any zone"
         return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
     alone_text = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
@@ -194,7 +196,7 @@ def time_zone_text(report: SkipReport) -> str:
     """Say how `normalized` is to be read where the session's time zone is not known; empty where none matters."""
     if not any(map(depends_on_zone, report.engines)):
         return ""
-    return "not known: Normalized compares the values on which all time zones agree; Spark decides about the others"
+    return "not known: metadata skip only values on which all time zones agree; Spark decides about the others"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
@@ -208,17 +210,26 @@ def _engine(report: SkipReport, ending: str) -> Engine | None:
 
 def _of_whole(engine: Engine, whole: Extent) -> str:
     is_all = (engine.kept.bytes, engine.kept.rows) == (whole.bytes, whole.rows)
-    return f"all {bytes_text(whole.bytes)}, {counted(whole.rows, 'row')}" if is_all else _read_by(engine)
+    return f"all {bytes_text(whole.bytes)}, {rows_text(whole.rows)}" if is_all else _read_by(engine)
 
 
 def _read_by(engine: Engine) -> str:
-    return f"{about_text(engine)}{bytes_text(engine.kept.bytes)}, {counted(engine.kept.rows, 'row')}"
+    return f"{about_text(engine)}{bytes_text(engine.kept.bytes)}, {rows_text(engine.kept.rows)}"
+
+
+def rows_text(rows: int | None) -> str:
+    """Count rows, where that is known.
+
+    >>> rows_text(1), rows_text(None)
+    ('1 row', 'rows not counted')
+    """
+    return "rows not counted" if rows is None else counted(rows, "row")
 
 
 def about_text(engine: Engine) -> str:
     """Return the prefix of an engine's figures: empty if they are exact."""
     if depends_on_zone(engine):
-        return "at most " if engine.kept.bytes or engine.kept.rows else ""
+        return "at most " if engine.kept.files else ""
     if is_of_whole_files(engine):
         return "at most "
     return "about " if engine.estimated else ""
@@ -234,7 +245,7 @@ def delta_text(delta: DeltaVersion) -> str:
         )
     if delta.unknown_rows:
         unknown = counted(delta.unknown_rows, "unopened file")
-        parts.append(f"the log has no row count for {unknown}; each is counted as one row")
+        parts.append(f"the log has no row count for {unknown}, so rows are not counted where they are included")
     if delta.pro_rata:
         parts.append("bytes of unopened files are estimated for the columns read")
     return "; ".join([*parts, *delta.notes])
@@ -247,13 +258,22 @@ def unopened_text(report: SkipReport) -> str:
     files = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
     if any(level.level == KnownLevel.EXECUTORS.key for level in report.levels):
         return (
-            f"{files} were not opened by this process: their bytes are estimated for the columns read, and those "
-            "skipped by partition value are counted as one row each"
+            f"{files} were not opened by this process: their bytes are estimated for the columns read, and the rows of "
+            "those skipped by partition value are not counted"
         )
     return (
-        f"{files} were skipped by partition value; their footers were not read, so each is counted as one row and its "
-        "bytes are estimated for the columns read"
+        f"{files} were skipped by partition value; their footers were not read, so their rows are not counted "
+        "and their bytes are estimated for the columns read"
     )
+
+
+def least_text(report: SkipReport) -> str:
+    """Say why a part of the predicate may skip more alone than is told; empty where all is known."""
+    if all(part.complete for part in report.conjuncts):
+        return ""
+    if report.unopened_files:
+        return "at least: what a part would skip of files that this plan did not open is not known"
+    return "at least: of a table of so many row groups only partition values and statistics are asked for each part"
 
 
 def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | None]]:

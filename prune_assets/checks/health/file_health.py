@@ -16,6 +16,7 @@ from parquet_core.layout.column_indexes import nan_remedy
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
+from prune_assets.checks.health.small_row_groups import small_row_groups
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     chosen = [column for column in choose_columns(index, files.columns) if files.columns or is_pruned_on(column)]
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
     yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
+    yield from small_row_groups(name, index)
     for column, of in facts.items():
         location = f"{name}, column {column.name}"
         yield from (*_statistics(of, location), *_nanoseconds(column, location), *_filters(index, column, of, location))
@@ -153,8 +155,12 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
     chosen = declared or [min(depths, key=lambda column: depths[column] or 0.0)]
     kept = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
     best = min(kept, key=lambda column: kept[column])
-    what = "the table is clustered by it" if declared else "it clusters the table best"
-    message = f"{what}: an equality on {best.name} reads {kept[best]:.1f} of {groups:,} row groups on average"
+    what = (
+        f"the table is clustered by {best.name}"
+        if declared
+        else f"row groups overlap less on {best.name} than on other columns"
+    )
+    message = f"{what}: an equality on it reads {kept[best]:.1f} of {groups:,} row groups on average"
     if kept[best] <= MOST_KEPT * groups:
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return
@@ -164,13 +170,19 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
 
 FILES_ARE_HEALTHY = Check(
     "files_are_healthy",
-    "Files give predicates something to skip by, and are not too small.",
+    "Files give predicates something to skip by; neither they nor their row groups are too small.",
     {
         "files.small": Code(
             "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a warning "
             "where a merge within their partitions would save 10 files or more, and an error where there are more than "
             "1,000, or more than `max_small_files` allows.",
             "Write them together: `prune optimize TABLE --layout layout.yaml`.",
+        ),
+        "files.small_row_groups": Code(
+            "Files have many row groups of less than 1 MiB and fewer than 10,000 rows on average: reading what their "
+            "footers say of each costs more than it lets a reader skip. pyarrow's `write_to_dataset` writes such files "
+            "into directories. It is a warning where a merge inside of the files would save 100 row groups or more.",
+            "Rewrite the files with `prune write`, or write with `min_rows_per_group=100_000` in pyarrow.",
         ),
         "statistics.missing": Code(
             "Row groups have no bounds of a column: no predicate on it skips them. Of floats whose statistics count "

@@ -105,7 +105,8 @@ def column_block(
     parts += map(line, _reasons([chunk for _, chunk in chunks]))
     if pages and column.pages is not None:
         listed = [(i, page) for i, chunk in chunks for page in chunk.page_index.pages or ()][:SHOWN_PAGES]
-        parts.append(cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numbers=_NUMBERS, spare=_SPARE))
+        table = cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numbers=_NUMBERS, spare=_SPARE)
+        parts.append(table if listed else line("no page index in the row groups above, so no page is listed"))
         parts += more(column.pages.count - len(listed), "pages", "--pages --json shows all")
     return section(f"Column {name_text(column.name)}", *parts)
 

@@ -55,8 +55,14 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
         chunks = len(groups[0].chunks) if groups else 0
         for number, column in enumerate(file.columns[:chunks]):
             parts += column_block(column, groups, number, pages=pages)
-        parts += more(len(file.columns) - chunks, "columns", "--column NAME shows the chunks of one, --json all")
+        parts += _rest(len(file.columns) - chunks, is_first=not chunks) if file.row_group_count else []
     _print(parts, console)
+
+
+def _rest(columns: int, *, is_first: bool) -> list[RenderableType]:
+    """Say how to see the columns that have no block; each has a line above."""
+    how = "--column NAME shows one, --json all"
+    return section("Columns by row group", line(how)) if is_first else more(columns, "columns by row group", how)
 
 
 def print_table(table: TableInspection, console: Console) -> None:

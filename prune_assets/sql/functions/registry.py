@@ -24,6 +24,7 @@ from prune_assets.sql.functions.clock_calls import CLOCK_NEEDED
 from prune_assets.sql.functions.date_fields import field_named
 from prune_assets.sql.functions.dates import EXTRACT
 from prune_assets.sql.functions.entry import CHOICES, TESTS
+from prune_assets.sql.functions.spark_names import SPARK_NAMES
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_types import STRING
@@ -87,8 +88,8 @@ def refused(name: str) -> Refusal:
         return Refusal(*function.refusal)
     if function is not None:
         return Refusal(f"{name}() is not supported for pruning", _COLUMN_ITSELF)
+    if name.partition(" ")[0] in SPARK_NAMES:
+        return Refusal(f"{name}() is not used to skip", _COLUMN_ITSELF)
     near = get_close_matches(name, _SUGGESTED, n=1, cutoff=0.8)
     hint = f"did you mean {near[0]}()?" if near else _COLUMN_ITSELF
-    return Refusal(
-        f"{name}() is not known here; if it is neither Spark's own nor a UDF of yours, Spark will refuse it", hint
-    )
+    return Refusal(f"{name}() is no function of Spark's own; unless it is a UDF of yours, Spark will refuse it", hint)

@@ -196,7 +196,7 @@ class DeltaTable:
         here = unopened[index.file]
         counts = index.row_count.copy()
         counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
-        index.put_row_count(counts)
+        index.put_row_count(counts, here & (rows == ABSENT)[index.file])
 
     def version(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int

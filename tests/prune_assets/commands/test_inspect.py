@@ -169,6 +169,22 @@ def long(tmp_path_factory):
     return path
 
 
+def test_columns_that_are_all_listed_are_not_said_to_be_left_out(tmp_path):
+    pq.write_table(pa.table({f"c{i}": [i] for i in range(11)}), tmp_path / "a.parquet")
+    text = prune_inspect(tmp_path / "a.parquet").stdout
+    assert "more columns" not in text
+    assert text.rstrip().endswith("Columns by row group\n  --column NAME shows one, --json all")
+    chosen = [word for i in range(9) for word in ("--column", f"c{i}")]
+    assert "… and 1 more columns by row group; " in prune_inspect(tmp_path / "a.parquet", *chosen).stdout
+
+
+def test_no_heading_stands_over_pages_that_nothing_locates(tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    text = prune_inspect(tmp_path / "a.parquet", "--column", "a", "--pages").stdout
+    assert "first row" not in text
+    assert text.rstrip().endswith("no page index in the row groups above, so no page is listed")
+
+
 @pytest.mark.deep
 def test_a_wide_file_stays_readable_and_its_json_whole(wide):
     text = prune_inspect(wide).stdout

@@ -119,6 +119,7 @@ def test_a_single_row_group_is_the_reason(tmp_path, data):
     advice = advice_of(str(path), "id < 100")
     assert "one row group" in advice.why
     assert set(remedies(advice)) == {"row_groups"}
+    assert set(remedies(advice_of(str(path), "id = 100"))) == {"row_groups"}, "a filter skips no share of one row group"
 
 
 def test_a_refused_part_comes_with_its_remedy(unsorted):

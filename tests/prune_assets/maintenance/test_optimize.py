@@ -322,7 +322,7 @@ def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
     assert done.exit_code == 0, done.output
     assert "version 2: 2 of 2 files" in done.stdout
     assert "2.00 before, 1.00 predicted, 1.00 after" in done.stdout
-    assert "row groups kept for id < 5:" in done.stdout
+    assert "bytes kept for id < 5:" in done.stdout
     again = CliRunner().invoke(main, [*command, "--json"])
     said = json.loads(again.stdout)
     assert (said["schema"], said["picked"], said["left"]) == ("table-optimize/1", [], 0)

@@ -56,6 +56,7 @@ def test_what_spark_alone_would_read_is_left_open(table):
             False: "What Spark alone would read depends on the session's time zone; with this plan at most",
         }
         assert said[reads_all] in text
+        assert ("the figures are upper limits" in text) != reads_all, "there are figures or none"
         assert "would read all" not in text
     in_utc = plan(table, where=WHERE, session=SparkSemantics(time_zone="UTC")).report
     assert not any("time zone" in engine.why for engine in in_utc.engines)
@@ -87,8 +88,19 @@ def test_a_plan_that_reads_nothing_in_any_zone_says_so(tmp_path):
     text = " ".join(to_text(report).split())
     assert "with this plan it reads nothing in any zone" in text
     assert "at most" not in text
-    assert "Time zone not known: Normalized compares the values on which all time zones agree" in text
-    assert "Normalized compares the values" in report.to_html()
+    assert "Time zone not known: metadata skip only values on which all time zones agree" in text
+    assert "metadata skip only values" in report.to_html()
+
+
+def test_what_selects_no_row_is_left_out_of_the_predicate_as_evaluated(tmp_path):
+    pq.write_table(pa.table({"at": pa.array([1, 2], pa.timestamp("us", "UTC"))}), tmp_path / "a.parquet")
+    planned = plan(tmp_path, where="to_date(at) = DATE '2024-01-10'")
+    assert planned.lowered.normalized.startswith("(at IS NULL AND NULL) OR (at BETWEEN TIMESTAMP ")
+    assert planned.report.normalized.startswith("at BETWEEN TIMESTAMP ")
+    assert "Evaluated as at BETWEEN TIMESTAMP " in " ".join(to_text(planned.report).split())
+    for where in ("at IS NULL AND NULL", "NOT (at IS NULL AND NULL OR at > TIMESTAMP '2024-01-10 00:00:00Z')"):
+        both = plan(tmp_path, where=where)
+        assert both.report.normalized == both.lowered.normalized, "alone, or under NOT, it stays"
 
 
 def test_where_the_zone_is_known_nothing_is_said_of_it(tmp_path):

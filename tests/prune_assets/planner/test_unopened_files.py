@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -184,8 +185,11 @@ def test_the_report_says_what_was_not_opened(table):
     assert report.unopened_files == 9
     assert (report.total.files, report.total.row_groups, report.total.pages) == (12, None, None)
     assert report.kept.row_groups == 1 * ROWS // GROUP
-    assert report.total.rows == 3 * ROWS + report.unopened_files, "each counts as one"
+    assert (report.total.rows, report.kept.rows) == (None, ROWS), "no log tells the rows of files that were not opened"
     partitions = report.levels[0]
+    assert (partitions.total.rows, partitions.kept.rows, partitions.skipped_rows) == (None, 2 * ROWS, None)
+    assert re.search(rf"\n +rows +not counted +-> +{2 * ROWS}\n", str(report)), "no percentage of an unknown number"
+    assert f"reads {ROWS} of" not in report.to_html().split('id="levels"')[0]
     assert (partitions.level, partitions.unit, partitions.total.files, partitions.kept.files) == (
         "partition_values",
         "file",
@@ -223,8 +227,14 @@ def test_bytes_of_unopened_files_are_close_to_what_their_columns_take(table):
 
 
 def test_parts_of_the_predicate_that_ask_of_unopened_files_are_not_complete(table):
-    first, second = plan(table, where="day = '2024-01-03' AND x = 200").report.conjuncts
+    report = plan(table, where="day = '2024-01-03' AND x = 200").report
+    first, second = report.conjuncts
     assert (first.complete, second.complete) == (True, False)
+    for text in (str(report), report.to_html()):
+        assert "at least: what a part would skip of files that this plan did not open is not known" in " ".join(
+            text.split()
+        )
+    assert "at least: " not in str(plan(table, where="x = 200 AND y = 1").report)
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -239,7 +249,7 @@ def test_what_spark_reads_alone_needs_no_file_that_it_does_not_open(table, cache
         unread = "it uses footers, which this plan did not read" in one.why
         assert (one.kept == other.kept) != unread
         assert one.estimated >= unread
-        assert ("each unopened file is counted as one row" in one.why) == unread
+        assert (one.kept.rows is None) == unread
     assert not any("footers" in one.why for one in cold), "Spark too opens nothing that directory names rule out"
 
 

@@ -245,7 +245,7 @@ def test_advice_and_comparison_stand_before_the_levels(report):
     advice = Advice("rows lie as they came", (Remedy("sort_by", "sort by order_date"),))
     text = to_text(replace(report, advice=advice, engines=ENGINES, made="2026-05-01T10:00:00+00:00", version="9.9"))
     order = [
-        "Planned     2026-05-01 10:00:00 UTC, prune-assets 9.9",
+        "Planned       2026-05-01 10:00:00 UTC, prune-assets 9.9",
         "Skipped 1.2 GiB of 1.8 GiB (69.6 %) by Spark with this plan; best possible 1.7 GiB (97.2 %)",
         "Spark alone would read about 1.0 GiB, 81,089,412 rows; with this plan 545.0 MiB, 24,219,003 rows",
         "Why not more: rows lie as they came",

@@ -18,6 +18,9 @@ from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
 
 NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
 RANGE_OF_TS = "add a range of the column itself, e.g. ts >= TIMESTAMP '..' AND ts < TIMESTAMP '..'"
+FOR_MARCH = (
+    "write a range of the column, e.g. at >= TIMESTAMP '2025-03-01' AND at < TIMESTAMP '2025-04-01' for March 2025"
+)
 
 Q6 = (
     "l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year "
@@ -197,8 +200,14 @@ def test_every_refusal_has_a_reason():
         ("s rlike '(?i)a'", "flags", "write the expression without flags"),
         ("x % 2 = 1", "a remainder comes back", "add a range of the column itself"),
         ("cast(x as string) = '5'", "order of texts", "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"),
-        ("abss(x) = 1", "abss() is not known here; if it is neither Spark's own nor a UDF", "did you mean abs()?"),
+        ("abss(x) = 1", "abss() is no function of Spark's own; unless it is a UDF of yours", "did you mean abs()?"),
         ("nosuch(x) = 3", "of yours, Spark will refuse it", "compare the column itself"),
+        ("md5(s) = 'x'", "md5() is not used to skip", "compare the column itself"),
+        (
+            "date_format(ts, 'yyyy-MM') = '2025-03'",
+            "date_format() is not used to skip: it makes a text of a date or time",
+            FOR_MARCH,
+        ),
         ("day(ts) = 3", "again and again", "combine it with year(ts) = .. AND month(ts) = .., or write a range of ts"),
         ("month(day) = 3", "again and again", "combine it with year(day) = .., or write a range of day"),
         ("hour(ts) = 3", "again and again", RANGE_OF_TS),
