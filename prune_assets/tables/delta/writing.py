@@ -153,8 +153,7 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
 
     snapshot = _opened(location)
     if snapshot is None:
-        if not is_remote(location):
-            refuse_table_formats([Path(local_path(location))], OF_OTHERS)
+        _check_new(location)
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
         schema = deltalog.check_create(location, fresh.json(), partition_by=bound.partition_by)
@@ -171,6 +170,15 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
     frame = _conformed(df, location, fields)
     return _Target(location, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
+
+
+def _check_new(location: str) -> None:
+    """Refuse to make a table where others or plain files lie."""
+    from deltalog.transaction.check_place import check_place
+
+    if not is_remote(location):
+        refuse_table_formats([Path(local_path(location))], OF_OTHERS)
+    check_place(location)
 
 
 def _check_partitions(location: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
@@ -364,4 +372,11 @@ def _check_entry(entry: CatalogEntry) -> None:
         )
 
 
-WRITING = Writing(location=str, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)
+def _place(table: str) -> str:
+    # Only the session may have the credentials of a store.
+    if not is_remote(table) and not has_log(table):
+        _check_new(address(table))
+    return table
+
+
+WRITING = Writing(location=_place, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)
