@@ -88,7 +88,8 @@ def write(
     statistics; the session's own setting is put back afterwards.
 
     Raises WrongUse or UnsupportedFeature for a directory of a Delta, Iceberg or Hudi table, or one with files of such
-    a table below it, and for a new Delta table where plain Parquet files lie, which it would hide; LayoutError, StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
+    a table below it, and for a new Delta table where plain Parquet files lie, which it would hide; LayoutError,
+    StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
     The order of a commit is said in `prune_assets.writing.commit`.
     """
     if mode not in get_args(Mode):
