@@ -120,7 +120,10 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
             )
         if not files:
             _remove(directory)
-        version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
+        if files or target.snapshot is None or _removes(target.snapshot, request):
+            version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
+        else:
+            version, removed = target.snapshot.version, ()
     return WriteResult(
         table=location,
         files=tuple(file.path for file in files),
@@ -317,6 +320,11 @@ def _value(text: str, kind: str) -> str | None:
     if text == NULL_DIRECTORY:
         return None
     return f"{text.replace(' ', 'T')}Z" if kind == "timestamp" else text
+
+
+def _removes(snapshot: Snapshot, request: WriteRequest) -> bool:
+    """Tell whether a write without rows may remove files."""
+    return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
 
 
 def _commit(
