@@ -266,6 +266,8 @@ def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Pla
     ]
     if compared.baseline is not None and baseline is not None:
         rows.insert(0, _reading_row("without the layout", compared.baseline, baseline.report.engines[0].kept.bytes))
+    if all(reading.seconds is None for reading in (compared.without, compared.with_plan, compared.baseline) if reading):
+        rows = [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
     return {
         "prune/readings": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
         "prune/rows_equal": compared.equal,
