@@ -7,6 +7,7 @@ import dagster as dg
 from pydantic import Field
 
 from parquet_core.errors import LayoutError, WrongUse
+from prune_assets.checks.remedies import in_words_of
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
@@ -128,9 +129,12 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         warn_of_many_sessions(context.log)
         format_ = metadata.get(FORMAT, self.format)
         of_partitions = where is not None
-        result = write_rows(
-            obj, location, layout=layout, format=format_, mode=mode, where=where, only_by_rows=of_partitions
-        )
+        try:
+            result = write_rows(
+                obj, location, layout=layout, format=format_, mode=mode, where=where, only_by_rows=of_partitions
+            )
+        except WrongUse as error:
+            raise type(error)(in_words_of("dagster", str(error))) from None
         partitions = len(context.asset_partition_keys) if of_partitions else 0
         if of_partitions and not result.rows:
             context.log.warning(
