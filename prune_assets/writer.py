@@ -88,9 +88,28 @@ def write(
     statistics; the session's own setting is put back afterwards.
 
     Raises WrongUse or UnsupportedFeature for a directory of a Delta, Iceberg or Hudi table, or one with files of such
-    a table below it; LayoutError, StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
+    a table below it, and for a new Delta table where plain Parquet files lie, which it would hide; LayoutError,
+    StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
     The order of a commit is said in `prune_assets.writing.commit`.
     """
+    return write_rows(
+        df, table, layout=layout, format=format, mode=mode, where=where, options=options, lock_timeout=lock_timeout
+    )
+
+
+def write_rows(
+    df: DataFrame,
+    table: str | os.PathLike[str],
+    *,
+    layout: LayoutSource,
+    format: str | None = None,  # noqa: A002 - as of `write`
+    mode: Mode = "append",
+    where: str | Column | None = None,
+    options: Mapping[str, str] | None = None,
+    lock_timeout: float | None = None,
+    only_by_rows: bool = False,
+) -> WriteResult:
+    """Write as `write` does; with `only_by_rows` a `df` without rows replaces none of those that are there."""
     if mode not in get_args(Mode):
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
     if where is not None and mode != "overwrite":
@@ -98,15 +117,26 @@ def write(
             f"where: only for mode 'overwrite' (--mode overwrite), not {mode!r}; to write only some rows, filter them "
             "first: df.where(..), or --select"
         )
-    if not hasattr(df, "sparkSession"):
-        raise WrongUse(
-            f"df: {type(df).__name__} is not a DataFrame of Spark; make one with spark.createDataFrame or spark.read"
-        )
+    check_frame(df)
     source, layout = layout, load_layout(layout)
     session = df.sparkSession
     target = find_target(table, session, name=format)
     request = WriteRequest(
-        layout=layout, mode=mode, where=where, options=options, lock_timeout=lock_timeout, entry=target.entry
+        layout=layout,
+        mode=mode,
+        where=where,
+        options=options,
+        lock_timeout=lock_timeout,
+        entry=target.entry,
+        only_by_rows=only_by_rows,
     )
     with naming_layout_file(source), naming_jobs(session, f"write {redacted(os.fspath(table))}"):
         return target.writing.write(df, target.location, request)
+
+
+def check_frame(df: object) -> None:
+    """Raise WrongUse for what is no DataFrame of Spark."""
+    if not hasattr(df, "sparkSession"):
+        raise WrongUse(
+            f"df: {type(df).__name__} is not a DataFrame of Spark; make one with spark.createDataFrame or spark.read"
+        )

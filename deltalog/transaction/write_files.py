@@ -57,7 +57,7 @@ def write_files(
     of_files = pa.schema([stored.field(i) for i in chosen])
     for some in _pieces(data, rows_a_file):
         for part in _parts(_conformed(some, logical, location), schema):
-            name = f"{data_directory(schema, part.values, properties)}part-{uuid4()}.parquet"
+            name = f"{data_directory(schema, part.values, properties)}write-{uuid4().hex}.parquet"
             path = f"{location.rstrip('/')}/{name}"
             written.append(path)
             _write(part.rows, of_files, path)

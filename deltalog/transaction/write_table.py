@@ -12,6 +12,7 @@ from deltalog.maintenance.file_changes import delete_files
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.footer_statistics import adds_of
 from deltalog.transaction.check_change import check_appendable
+from deltalog.transaction.check_place import check_place
 from deltalog.transaction.create import check_create
 from deltalog.transaction.create_with_files import OPERATIONS, check_kept_properties, create_with_files
 from deltalog.transaction.write_files import write_files
@@ -62,13 +63,14 @@ def write_table(
     `rows_a_file`: the largest number of rows in a file.
     `txn`: as `append` has it.
 
-    Raises TableExists, RefusedCommit for data that do not fit the table, MetadataChanged for those that do not fit one
-    that was created meanwhile, UnsupportedTable for what is not checked here, such as CHECK constraints, generated and
-    identity columns, and as `commit`. Of what fails no file is left.
+    Raises TableExists, RefusedCommit for data that do not fit the table and for a new table among plain Parquet files,
+    MetadataChanged for data that do not fit one that was created meanwhile, UnsupportedTable for what is not checked
+    here, such as CHECK constraints, generated and identity columns, and as `commit`. Of what fails no file is left.
     """
     given = os.fspath(table)
     location = given if is_remote(given) else local_path(given)
     if not holds_log(location):
+        check_place(location)
         schema = check_create(location, data.schema, partition_by=partition_by, properties=properties)
 
         def create(files: list[NewFile]) -> Committed:

@@ -56,6 +56,7 @@ class OptimizeTableOperator(TableOperator):
         from functools import partial
 
         from prune_assets.airflow.spark import session_for
+        from prune_assets.checks.remedies import in_words_of
         from prune_assets.layout_file import load_layout
         from prune_assets.maintenance.optimize import optimize
 
@@ -70,7 +71,7 @@ class OptimizeTableOperator(TableOperator):
         done = again(None, dry_run=True)
         if done.picked and not self.only_look:
             done = again(session_for(self.conn_id))
-        for line in str(done).splitlines():
+        for line in in_words_of("airflow", str(done)).splitlines():
             self.log.info(line)
         result = done.as_json()
         return {key: value for key, value in result.items() if key != "picked"} | {"picked_files": len(done.picked)}

@@ -73,9 +73,10 @@ class SortedWriteOperator(TableOperator):
         """Write, and return how much."""
         from parquet_core.quantities import counted
         from prune_assets.layout_file import load_layout
+        from prune_assets.tables.target import refuse_place
 
         layout = load_layout(self.layout)
-        self._refuse_other_formats()
+        refuse_place(self.table, self.format)
         done = self._write(layout)
         version = "" if done.version is None else f"version {done.version}, "
         self.log.info(
@@ -84,13 +85,6 @@ class SortedWriteOperator(TableOperator):
             *(counted(len(done.files), "file"), counted(done.bytes, "byte")),
         )
         return _numbers(done)
-
-    def _refuse_other_formats(self) -> None:
-        """Refuse a directory that cannot be written before Spark starts."""
-        from prune_assets.writing.table_formats import plain_directory
-
-        if self.format == "parquet":
-            plain_directory(self.table)
 
     def _write(self, layout: LayoutSpec) -> WriteResult:
         from pyspark.errors import AnalysisException

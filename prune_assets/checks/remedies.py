@@ -1,4 +1,4 @@
-"""What mends a finding in each place where people meet it: a command, an operator, a job."""
+"""What mends a fault in each place where people meet it: a command, an operator, a job."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING, Literal
 
 from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
 from parquet_core.printable import redacted
+from prune_assets.tables.writing import OUTSIDE_REMEDY
 
 if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
 
 # What does in Dagster and in Airflow what a command does in a shell; the longer command comes first.
+_OPTIONS = {"--rows (rows=True)": "rows=True"}
 _INSTEAD = {
     "dagster": {
         OPTIMIZE_ROWS: "the job of `build_optimize_job` with rows=True",
         OPTIMIZE: "the job of `build_optimize_job`",
         WRITE_ANEW: "materialize the asset with this layout",
+        # The author of an asset writes no condition: it is that of the partitions of the run.
+        OUTSIDE_REMEDY: "return rows of the partitions of the run alone",
+        **_OPTIONS,
     },
     "airflow": {
         OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
         OPTIMIZE: "a task of OptimizeTableOperator",
         WRITE_ANEW: "a task of SortedWriteOperator",
+        **_OPTIONS,
     },
 }
 
@@ -34,10 +40,18 @@ def remedy_in(tool: Literal["dagster", "airflow"], finding: Finding) -> str:
     >>> remedy_in("airflow", found)
     'merge them: a task of OptimizeTableOperator'
     """
-    remedy = finding.remedy
+    return in_words_of(tool, finding.remedy)
+
+
+def in_words_of(tool: Literal["dagster", "airflow"], text: str) -> str:
+    """Return a text that names commands of a shell in the words of an orchestrator.
+
+    >>> in_words_of("dagster", f"merge them: {OPTIMIZE}")
+    'merge them: the job of `build_optimize_job`'
+    """
     for command, instead in _INSTEAD[tool].items():
-        remedy = remedy.replace(command, instead)
-    return remedy
+        text = text.replace(command, instead)
+    return text
 
 
 def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:

@@ -60,10 +60,12 @@ def write(
     """
     import prune_assets as pr
     from prune_assets.reading.nanoseconds import in_microseconds, nanoseconds_as_numbers
+    from prune_assets.tables.target import refuse_place
 
     layout = load_layout(layout_file)
     if mode == "error":
         _refuse_existing(table, table_format)
+    refuse_place(table, table_format)
     nanoseconds = _nanosecond_columns(source)
     if nanoseconds:
         click.echo(

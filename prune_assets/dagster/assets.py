@@ -100,12 +100,11 @@ def build_table_asset(
     @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
     def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster's
         from prune_assets.reading.source_rows import rows_of
+        from prune_assets.tables.target import refuse_place
         from prune_assets.writer import write
-        from prune_assets.writing.table_formats import plain_directory
 
         _refuse_partitions(key, context.assets_def.partitions_def)
-        if format == "parquet":
-            plain_directory(table)
+        refuse_place(table, format)
         df = rows_of(source, session_for(context))
         result = write(df, table, layout=to_write, format=format, mode=mode, options=options)
         checked = list(layout_results(key, table, layout)) if check_layout else []
@@ -267,6 +266,8 @@ def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Pla
     ]
     if compared.baseline is not None and baseline is not None:
         rows.insert(0, _reading_row("without the layout", compared.baseline, baseline.report.engines[0].kept.bytes))
+    if all(reading.seconds is None for reading in (compared.without, compared.with_plan, compared.baseline) if reading):
+        rows = [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
     return {
         "prune/readings": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
         "prune/rows_equal": compared.equal,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError
+from parquet_core.layout.bloom_filters import BLOOM_FILTERS_PRESENT
 from parquet_core.layout.check import CHECKS
 from parquet_core.layout.entry import Check, by_check
 from parquet_core.layout.spec import Severity
@@ -146,6 +147,7 @@ def layout_results(
         among=CHECKS,
         asset_key=asset_key,
         severity=severity,
+        unasked={} if layout.bloom else {BLOOM_FILTERS_PRESENT.name: "none asked for: `bloom` of the layout is empty"},
     )
 
 
@@ -156,19 +158,28 @@ def results_of(
     among: "Collection[Check[Any]]",
     asset_key: dg.AssetKey,
     severity: dg.AssetCheckSeverity,
+    unasked: "Mapping[str, str] | None" = None,
 ) -> Iterator[dg.AssetCheckResult]:
-    """Yield the results of checks, by their names in Dagster; `among`: those that the findings are divided among."""
+    """Yield the results of checks, by their names in Dagster; `among`: those that the findings are divided among.
+
+    `unasked`: checks that have nothing to look for, and why.
+    """
     try:
         findings = by_check(find(), among)
     except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
         yield from (unreadable_result(name, asset_key, severity, error) for name in named)
         return
     for name, check in named.items():
-        yield check_result(name, asset_key, severity, findings[check.name])
+        yield check_result(name, asset_key, severity, findings[check.name], unasked=(unasked or {}).get(check.name))
 
 
 def check_result(
-    name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, findings: "Sequence[Finding]"
+    name: str,
+    asset_key: dg.AssetKey,
+    severity: dg.AssetCheckSeverity,
+    findings: "Sequence[Finding]",
+    *,
+    unasked: str | None = None,
 ) -> dg.AssetCheckResult:
     """Return the result of a check that found these: errors fail it with `severity`, warnings with WARN."""
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
@@ -185,7 +196,7 @@ def check_result(
         asset_key=asset_key,
         passed=not worst,
         severity=dg.AssetCheckSeverity.WARN if warnings and not errors else severity,
-        description=f"{worst[0].location}: {worst[0].message}" if worst else None,
+        description=f"{worst[0].location}: {worst[0].message}" if worst else unasked,
         metadata=metadata,
     )
 

@@ -7,6 +7,7 @@ import dagster as dg
 from pydantic import Field
 
 from parquet_core.errors import LayoutError, WrongUse
+from prune_assets.checks.remedies import in_words_of
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
@@ -56,7 +57,8 @@ def pruned_asset(
     >>> defs.resolve_assets_def("orders").metadata_by_key[orders.key]["partition_expr"]
     'day'
 
-    A run of some partitions replaces these and no others, in one commit; rows of other partitions fail it. With
+    A run of some partitions replaces these and no others, in one commit; rows of other partitions fail it, and a run
+    without rows replaces nothing and warns. With
     `backfill_policy=dg.BackfillPolicy.single_run()` a backfill is one run, and so one commit and one Spark session.
 
     An asset downstream that takes this one as an input gets a DataFrame of the partitions that it depends on, and
@@ -109,20 +111,37 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
         """Write the rows of an asset, or of its partitions in this run."""
-        from prune_assets.writer import write
+        from prune_assets.writer import check_frame, write_rows
 
-        if obj is None:
-            return
+        name = context.asset_key.to_user_string()
         metadata = {key: _plain(value) for key, value in (context.definition_metadata or {}).items()}
         if LAYOUT not in metadata:
-            raise LayoutError(f"{context.asset_key.to_user_string()}: the asset has no layout; use pruned_asset for it")
+            if obj is None:
+                return
+            raise LayoutError(f"{name}: the asset has no layout; use pruned_asset for it")
+        if obj is None:
+            raise WrongUse(f"{name}: the function returned None; return a DataFrame of Spark")
+        check_frame(obj)
         layout = load_layout(metadata[LAYOUT])
         location = self.place_of(context.asset_key.path, metadata)
         mode = metadata.get(MODE, "overwrite")
         where = _partitions_of(context, metadata, obj) if mode == "overwrite" else None
         warn_of_many_sessions(context.log)
-        result = write(obj, location, layout=layout, format=metadata.get(FORMAT, self.format), mode=mode, where=where)
-        partitions = 0 if where is None else len(context.asset_partition_keys)
+        format_ = metadata.get(FORMAT, self.format)
+        of_partitions = where is not None
+        try:
+            result = write_rows(
+                obj, location, layout=layout, format=format_, mode=mode, where=where, only_by_rows=of_partitions
+            )
+        except WrongUse as error:
+            raise type(error)(in_words_of("dagster", str(error))) from None
+        partitions = len(context.asset_partition_keys) if of_partitions else 0
+        if of_partitions and not result.rows:
+            context.log.warning(
+                "%s: the function returned no rows, so nothing was replaced; to empty a partition, use `write` with "
+                "mode='overwrite' and where",
+                name,
+            )
         context.add_output_metadata(written_metadata(result, obj.schema, layout, partitions=partitions))
 
     def load_input(self, context: dg.InputContext) -> "DataFrame":

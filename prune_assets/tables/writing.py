@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.writing.write_result import Mode, WriteResult
 
+# Where rows lie outside of what is replaced; deltalog says the same.
+OUTSIDE_REMEDY = "filter its rows out, or widen the condition on the partition columns"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
-    """How rows are written, as `prune_assets.write` has it; `entry`: what a catalog says of the table."""
+    """How rows are written, as `prune_assets.write` has it; `entry`: what a catalog says of the table.
+
+    `only_by_rows`: rows are replaced by rows alone, so that a write without any replaces nothing.
+    """
 
     layout: LayoutSpec
     mode: Mode
@@ -27,6 +33,7 @@ class WriteRequest:
     options: Mapping[str, str] | None = None
     lock_timeout: float | None = None
     entry: CatalogEntry | None = None
+    only_by_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

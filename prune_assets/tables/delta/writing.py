@@ -120,7 +120,10 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
             )
         if not files:
             _remove(directory)
-        version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
+        if files or target.snapshot is None or _removes(target.snapshot, request):
+            version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
+        else:
+            version, removed = target.snapshot.version, ()
     return WriteResult(
         table=location,
         files=tuple(file.path for file in files),
@@ -153,8 +156,7 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
 
     snapshot = _opened(location)
     if snapshot is None:
-        if not is_remote(location):
-            refuse_table_formats([Path(local_path(location))], OF_OTHERS)
+        _check_new(location)
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
         schema = deltalog.check_create(location, fresh.json(), partition_by=bound.partition_by)
@@ -171,6 +173,15 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
     frame = _conformed(df, location, fields)
     return _Target(location, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
+
+
+def _check_new(location: str) -> None:
+    """Refuse to make a table where others or plain files lie."""
+    from deltalog.transaction.check_place import check_place
+
+    if not is_remote(location):
+        refuse_table_formats([Path(local_path(location))], OF_OTHERS)
+    check_place(location)
 
 
 def _check_partitions(location: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
@@ -311,6 +322,11 @@ def _value(text: str, kind: str) -> str | None:
     return f"{text.replace(' ', 'T')}Z" if kind == "timestamp" else text
 
 
+def _removes(snapshot: Snapshot, request: WriteRequest) -> bool:
+    """Tell whether a write without rows may remove files."""
+    return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
+
+
 def _commit(
     target: _Target, files: Sequence[NewFile], mode: Mode, replaced: tuple[Predicate, str] | None
 ) -> tuple[int, tuple[str, ...]]:
@@ -364,4 +380,11 @@ def _check_entry(entry: CatalogEntry) -> None:
         )
 
 
-WRITING = Writing(location=str, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)
+def _place(table: str) -> str:
+    # Only the session may have the credentials of a store.
+    if not is_remote(table) and not has_log(table):
+        _check_new(address(table))
+    return table
+
+
+WRITING = Writing(location=_place, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)

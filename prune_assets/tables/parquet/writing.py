@@ -59,6 +59,7 @@ def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         fill,
         mode=request.mode,
         replaced=None if where is None else replaced,
+        only_by_rows=request.only_by_rows,
         lock_timeout=request.lock_timeout,
     )
     session.catalog.refreshByPath(str(directory))
@@ -73,18 +74,22 @@ def write_files(
     *,
     mode: Mode,
     replaced: Callable[[Path], tuple[str, ...]] | None = None,
+    only_by_rows: bool = False,
     lock_timeout: float | None = None,
 ) -> WriteResult:
     """Add to a directory, or put in place of what it holds, the Parquet files that `fill` makes; all of them or none.
 
     `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. `replaced`:
-    given that directory, filled, returns the files that go; without it `mode` says. Otherwise as `write`.
+    given that directory, filled, returns the files that go; without it `mode` says. `only_by_rows`: as of a
+    WriteRequest. Otherwise as `write`.
     """
     with staging_directory(directory, lock_timeout=lock_timeout) as stage:
         old = _files_before(directory, mode)
         rows = fill(stage, old)
         staged = prove(stage, rows=rows)
-        if replaced is None:
+        if only_by_rows and not rows:
+            removed: tuple[str, ...] = ()
+        elif replaced is None:
             removed = _replaced(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
         else:
             removed = replaced(stage)

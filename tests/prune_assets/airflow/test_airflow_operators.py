@@ -300,6 +300,15 @@ def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_p
         write.execute(context)
 
 
+def test_plain_files_are_not_written_beside_as_delta(context, ids, monkeypatch):
+    monkeypatch.setattr(
+        "prune_assets.session.spark_session.spark_session", lambda **_: pytest.fail("Spark was started")
+    )
+    write = SortedWriteOperator(task_id="w", table=ids, source="x", layout=SORTED, format="delta")
+    with pytest.raises(TableTaskError, match=r"Parquet files? that no Delta log names"):
+        write.execute(context)
+
+
 def test_the_log_counts_one_file_as_one(context, monkeypatch):
     lines = []
     log = SimpleNamespace(info=lambda text, *values: lines.append(text % values))

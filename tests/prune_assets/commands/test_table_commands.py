@@ -109,6 +109,11 @@ def test_a_table_that_has_rows_is_refused_before_spark_starts(table, layout, tmp
     modes = "pass --mode append or --mode overwrite"
     assert (done.exit_code, done.stderr) == (2, f"error: {plain}: the table has 1 file already; {modes}\n")
     assert "Spark starts" in prune("write", table, plain, "--layout", layout, "--mode", "append").stderr
+    for mode in ("error", "append", "overwrite", "replace_partitions"):
+        done = prune("write", table, plain, "--layout", layout, "--format", "delta", "--mode", mode)
+        assert "holds 1 Parquet file that no Delta log names" in done.stderr
+        done = prune("write", plain, table, "--layout", layout, "--format", "parquet", "--mode", mode)
+        assert "is a table of Delta" in done.stderr
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -104,6 +104,8 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
         "eleven plots and rows_equal; no times, as the few bytes are read with the plan and without it"
     )
     assert "| alone | 9 | " in metadata["prune/summary"].value
+    readings = [record.data for record in metadata["prune/readings"].records]
+    assert [list(reading) for reading in readings] == [["reading", "files", "rows", "predicted bytes"]] * 2
     assert metadata["prune/report_html"].value == f"http://here/r/{run.run_id}.html"
     # Each run keeps its report.
     assert dg.materialize([report], resources=resources).success

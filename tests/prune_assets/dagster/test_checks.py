@@ -71,6 +71,15 @@ def test_an_absent_bloom_filter_and_column_index_are_found(tmp_path):
     assert "no page index in 1 of 1 row group" in results["column_index_present"].description
 
 
+def test_a_layout_without_bloom_filters_says_that_none_were_asked_for(tmp_path):
+    table = put(tmp_path / "t", range(10))
+    for prefix in ("", "strict_"):
+        result = evaluate(table, prefix=prefix)[f"{prefix}bloom_filters_present"]
+        assert (result.passed, result.description) == (True, "none asked for: `bloom` of the layout is empty")
+    asked = evaluate(table, LayoutSpec(sort_by=("day",), bloom={"word": 0.01}))["bloom_filters_present"]
+    assert "none asked for" not in asked.description
+
+
 def test_pages_that_are_too_large_are_only_a_warning(tmp_path):
     results = evaluate(put(tmp_path / "t", range(250)), LayoutSpec(sort_by=("day",), page_rows=10), blocking=True)
     assert failed(results) == {"sizes_within_limits"}

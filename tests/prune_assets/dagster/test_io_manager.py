@@ -1,6 +1,9 @@
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
+import logging
+
 import dagster as dg
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
@@ -37,7 +40,7 @@ def counts(spark, table):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("layout_format", [pytest.param("parquet", marks=pytest.mark.deep), "delta"])
+@pytest.mark.parametrize("layout_format", ["parquet", "delta"])
 def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, resources, spark):
     for day in ("2024-01-01", "2024-01-02"):
         assert dg.materialize([orders(layout_format)], resources=resources, partition_key=day).success
@@ -49,13 +52,59 @@ def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, re
     # Rows of other days fail the run, and nothing is replaced.
     wrong = orders(layout_format, days="array(DATE '2024-01-02', DATE '2024-01-03')")
     failed = dg.materialize([wrong], resources=resources, partition_key="2024-01-02", raise_on_error=False)
-    assert not failed.success
+    (failure,) = failed.get_step_failure_events()
+    message = failure.step_failure_data.error.cause.message
+    assert "; return rows of the partitions of the run alone" in message
+    assert "widen" not in message
     assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 7}
-    # No rows at all: the partition is empty afterwards.
-    assert dg.materialize([orders(layout_format, "range(0)")], resources=resources, partition_key="2024-01-02").success
-    assert counts(spark, tmp_path / "orders") == {"01": 100}
     if layout_format == "delta":
-        assert DeltaTable(tmp_path / "orders").to_pyarrow_table().num_rows == 100
+        assert DeltaTable(tmp_path / "orders").to_pyarrow_table().num_rows == 107
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("layout_format", ["parquet", "delta"])
+def test_a_run_without_rows_replaces_nothing_and_says_so(layout_format, tmp_path, resources, spark):
+    day = "2024-01-02"
+    assert dg.materialize([orders(layout_format)], resources=resources, partition_key=day).success
+    before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    with dg.DagsterInstance.ephemeral() as instance:
+        empty = orders(layout_format, "range(0)")
+        run = dg.materialize([empty], resources=resources, partition_key=day, instance=instance)
+        logs = [entry.user_message for entry in instance.all_logs(run.run_id) if entry.level == logging.WARNING]
+    assert any("orders: the function returned no rows, so nothing was replaced" in line for line in logs)
+    assert counts(spark, tmp_path / "orders") == {"02": 100}
+    assert before == sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    metadata = run.asset_materializations_for_node("orders")[0].metadata
+    assert "dagster/partition_row_count" not in metadata, "the partition has rows, and the run wrote none"
+    assert (metadata["prune/run_rows"].value, metadata["prune/run_files"].value) == (0, 0)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_what_is_no_dataframe_fails_the_run_in_one_line(partitioned, resources):
+    def outcome(returned):
+        options = {"partitions_def": DAYS, "partition_expr": "day"} if partitioned else {}
+
+        @pruned_asset(layout=LAYOUT, **options)
+        def made():
+            return returned
+
+        key = "2024-01-02" if partitioned else None
+        run = dg.materialize([made], resources=resources, partition_key=key, raise_on_error=False)
+        (failure,) = run.get_step_failure_events()
+        return str(failure.step_failure_data.error.cause.message)
+
+    assert "WrongUse: made: the function returned None; return a DataFrame of Spark" in outcome(None)
+    assert "WrongUse: df: Table is not a DataFrame of Spark; make one with" in outcome(pa.table({"id": [1]}))
+
+
+@pytest.mark.spark
+def test_an_asset_that_says_itself_what_it_wrote_is_believed(resources):
+    @pruned_asset(layout=LAYOUT)
+    def made() -> dg.MaterializeResult:
+        return dg.MaterializeResult(metadata={"rows": 1})
+
+    assert dg.materialize([made], resources=resources).success
 
 
 @pytest.mark.spark

@@ -308,3 +308,14 @@ def test_an_append_that_comes_between_survives_and_an_overwrite_gives_way(spark,
         pr.write(numbers, tmp_path, layout=LAYOUT, mode="overwrite")
     assert len(directories(tmp_path)) == before + 1
     assert pr.read(spark, tmp_path, where="true").count() == 1_210
+
+
+@pytest.mark.parametrize("mode", ["append", "replace_partitions", "overwrite"])
+def test_a_write_that_adds_and_removes_nothing_makes_no_version(spark, tmp_path, mode):
+    layout = pr.LayoutSpec(partition_by=["day"])
+    days = spark.sql("SELECT id, DATE '2024-01-01' AS day FROM range(5)")
+    first = days.where("false") if mode == "overwrite" else days
+    pr.write(first, tmp_path, layout=layout, format="delta")
+    written = pr.write(days.where("false"), tmp_path, layout=layout, mode=mode)
+    assert (written.version, written.rows, written.removed) == (0, 0, ())
+    assert [path.name for path in (tmp_path / "_delta_log").glob("*.json")] == [f"{0:020d}.json"]

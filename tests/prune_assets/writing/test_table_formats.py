@@ -202,6 +202,31 @@ def test_no_delta_table_is_made_in_such_a_table(spark, tmp_path, make, name):
     assert contents(tmp_path) == before
 
 
+PLAIN = {"flat": ["a.parquet", "b.parquet"], "partitioned": ["p=1/a.parquet", "p=2/a.parquet"]}
+plain_tables = pytest.mark.parametrize("names", PLAIN.values(), ids=PLAIN)
+
+
+def plain(table, names):
+    for name in names:
+        put(table / name)
+    return table
+
+
+@pytest.mark.spark
+@plain_tables
+@pytest.mark.parametrize("mode", ["append", "overwrite", "replace_partitions", "error"])
+def test_no_delta_table_is_made_among_plain_files(spark, tmp_path, names, mode):
+    table = plain(tmp_path / "t", names)
+    before = contents(tmp_path)
+    never = spark.range(3).selectExpr("id", "CAST(raise_error('a job ran') AS BIGINT) AS p")
+    layout = LayoutSpec(partition_by=("p",))
+    wheres = [None, "p = 1"] if mode == "overwrite" else [None]
+    for place, where in ((place, where) for place in (table, table.as_uri()) for where in wheres):
+        with pytest.raises(WrongUse, match=f"{tmp_path}/t: holds 2 Parquet files .*such as {names[0]}.*`prune write "):
+            write(never, place, layout=layout, format="delta", mode=mode, where=where)
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.spark
 @every_table
 @pytest.mark.parametrize("mode", ["append", "overwrite", "error"])
@@ -241,6 +266,17 @@ def test_an_asset_refuses_before_spark_starts(tmp_path, make, name, monkeypatch)
     monkeypatch.setattr(SparkSessionResource, "session", property(no_spark))
     asset = build_table_asset("t", table=table, layout=LAYOUT, source=lambda spark: spark.range(3))
     with pytest.raises(WrongUse, match=f"is a table of {name}"):
+        dg.materialize([asset], resources={"spark": SparkSessionResource()})
+    assert contents(tmp_path) == before
+
+
+@plain_tables
+def test_an_asset_of_delta_refuses_plain_files_before_spark_starts(tmp_path, names, monkeypatch):
+    table = plain(tmp_path / "t", names)
+    before = contents(tmp_path)
+    monkeypatch.setattr(SparkSessionResource, "session", property(no_spark))
+    asset = build_table_asset("t", table=table, layout=LAYOUT, source=lambda spark: spark.range(3), format="delta")
+    with pytest.raises(WrongUse, match="holds 2 Parquet files"):
         dg.materialize([asset], resources={"spark": SparkSessionResource()})
     assert contents(tmp_path) == before
 

@@ -1,0 +1,60 @@
+"""Refuse a new table among plain Parquet files: no version would hold their rows, and vacuum would delete them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from deltalog.errors import RefusedCommit
+from deltalog.maintenance.table_files import table_files
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.printable import printable, redacted
+from parquet_core.quantities import counted
+from parquet_core.storage import Traffic, read_range
+
+if TYPE_CHECKING:
+    from parquet_core.storage import DataFile
+
+# What writers of this package put there before a commit names it: a directory of Spark's files, or a file.
+_OURS = re.compile(r"(?:.*/)?write-[0-9a-f]{32}(?:/|\.parquet$)")
+_SUFFIXES = (".parquet", ".parq")
+_MAGICS = (b"PAR1", b"PARE")
+
+
+def check_place(location: str) -> None:
+    """Raise RefusedCommit where a place without a Delta log holds Parquet files.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> place = tempfile.mkdtemp()
+    >>> check_place(place)
+    >>> pq.write_table(pa.table({"id": [1]}), f"{place}/old.parquet")
+    >>> try:
+    ...     check_place(place)
+    ... except RefusedCommit as error:
+    ...     print(str(error).removeprefix(place)[:65])
+    : holds 1 Parquet file that no Delta log names (such as old.parqu
+
+    What a write of this package that was cut off has left is none of them, nor is what it writes at this moment.
+    """
+    files: dict[str, DataFile] = {}
+    with suppress(UnsupportedFeature):  # of what cannot be listed, such as a web server
+        files = table_files(location)
+    plain = [path for path, file in sorted(files.items()) if not _OURS.match(path) and _is_parquet(file)]
+    if plain:
+        place = printable(redacted(location))
+        raise RefusedCommit(
+            f"{place}: holds {counted(len(plain), 'Parquet file')} that no Delta log names (such as "
+            f"{printable(plain[0])}); a new Delta table here would hide their rows, and vacuum would delete them; name "
+            f"another place and copy the rows (`prune write {place} NEW --layout LAYOUT --format delta`), or convert "
+            "them in place with Spark's CONVERT TO DELTA"
+        )
+
+
+def _is_parquet(file: DataFile) -> bool:
+    """Tell whether a file is Parquet, by its name, or by how it begins where the name has no suffix, as Hive's."""
+    name = file.path.rpartition("/")[2]
+    if "." in name or file.size < 4:
+        return name.endswith(_SUFFIXES) and file.size > 0
+    return read_range(file, 0, 4, purpose="data", traffic=Traffic()) in _MAGICS
