@@ -194,7 +194,7 @@ class IcebergTable:
         here = ~index.opened[index.file]
         counts = index.row_count.copy()
         counts[here] = rows_of(self.snapshot.files)[index.file[here]]
-        index.put_row_count(counts)
+        index.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file position deletes take away; they are read for it."""
