@@ -56,7 +56,7 @@ def test_the_health_of_files_is_told_with_the_sort_order_of_the_table(tmp_path):
     opened = open_as_written(made.folder(table))
     found = check_health(opened, *opened.read_partitioned())
     clustering = [finding for finding in found if finding.code == "files.clustering"]
-    assert [finding.message.partition(":")[0] for finding in clustering] == ["the table is clustered by it"]
+    assert [finding.message.partition(":")[0] for finding in clustering] == ["the table is clustered by k"]
 
 
 def test_nothing_is_wrong_by_the_audit_until_a_manifest_lies(tmp_path):
