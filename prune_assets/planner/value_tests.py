@@ -150,7 +150,7 @@ def value_tests(
 
 def _divisor(written: ParsedPredicate, named: Sequence[LeafColumn]) -> int | None:
     is_whole_number = len(named) == 1 and pa.types.is_signed_integer(named[0].type)
-    divisor = divisor_of(written) if is_whole_number else None
+    divisor = divisor_of(written, named[0].path[-1]) if is_whole_number else None
     return divisor if divisor is not None and divisor < 1 << 63 else None
 
 

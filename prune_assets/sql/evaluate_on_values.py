@@ -63,15 +63,18 @@ def evaluate_on_values(
     return outcomes
 
 
-def divisor_of(parsed: ParsedPredicate) -> int | None:
-    """Return the number by whose remainders alone a part depends on its column, None where there is none.
+def divisor_of(parsed: ParsedPredicate, name: str) -> int | None:
+    """Return the number by whose remainders alone a part depends on the column of a name, None where there is none.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
-    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)")), divisor_of(parse_predicate("x % 100 = x"))
+    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)"), "x"), divisor_of(parse_predicate("x % 100 = x"), "x")
     (100, None)
     """
-    divisors = {_divisor(column) for column in parsed.tree.find_all(exp.Column)}
-    return divisors.pop() if len(divisors) == 1 else None
+    found = list(parsed.tree.find_all(exp.Column))
+    divisors = {_divisor(column) for column in found}
+    # A part of the text may be in the tree as a whole, without the columns in it.
+    written = [token for token in parsed.tokens_of_tree() if token.text.strip("`").lower() == name.lower()]
+    return divisors.pop() if len(divisors) == 1 and len(written) == len(found) else None
 
 
 def _divisor(column: exp.Column) -> int | None:

@@ -91,6 +91,13 @@ def test_remainders_of_more_values_than_are_tested_are_those_of_spark(spark, tmp
         pr.count(str(tmp_path), where="x % 5 = x")
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("other", ["x", "substring(x FROM 1)", "aggregate(array(x), 0L, (a, e) -> a + e)"])
+def test_a_part_that_depends_on_more_than_the_remainder_is_asked_about_each_value(spark, tmp_path, other):
+    pq.write_table(pa.table({"x": range(-20, 20)}), tmp_path / "part.parquet")
+    assert pr.count(str(tmp_path), where=f"x % 7 = {other}", session=spark) == 13
+
+
 def test_too_many_values_are_refused_before_any_is_asked_about(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr("prune_assets.planner.value_tests.evaluate_on_values", lambda *given: asked.append(given))
