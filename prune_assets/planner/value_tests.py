@@ -20,8 +20,9 @@ from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
+from prune_assets.planner.value_classes import classes_of
 from prune_assets.session.lower_predicate import builtin_check, semantics_for
-from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values
+from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
+    from prune_assets.planner.value_classes import Classes
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
@@ -50,12 +52,12 @@ MAX_PARTS = 20
 class RememberedTest:
     """Asks about each value, or row of values of several columns, once, and about no more than `most`.
 
-    `divisor`: the part is the same for all values with one remainder, so that one of them is asked about.
+    `classes`: of the values of its only column; the part is the same for all values of one.
     """
 
-    def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int, divisor: int | None = None) -> None:
+    def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int, classes: Classes | None = None) -> None:
         self.limits = ""
-        self._divisor = divisor
+        self._of_values = classes
         self._known: dict[tuple[object, ...], Outcomes] = {}
         self._columns = columns
         self._ask = ask
@@ -91,10 +93,9 @@ class RememberedTest:
         return answers
 
     def _classes(self, values: pa.Array) -> pa.Array:
-        if self._divisor is None:
+        if self._of_values is None:
             return values
-        rests = np.fmod(numbers_from(values.cast(pa.int64()).fill_null(0)), self._divisor)
-        return pc.if_else(values.is_valid(), from_numpy(rests), None)
+        return pc.if_else(values.is_valid(), from_numpy(self._of_values(values)), None)
 
     def _learn(self, values: Sequence[pa.Array], keys: Sequence[tuple[object, ...]]) -> None:
         new = [i for i, key in enumerate(keys) if key not in self._known]
@@ -142,19 +143,14 @@ def value_tests(
         paths = tuple(column.path for column in named)
         if written is None or not named or not all(_has_plain_values(column, semantics) for column in named):
             continue
+        classes = classes_of(written, named[0], semantics, is_builtin) if len(named) == 1 else None
         ask = _ask(part.sql, written, named, session, is_builtin)
-        test = RememberedTest(named, ask, most or _most(session), _divisor(written, named))
+        test = RememberedTest(named, ask, most or _most(session), classes)
         if len(paths) == 1:
             tests[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):
             tests[part] = OnPartitions(paths, part, test)
     return tests
-
-
-def _divisor(written: ParsedPredicate, named: Sequence[LeafColumn]) -> int | None:
-    is_whole_number = len(named) == 1 and pa.types.is_signed_integer(named[0].type)
-    divisor = divisor_of(written) if is_whole_number else None
-    return divisor if divisor is not None and divisor < 1 << 63 else None
 
 
 def _most(session: SparkSession | SparkSemantics | None) -> int:

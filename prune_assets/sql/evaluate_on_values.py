@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
+_CLOCK = frozenset({"hour", "minute"})
+
 
 def evaluate_on_values(
     parsed: ParsedPredicate,
@@ -63,15 +65,33 @@ def evaluate_on_values(
     return outcomes
 
 
-def divisor_of(parsed: ParsedPredicate) -> int | None:
-    """Return the number by whose remainders alone a part depends on its column, None where there is none.
+def divisor_of(parsed: ParsedPredicate, name: str) -> int | None:
+    """Return the number by whose remainders alone a part depends on the column of a name, None where there is none.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
-    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)")), divisor_of(parse_predicate("x % 100 = x"))
+    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)"), "x"), divisor_of(parse_predicate("x % 100 = x"), "x")
     (100, None)
     """
-    divisors = {_divisor(column) for column in parsed.tree.find_all(exp.Column)}
+    divisors = {_divisor(column) for column in _every_mention(parsed, name)}
     return divisors.pop() if len(divisors) == 1 else None
+
+
+def shows_clock(parsed: ParsedPredicate, name: str, is_builtin: Callable[[str], bool] | None) -> bool:
+    """Tell whether a part depends on the column of a name by the hour and the minute that clocks show alone."""
+    calls = [column.parent for column in _every_mention(parsed, name)]
+    names = {
+        str(call.name).lower() if isinstance(call, exp.Anonymous) and len(call.expressions) == 1 else ""
+        for call in calls
+    }
+    return bool(names) and names <= _CLOCK and (is_builtin is None or all(map(is_builtin, names)))
+
+
+def _every_mention(parsed: ParsedPredicate, name: str) -> list[exp.Column]:
+    """Return the nodes of the column of a name; none where the text names it more often than the tree."""
+    found = list(parsed.tree.find_all(exp.Column))
+    # A part of the text may be in the tree as a whole, without the columns in it.
+    written = [token for token in parsed.tokens_of_tree() if token.text.strip("`").lower() == name.lower()]
+    return found if len(written) == len(found) else []
 
 
 def _divisor(column: exp.Column) -> int | None:

@@ -91,10 +91,41 @@ def test_remainders_of_more_values_than_are_tested_are_those_of_spark(spark, tmp
         pr.count(str(tmp_path), where="x % 5 = x")
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("other", ["x", "substring(x FROM 1)", "aggregate(array(x), 0L, (a, e) -> a + e)"])
+def test_a_part_that_depends_on_more_than_the_remainder_is_asked_about_each_value(spark, tmp_path, other):
+    pq.write_table(pa.table({"x": range(-20, 20)}), tmp_path / "part.parquet")
+    assert pr.count(str(tmp_path), where=f"x % 7 = {other}", session=spark) == 13
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("zone", ["UTC", "+05:30", *_ZONES, "America/St_Johns", "Australia/Lord_Howe"])
+def test_hours_of_more_times_than_are_tested_are_those_of_spark(spark, tmp_path, monkeypatch, zone):
+    monkeypatch.setattr("prune_assets.reading.arrow_scan._MOST_TESTED", 200)
+    # Every 37 minutes and a half, over years in which clocks change; before 1970 in zones where they never do.
+    start = _START if "/" in zone else dt.datetime(1969, 1, 1, tzinfo=dt.UTC)
+    times = pa.array(
+        [*(start + i * dt.timedelta(seconds=2250) for i in range(40_000)), None], pa.timestamp("us", "UTC")
+    )
+    pq.write_table(pa.table({"at": times}), tmp_path / "part.parquet", row_group_size=10_000)
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        for where in ("hour(at) = 2", "minute(at) BETWEEN 20 AND 40", "NOT hour(at) > 1"):
+            wanted = spark.read.parquet(str(tmp_path)).where(where).count()
+            assert 0 < pr.count(str(tmp_path), where=where, session=SparkSemantics(time_zone=zone)) == wanted, where
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+
+
 def test_too_many_values_are_refused_before_any_is_asked_about(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr("prune_assets.planner.value_tests.evaluate_on_values", lambda *given: asked.append(given))
     monkeypatch.setattr("prune_assets.reading.arrow_scan._MOST_TESTED", 50)
-    with pytest.raises(UnsupportedFeature, match=r"hour\(at\) = 2: .*; at has more than 50 values to test; let Spark"):
-        pr.count(_table(tmp_path, use_dictionary=False), where="hour(at) = 2", session=SparkSemantics(time_zone="UTC"))
+    with pytest.raises(
+        UnsupportedFeature, match=r"second\(at\) = 2: .*; at has more than 50 values to test; let Spark"
+    ):
+        pr.count(
+            _table(tmp_path, use_dictionary=False), where="second(at) = 2", session=SparkSemantics(time_zone="UTC")
+        )
     assert not asked
