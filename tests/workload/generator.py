@@ -138,7 +138,7 @@ def _add(result, number, found):
         result.refused[found.refused.split(":")[0]] += 1
     if found.answer:
         result.rows += found.answer.rows
-    if found.report:
+    if found.report and found.report.total.rows is not None:
         result.kept += found.report.kept.rows
         result.total += found.report.total.rows
     result.findings += [(number, found.case, finding) for finding in found.findings]
