@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import numbers_from
+from parquet_core.arrow_arrays import filled, numbers_from
 from prune_assets.sql.evaluate_on_values import divisor_of, shows_clock
 from prune_assets.sql.types.zones import DAY, SECOND, Clocks, Zone
 
@@ -40,13 +40,13 @@ def classes_of(
 
 
 def _remainders(divisor: int, values: pa.Array) -> NDArray[np.int64]:
-    rests: NDArray[np.int64] = np.fmod(numbers_from(values.cast(pa.int64()).fill_null(0)), divisor)
+    rests: NDArray[np.int64] = np.fmod(numbers_from(filled(values.cast(pa.int64()), 0)), divisor)
     return rests
 
 
 def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     """Return the minute of the day that clocks show; an instant that the zone's rules are not certain of is its own."""
-    instants = numbers_from(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()).fill_null(0))
+    instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     ends = np.iinfo(np.int64)
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
     first, last = max(zone.first, int(ends.min)), min(last, int(ends.max))

@@ -13,6 +13,7 @@ from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
-
-_CLOCK = frozenset({"hour", "minute"})
 
 
 def evaluate_on_values(
@@ -83,7 +82,7 @@ def shows_clock(parsed: ParsedPredicate, name: str, is_builtin: Callable[[str], 
         str(call.name).lower() if isinstance(call, exp.Anonymous) and len(call.expressions) == 1 else ""
         for call in calls
     }
-    return bool(names) and names <= _CLOCK and (is_builtin is None or all(map(is_builtin, names)))
+    return bool(names) and names <= CLOCK_FIELDS and (is_builtin is None or all(map(is_builtin, names)))
 
 
 def _every_mention(parsed: ParsedPredicate, name: str) -> list[exp.Column]:

@@ -68,6 +68,8 @@ FIELDS = (
     ),
     DateField(("second",), ("s", "sec", "secs", "seconds")),
 )
+# Functions that the minute which a clock shows decides.
+CLOCK_FIELDS = frozenset(name for field in FIELDS if field.of_clock is not None for name in field.calls)
 _FIELDS: Mapping[str, DateField] = {name: field for field in FIELDS for name in (*field.calls, *field.aliases)}
 
 

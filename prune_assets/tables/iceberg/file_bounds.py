@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
+from parquet_core.arrow_arrays import filled, flags_from, from_numpy, scalar_of
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.iceberg.single_values import decoded
 
@@ -29,7 +29,7 @@ def bounds_of(column: IcebergColumn, files: Sequence[DataFile]) -> Bounds:
     number, rows = column.field_id, rows_of(files)
     lower = _enclosing(decoded(column, [_of(file.lower_bounds, number) for file in files]), -0.0)
     upper = _enclosing(decoded(column, [_of(file.upper_bounds, number) for file in files]), 0.0)
-    wrong = pc.fill_null(pc.greater(lower, upper), False)  # noqa: FBT003 - of Arrow
+    wrong = filled(pc.greater(lower, upper), False)  # noqa: FBT003 - in place of nulls
     nothing = pa.nulls(1, lower.type)[0]
     # Of a value in a list counts are those of its entries.
     whole = _counts([file.value_counts for file in files], number, rows) == rows
