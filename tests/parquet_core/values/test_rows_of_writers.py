@@ -184,7 +184,7 @@ def plain(rows):
     return [{name: "NaN" if value != value else value for name, value in row.items()} for row in rows]  # noqa: PLR0124 - NaN
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("write", WRITERS)
 def test_rows_order_and_types_are_those_of_all_rows_filtered(write, seed, tmp_path):

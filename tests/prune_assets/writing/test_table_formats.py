@@ -213,6 +213,7 @@ def plain(table, names):
 
 
 @pytest.mark.spark
+@pytest.mark.sampled(4)
 @plain_tables
 @pytest.mark.parametrize("mode", ["append", "overwrite", "replace_partitions", "error"])
 def test_no_delta_table_is_made_among_plain_files(spark, tmp_path, names, mode):

@@ -43,6 +43,7 @@ def selected(table, where, column="k"):
     return sorted(pr.read_arrow(made.folder(table), where=where, columns=[column])[column].to_pylist())
 
 
+@pytest.mark.deep
 def test_random_predicates_on_a_table_that_changed(tmp_path):
     """Partitions added, replaced and removed; columns renamed, added, dropped, moved and widened; rows deleted."""
     rng = random.Random(SEED)

@@ -75,6 +75,7 @@ def keys(table):
     return sorted(table["k"].to_pylist())
 
 
+@pytest.mark.sampled(5)
 def test_no_row_is_lost(case):
     table, plain, rng, names = case
     held = made.held_by(pq.read_table(plain))
@@ -86,6 +87,7 @@ def test_no_row_is_lost(case):
         assert i % 5 or pr.count(place, where=tried.sql) == len(there), tried.sql
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda name: name.replace(" ", "_"))
 def test_no_file_is_kept_that_pyiceberg_skips(tmp_path, spec):
     """Before a footer is read.
