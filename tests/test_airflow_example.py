@@ -31,11 +31,14 @@ def test_its_dags_are_those_of_the_readme(monkeypatch, tmp_path):
     assert isinstance(found["write"].dag, DAG)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/airflow.md"])
-def test_the_dags_that_are_shown_load(name):
+@pytest.mark.parametrize(
+    ("name", "task", "before"),
+    [("README.md", "check", "write"), ("docs/airflow.md", "check", "write"), ("docs/advisor.md", "advice", "queries")],
+)
+def test_the_dags_that_are_shown_load(name, task, before):
     pytest.importorskip("airflow.sdk", reason="no Airflow; `make e2e` installs it")
     text = (Path(__file__).parents[1] / name).read_text()
     (source,) = re.findall(r"```python\n(from airflow.*?)```", text, re.DOTALL)
     made = {}
     exec(compile(source, name, "exec"), made)
-    assert made["dag"].task_dict["check"].upstream_task_ids == {"write"}
+    assert made["dag"].task_dict[task].upstream_task_ids == {before}

@@ -26,8 +26,8 @@ class WorkloadOperator(BaseOperator):
     ...     task_id="queries",
     ...     event_logs="/logs/spark",
     ...     out="lake/workloads/{{ ds }}.json",
-    ...     since="{{ data_interval_start }}",
-    ...     until="{{ data_interval_end }}",
+    ...     since="{{ macros.ds_add(ds, -1) }}",
+    ...     until="{{ ds }}",
     ... )
     >>> ran.out
     'lake/workloads/{{ ds }}.json'
