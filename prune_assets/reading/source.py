@@ -123,7 +123,7 @@ def _spark_type(name: str, kind: pa.DataType) -> types.DataType:
     from pyspark.sql.pandas.types import from_arrow_type
 
     try:
-        return from_arrow_type(kind)
+        return from_arrow_type(kind, prefer_timestamp_ntz=True)  # the default of Spark 4.2 and later
     except PySparkTypeError:
         raise refused(name, f"type {kind}") from None
 

@@ -48,6 +48,8 @@ def make_table(spark, path, partitions=()):
 
 def printed_plan(frame):
     spark = frame.sparkSession
+    # Times are printed in the zone of the active session, which another test may have left.
+    spark._jvm.org.apache.spark.sql.SparkSession.setActiveSession(spark._jsparkSession)
     mode = spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
     return frame._jdf.queryExecution().explainString(mode)
 
