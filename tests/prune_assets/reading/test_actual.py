@@ -67,8 +67,9 @@ def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
     assert (kept.files, found[READ].why, found[READ].estimated) == (foretold.files, "", False)
     if kind == "delta" and where.startswith("p = 1 OR"):
         # Read partition by partition, with the value of p put in.
-        most = 2_000 if VERSION >= (4, 0) else 2_500
-        assert (kept.rows, foretold.rows, found[HANDED_OVER].estimated) == (1_040, most, True)
+        # An estimate, which varies with the files that Spark makes of the rows before 4.1.
+        assert (kept.rows, found[HANDED_OVER].estimated) == (1_040, True)
+        assert foretold.rows in ({2_000} if VERSION >= (4, 1) else {2_000, 2_500})
     else:
         assert kept.rows == foretold.rows
     assert [*found] == [DELTA_ALONE if kind == "delta" else ALONE, HANDED_OVER, "best possible", READ]
