@@ -46,7 +46,7 @@ def workload(
 ) -> None:
     """Show what queries really ran: per table their filters, how often, and the bytes they read in vain.
 
-    EVENT_LOGS are logs of Spark (spark.eventLog.dir), directories of them, also in stores, or files of SQL (*.sql) with
+    EVENT_LOGS are logs of Spark (spark.eventLog.dir), directories of them, also in stores, or files of SQL (.sql) with
     a condition or a SELECT a line. This starts no Spark. For example:
 
     \b
