@@ -120,7 +120,9 @@ class LayoutAdviceOperator(TableOperator):
         from prune_assets.report.output import write_whole
         from prune_assets.workload.load import load_workload
 
-        advice = advise(str(self.table), workload=load_workload(self.workload, latest=self.latest))
+        advice = advise(
+            str(self.table), workload=load_workload(self.workload, table=str(self.table), latest=self.latest)
+        )
         for text in str(advice).splitlines():
             self.log.info(text)
         if self.out is not None and advice.advised is not None:

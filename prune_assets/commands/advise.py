@@ -67,7 +67,7 @@ def advise(
         raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
     from prune_assets.workload.load import load_workload
 
-    ran = load_workload(wheres if workload_file is None else workload_file)
+    ran = load_workload(wheres if workload_file is None else workload_file, table=table)
     advice = pr.advise(table, workload=ran, session=semantics_of(time_zone))
     if layout_file is not None and advice.advised is not None:
         write_whole(layout_file, advice.layout_yaml())

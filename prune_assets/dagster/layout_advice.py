@@ -124,7 +124,7 @@ def _advice(table: "Path | str", workload: "WorkloadSource", latest: int | None)
     from prune_assets.advisor.advise import advise
     from prune_assets.workload.load import load_workload
 
-    return advise(table, workload=load_workload(workload, latest=latest))
+    return advise(table, workload=load_workload(workload, table=str(table), latest=latest))
 
 
 def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:

@@ -60,9 +60,10 @@ def workload(
     noted = None if cursor is None else Cursor(cursor)
     gathered = Gathered()
     reader = LogReader()
+    wanted = None if table is None else {table, _spelled(table)}
     for scan in chain(_scans_of_sql(paths, table), _scans_of_logs(paths, reader, noted, progress)):
         is_late = scan.time is not None and ((begin or 0) > scan.time or (end is not None and scan.time >= end))
-        if not is_late and (table is None or _spelled(table) in {scan.table, scan.name}):
+        if not is_late and (wanted is None or wanted & {scan.table, scan.name}):
             gathered.add(scan)
     if noted is not None:
         noted.save()
@@ -73,7 +74,7 @@ def workload(
 def _scans_of_sql(paths: list[str], table: str | None) -> Iterator[RanScan]:
     for path in paths:
         if path.endswith(_SQL):
-            yield from scans_of_sql(_text_of(path), table, source=path)
+            yield from scans_of_sql(text_of(path), table, source=path)
 
 
 def _scans_of_logs(
@@ -95,7 +96,8 @@ def _scans_of_logs(
         raise WrongUse(reader.problems[0])
 
 
-def _text_of(path: str) -> str:
+def text_of(path: str) -> str:
+    """Return the text of a file. Raises WrongUse for one that cannot be read."""
     try:
         return Path(local_path(path)).read_text()
     except UnicodeDecodeError:

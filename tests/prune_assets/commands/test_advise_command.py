@@ -68,3 +68,13 @@ def test_a_file_of_sql_is_a_workload(table, tmp_path):
     done = run(table, "--workload", str(tmp_path / "queries.sql"))
     assert done.exit_code == 0, done.output
     assert "sort by shop" in done.output
+
+
+def test_conditions_of_a_file_are_on_the_table_that_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"id": range(1000)}), tmp_path / "t" / "0.parquet")
+    (tmp_path / "q.sql").write_text("id = 7 -- weight: 5\n")
+    assert "for 1 predicate" in CliRunner().invoke(main, ["advise", "t", "--workload", "q.sql"]).output
+    shown = CliRunner().invoke(main, ["workload", "q.sql", "--table", "t"]).output
+    assert "id = ?" in shown
