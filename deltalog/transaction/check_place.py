@@ -36,7 +36,7 @@ def check_place(location: str) -> None:
     ...     print(str(error).removeprefix(place)[:65])
     : holds 1 Parquet file that no Delta log names (such as old.parqu
 
-    What a write of this package that was cut off has left is none of them, nor is what it writes at this moment.
+    Files of this package's own Delta writes do not count, whether those were cut off or still run.
     """
     files: dict[str, DataFile] = {}
     with suppress(UnsupportedFeature):  # of what cannot be listed, such as a web server

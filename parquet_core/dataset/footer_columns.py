@@ -271,7 +271,7 @@ class FooterColumns:
         return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))
 
     def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
-        """Return by kind what files call the column, where that is told by its number alone."""
+        """Return by kind of file its name for the column, where only the field id identifies it."""
         groups = self.groups
         if groups.names.numbers is None:
             return None
