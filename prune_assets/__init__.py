@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from prune_assets.reading.aggregates import min_max as min_max
     from prune_assets.reading.read_arrow import read_arrow as read_arrow
     from prune_assets.reading.read_arrow import read_batches as read_batches
+    from prune_assets.reading.read_stats import ReadStats as ReadStats
+    from prune_assets.reading.read_stats import read_stats as read_stats
     from prune_assets.reading.reader import read as read
     from prune_assets.reading.register_source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from prune_assets.commands.row_selection import row_options, row_selection
+from prune_assets.commands.row_selection import row_options, row_selection, showing_reads
 
 
 @click.command()
@@ -12,7 +12,14 @@ from prune_assets.commands.row_selection import row_options, row_selection
 @row_options
 @click.option("--json", "as_json", is_flag=True, help='Print JSON: {"rows": N}.')
 def count(
-    *, table: str, where: str, version: int | None, timestamp: str | None, time_zone: str | None, as_json: bool
+    *,
+    table: str,
+    where: str,
+    version: int | None,
+    timestamp: str | None,
+    time_zone: str | None,
+    stats: bool,
+    as_json: bool,
 ) -> None:
     """Count the rows of TABLE that a predicate selects.
 
@@ -27,5 +34,6 @@ def count(
     from prune_assets.reading.aggregates import count as count_rows
     from prune_assets.report.output import json_text
 
-    rows = count_rows(table, **selection._asdict())
+    with showing_reads(always=stats):
+        rows = count_rows(table, **selection._asdict())
     click.echo(json_text({"rows": rows}) if as_json else f"{rows:,}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.commands.row_selection import listed_names, row_options, row_selection
+from prune_assets.commands.row_selection import listed_names, row_options, row_selection, showing_reads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,7 @@ def head(
     version: int | None,
     timestamp: str | None,
     time_zone: str | None,
+    stats: bool,
     columns: str | None,
     rows: int,
     order_by: str | None,
@@ -48,13 +49,14 @@ def head(
 
     from prune_assets.reading.read_arrow import read_arrow
 
-    found = read_arrow(
-        table,
-        columns=listed_names("--columns", columns),
-        order_by=listed_names("--order-by", order_by) or (),
-        limit=rows,
-        **selection._asdict(),
-    )
+    with showing_reads(always=stats):
+        found = read_arrow(
+            table,
+            columns=listed_names("--columns", columns),
+            order_by=listed_names("--order-by", order_by) or (),
+            limit=rows,
+            **selection._asdict(),
+        )
     _print(found, selection.session.time_zone, as_json=as_json)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +14,7 @@ from prune_assets.session.spark_versions import installed_version
 from prune_assets.sql.semantics import SparkSemantics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Command = Callable[..., Any]
@@ -28,7 +30,7 @@ class RowSelection(NamedTuple):
 
 
 def row_options(command: Command) -> Command:
-    """Give a command the options `--where`, `--version`, `--timestamp` and `--time-zone`."""
+    """Give a command the options `--where`, `--version`, `--timestamp`, `--time-zone` and `--stats`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -39,6 +41,18 @@ def row_selection(where: str, version: int | None, timestamp: str | None, time_z
     if version is not None and timestamp is not None:
         raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
     return RowSelection(where, semantics_of(time_zone), version, timestamp)
+
+
+@contextmanager
+def showing_reads(*, always: bool) -> Iterator[None]:
+    """Show on stderr how far a read is where that is a terminal; there, or `always`, what it fetched in the end."""
+    from prune_assets.reading.read_stats import read_stats
+    from prune_assets.session.progress import showing
+
+    with read_stats() as stats, showing("reading metadata", lambda: str(stats)):
+        yield
+    if always or sys.stderr.isatty():
+        click.echo(str(stats), err=True)
 
 
 def listed_names(option: str, text: str | None) -> list[str] | None:
@@ -74,4 +88,5 @@ _OPTIONS = (
         help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in "
         "SPARK_CONF_DIR.",
     ),
+    click.option("--stats", is_flag=True, help="Say on stderr what was read; on a terminal that is always said."),
 )

@@ -16,6 +16,7 @@ from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, refused
+from prune_assets.reading.read_stats import noted
 from prune_assets.reading.row_filter import adapted, compared_values, stages_of
 from prune_assets.reading.row_pages import GroupRows, RowPages
 from prune_assets.reading.row_ranges import as_ranges, chosen, without
@@ -80,6 +81,13 @@ class ArrowScan:
     def kept(self) -> NDArray[np.int64]:
         """Return the row groups that are read, by their numbers in the index."""
         return np.flatnonzero(self.access.verdict != Verdict.SKIP)
+
+    def expected_bytes(self) -> int:
+        """Return the compressed bytes of the columns in what the plan kept, by its share of each row group's rows."""
+        kept = self.kept()
+        ranges = [self.access.ranges.of(position) for position in kept.tolist()]
+        rows = np.array([int((each[:, 1] - each[:, 0]).sum()) for each in ranges], np.int64)
+        return int((self.sizes[kept] * rows / np.maximum(self.index.row_count[kept], 1)).sum())
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
         """Yield the selected rows of row groups, a table for each that has some.
@@ -252,7 +260,7 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
     sizes = _sizes(plan.index, columns)
     rows = max(1, int(plan.index.row_count[plan.index.read_from()].sum()))
-    return ArrowScan(
+    scan = ArrowScan(
         plan.index,
         plan.evaluation.access,
         np.add.reduce([np.zeros(len(plan.index), np.int64), *sizes.values()]),
@@ -261,6 +269,7 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
         tuple(names),
         stages_of(predicate, {name: float(size.sum()) / rows for name, size in sizes.items()}),
     )
+    return noted(scan)
 
 
 def _sizes(index: MetadataIndex, columns: ArrowColumns) -> dict[str, NDArray[np.int64]]:

@@ -1,13 +1,14 @@
-"""How far Spark is, on a terminal, while a command waits for it."""
+"""How far a command is, on a terminal, while somebody waits for it."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -32,18 +33,24 @@ def start_session() -> SparkSession:
     return spark_session()
 
 
-@contextmanager
-def showing_progress(session: SparkSession) -> Iterator[None]:
+def showing_progress(session: SparkSession) -> AbstractContextManager[None]:
     """Show the tasks of the stages that run, on stderr where that is a terminal; Spark Connect shows its own."""
+    context = getattr(session, "_sc", None)
+    return nullcontext() if context is None else showing("Spark starts", lambda: tasks_text(context))
+
+
+@contextmanager
+def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
+    """Show a text that changes while the block runs, on stderr where that is a terminal."""
     from rich.console import Console
 
-    console, context = Console(stderr=True), getattr(session, "_sc", None)
-    if context is None or not console.is_terminal:
+    console = Console(stderr=True)
+    if not console.is_terminal:
         yield
         return
     ended = threading.Event()
-    with console.status("Spark starts") as status:
-        watcher = threading.Thread(target=_watch, args=(context, status, ended), daemon=True)
+    with console.status(first) as status:
+        watcher = threading.Thread(target=_watch, args=(text, status, ended), daemon=True)
         watcher.start()
         try:
             yield
@@ -52,9 +59,9 @@ def showing_progress(session: SparkSession) -> Iterator[None]:
             watcher.join()
 
 
-def _watch(context: SparkContext, status: Status, ended: threading.Event) -> None:
+def _watch(text: Callable[[], str], status: Status, ended: threading.Event) -> None:
     while not ended.wait(_SECONDS):
-        status.update(tasks_text(context))
+        status.update(text())
 
 
 def tasks_text(context: SparkContext) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from decimal import Decimal
 
 import pyarrow as pa
@@ -99,3 +100,13 @@ def test_wrong_use_ends_in_one_line(table, arguments, text):
     assert result.exit_code == 2
     assert text in result.stderr
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["count", "head"])
+def test_stats_are_said_on_stderr(command, table):
+    result = CliRunner().invoke(main, [command, table, "--where", "id < 3", "--stats"], standalone_mode=False)
+    assert re.fullmatch(
+        r"read \d+ B of \d+ B \(expected \d+ B\) and [\d.]+ (Ki)?B of metadata in \d+ requests?; kept 1 of 1 file\n",
+        result.stderr,
+    )
+    assert "metadata" not in result.stdout

@@ -1,0 +1,116 @@
+"""What reads without Spark fetched of the files, beside what their plans expected."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.quantities import bytes_text, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prune_assets.reading.arrow_scan import ArrowScan
+
+_ROWS = "rows"
+
+
+@dataclass(slots=True)
+class ReadStats:
+    """What the reads inside of a `read_stats` block fetched so far.
+
+    All figures are sums over these reads. They may be read while a read goes on, by another thread too.
+    """
+
+    _scans: list[ArrowScan] = field(default_factory=list)
+
+    @property
+    def files(self) -> int:
+        """The files of the table."""
+        return sum(len(scan.index.files) for scan in self._scans)
+
+    @property
+    def files_kept(self) -> int:
+        """The files that the plan did not skip."""
+        return sum(len(np.unique(scan.index.file[scan.kept()])) for scan in self._scans)
+
+    @property
+    def bytes_total(self) -> int:
+        """The compressed bytes that the columns of the read have in the whole table."""
+        return sum(int(scan.sizes.sum()) for scan in self._scans)
+
+    @property
+    def bytes_expected(self) -> int:
+        """The compressed bytes of these columns in the rows that the plan kept, as if all rows had the same size.
+
+        A read fetches more where pages have other rows too, and less where the predicate selects few of these rows.
+        """
+        return sum(scan.expected_bytes() for scan in self._scans)
+
+    @property
+    def bytes_read(self) -> int:
+        """The bytes of pages that were fetched, and of the gaps between them that are cheaper than another request."""
+        return sum(fetched.get(_ROWS, 0) for fetched in self._fetched())
+
+    @property
+    def metadata_bytes(self) -> int:
+        """The bytes of footers, page indexes and bloom filters that were fetched."""
+        return sum(size for fetched in self._fetched() for what, size in fetched.items() if what != _ROWS)
+
+    @property
+    def requests(self) -> int:
+        """The requests that fetched all of this."""
+        return sum(scan.index.traffic.requests for scan in self._scans)
+
+    def note(self, scan: ArrowScan) -> None:
+        """Add a read to the figures; a second one of the same plan shares the files and what was fetched of them."""
+        if all(scan.index is not noted.index for noted in self._scans):
+            self._scans.append(scan)
+
+    def _fetched(self) -> list[dict[str, int]]:
+        return [dict(scan.index.traffic.bytes) for scan in self._scans]
+
+    def __str__(self) -> str:
+        return (
+            f"read {bytes_text(self.bytes_read)} of {bytes_text(self.bytes_total)} "
+            f"(expected {bytes_text(self.bytes_expected)}) and {bytes_text(self.metadata_bytes)} of metadata "
+            f"in {counted(self.requests, 'request')}; kept {self.files_kept:,} of {counted(self.files, 'file')}"
+        )
+
+
+_current: ContextVar[ReadStats | None] = ContextVar("read_stats", default=None)
+
+
+@contextmanager
+def read_stats() -> Iterator[ReadStats]:
+    """Collect what `read_arrow`, `read_batches`, `count`, `exists` and `min_max` fetch inside of the block.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> with pr.read_stats() as stats:
+    ...     rows = pr.read_arrow(table, where="id = 150")
+    >>> stats.files_kept, 0 < stats.bytes_read < stats.bytes_total
+    (1, True)
+
+    `print(stats)` shows the figures in one line. The stream of `read_batches` counts on after the block.
+    """
+    stats = ReadStats()
+    token = _current.set(stats)
+    try:
+        yield stats
+    finally:
+        _current.reset(token)
+
+
+def noted(scan: ArrowScan) -> ArrowScan:
+    """Add a read to the figures of the block that it is in, if it is in one."""
+    if (stats := _current.get()) is not None:
+        stats.note(scan)
+    return scan

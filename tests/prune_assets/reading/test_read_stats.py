@@ -1,0 +1,73 @@
+"""`read_stats`: the bytes and requests of reads without Spark, beside what was expected of them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from prune_assets.cache_directory import _decoded
+
+ROWS, FILES = 50_000, 4
+
+
+@pytest.fixture
+def table(monkeypatch, tmp_path):
+    """Sorted files with many pages, whose metadata nothing keeps yet."""
+    monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
+    _decoded.cache_clear()
+    for i in range(FILES):
+        rows = range(i * ROWS, (i + 1) * ROWS)
+        columns = pa.table({"id": rows, "text": [f"some text that compresses little {n * n}" for n in rows]})
+        path = tmp_path / "t" / f"part-{i}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(columns, path, write_page_index=True, max_rows_per_page=1000, use_dictionary=False)
+    return str(tmp_path / "t")
+
+
+def test_a_block_counts_its_reads_and_no_others(table):
+    pr.count(table, where="id = 7")
+    with pr.read_stats() as stats:
+        assert (stats.files, stats.requests, stats.bytes_read, stats.bytes_expected) == (0, 0, 0, 0)
+        pr.read_arrow(table, where="id BETWEEN 60100 AND 60200")
+    fetched = stats.requests, stats.bytes_read
+    pr.read_arrow(table)
+    assert (stats.requests, stats.bytes_read) == fetched
+    assert (stats.files, stats.files_kept) == (FILES, 1)
+
+
+def test_bytes_are_those_of_the_pages_that_hold_the_rows(table):
+    with pr.read_stats() as stats:
+        pr.read_arrow(table, where="id BETWEEN 60100 AND 60200")
+    page = stats.bytes_total / (FILES * ROWS / 1000)
+    assert 0.8 * page < stats.bytes_expected < 1.2 * page
+    assert 0.8 * page < stats.bytes_read < 2 * page
+    assert stats.metadata_bytes > 0
+
+
+def test_a_whole_read_fetches_all_bytes_and_a_count_of_it_none(table):
+    with pr.read_stats() as whole:
+        pr.read_arrow(table)
+    assert whole.bytes_read >= whole.bytes_expected == whole.bytes_total
+    with pr.read_stats() as counted:
+        assert pr.count(table, where="id >= 0") == FILES * ROWS
+    assert counted.bytes_read == 0 < counted.bytes_total
+
+
+def test_two_reads_of_one_plan_share_its_metadata(table):
+    with pr.read_stats() as one:
+        pr.read_arrow(table, order_by="id", limit=1, columns=["id"])
+    with pr.read_stats() as both:
+        pr.min_max(table, "id")
+    assert both.files == one.files == FILES
+    assert both.metadata_bytes < 1.5 * one.metadata_bytes
+    assert both.bytes_read > one.bytes_read
+
+
+def test_a_stream_counts_on_after_the_block(table):
+    with pr.read_stats() as stats:
+        batches = pr.read_batches(table, where="id < 10")
+    before = stats.bytes_read
+    assert sum(batch.num_rows for batch in batches) == 10
+    assert stats.bytes_read > before
