@@ -49,7 +49,7 @@ def read_bytes(spark, table, where, *, vectored):
     return now
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("where", "streams"), [("y < 0.5", 0), ("x = 5", 1), ("x < 70000", 2), ("x BETWEEN 100000 AND 320000", 5)]
 )

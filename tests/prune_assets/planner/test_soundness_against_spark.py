@@ -478,7 +478,7 @@ TEXTS = ("7", "+007", "-1", "300", "2147483648", "9223372036854775808", "5.5", "
 FORMS = ("{}", "NOT ({})", "({}) IS NULL")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["tinyint", "smallint", "int", "bigint", "double", "float", "decimal(10,2)", "string"])
 def test_a_text_beside_a_number_means_the_same_without_ansi(spark, tmp_path, kind):
     session = spark.newSession()

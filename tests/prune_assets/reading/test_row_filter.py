@@ -32,6 +32,7 @@ def _table(directory, *more, **options):
 
 
 @pytest.mark.spark
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("zone", _ZONES)
 def test_days_of_a_zone_are_those_of_spark(spark, tmp_path, zone):
     table = _table(tmp_path)
@@ -79,6 +80,7 @@ _REMAINDERS = ("x % 7 = 3", "x % -7 = -3", "x % 10 IN (1, 2)", "NOT x % 9L > 4",
 
 
 @pytest.mark.spark
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.int64()])
 def test_remainders_of_more_values_than_are_tested_are_those_of_spark(spark, tmp_path, monkeypatch, kind):
     monkeypatch.setattr("prune_assets.reading.arrow_scan._MOST_TESTED", 30)
@@ -99,6 +101,7 @@ def test_a_part_that_depends_on_more_than_the_remainder_is_asked_about_each_valu
 
 
 @pytest.mark.spark
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("zone", ["UTC", "+05:30", *_ZONES, "America/St_Johns", "Australia/Lord_Howe"])
 def test_hours_of_more_times_than_are_tested_are_those_of_spark(spark, tmp_path, monkeypatch, zone):
     monkeypatch.setattr("prune_assets.reading.arrow_scan._MOST_TESTED", 200)
