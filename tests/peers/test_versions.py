@@ -128,7 +128,7 @@ def check(reader, place, versions):
 FORMS = {"plain": {}, "mapped": MAPPED, "vectors": VECTORS, "random": RANDOM}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", VALUES)
 def test_readers_find_the_rows_of_every_version(tmp_path, name, form):

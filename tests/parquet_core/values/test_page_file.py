@@ -61,6 +61,7 @@ def written(request, tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "where",
     [
