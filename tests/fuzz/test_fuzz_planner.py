@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from planner import machine
+from planner import checks, machine
 from planner.checks import Tally, judged
 from planner.fixtures import DIRECTORY, load, restored, stored
 from planner.forms import FORMS, Leaf, Scope
@@ -22,6 +22,7 @@ from planner.tables import Column, File, Table, random_table
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNull
+from prune_assets.explain.plan import plan
 from prune_assets.planner.levels import page_level, statistics_level
 from tests.peers.parquet_java import filtered_record_count
 
@@ -62,6 +63,21 @@ def test_answers_that_differ_from_duckdbs_are_told(spark, numbers):
         assert "Spark and DuckDB agree" in {
             it.check for it in judged(ground, predicates[0], wrong, Tally(), voice=voice)
         }
+
+
+@pytest.mark.spark
+def test_a_public_plan_that_skips_a_selected_row_is_found_and_one_that_asks_values_is_not(spark):
+    texts = tuple(["short", "longer text"][row < 50] for row in range(100))
+    options = {"row_group_size": 20, "bloom": [], "dictionary": ["text"], "required": False, "int96": False}
+    table = Table((Column(("text",), "str", texts),), {}, (File(0, 100, "pyarrow", options),))
+    with laid_out(table, spark) as ground:
+        predicate = Leaf("length(text) = 5")
+        (answers,) = ground.truth([predicate])
+        with patch.object(checks, "REPORTED", 1):
+            assert judged(ground, predicate, answers, Tally()) == []
+            with patch.object(checks, "plan", lambda *given, **named: plan(*given, **{**named, "where": "text = 'x'"})):
+                found = judged(ground, predicate, answers, Tally())
+        assert "every selected row is kept" in {finding.check for finding in found}
 
 
 @pytest.mark.deep

@@ -89,7 +89,7 @@ def judge(ground, predicate, answers, tally, peers=()):
     yield from _finer_than_less(case)
     yield from _parts(case)
     if tally.cases % REPORTED == 0:
-        yield from _reported(case)
+        yield from _reported(case, None if raised else answers == TRUE)
     if raised:
         return
     selected = answers == TRUE
@@ -149,16 +149,20 @@ def _parts(case):
         yield Finding("TRUE, FALSE and NULL make all", case.predicate.sql, f"in none: {_shown(missing)}")
 
 
-def _reported(case):
-    """The public function keeps the same rows, and its report says so level by level."""
+def _reported(case, selected):
+    """The public function keeps the same rows, or fewer where it asks values, and its report says so level by level."""
     made = plan(case.ground.directory, where=case.predicate.sql, session=case.ground.planner.semantics)
     report, where = made.report, case.predicate.sql
-    if np.any(other := case.ground.planner.flags_of(made) != case.ranges):
+    kept_rows = case.ground.planner.flags_of(made)
+    other = kept_rows & ~case.ranges if made.tests else kept_rows != case.ranges
+    if np.any(other):
         yield Finding("the public plan is the same", where, f"differs: {_shown(other)}")
+    if selected is not None and np.any(lost := selected & ~kept_rows):
+        yield Finding("every selected row is kept", where, f"the public plan skips {_shown(lost)}")
     # Rows of files that were not opened are not counted.
     total = report.levels[0].kept.rows if report.total.rows is None else report.total.rows
     skipped = sum(level.skipped_rows for level in report.levels if level.skipped_rows is not None)
-    if not report.kept.rows == total - skipped == int(case.ranges.sum()):
+    if not report.kept.rows == total - skipped == int(kept_rows.sum()):
         yield Finding("the report adds up", where, f"{report.kept.rows}, {total} - {skipped}")
     kept = [level.kept.rows for level in report.levels]
     if kept != sorted(kept, reverse=True):
