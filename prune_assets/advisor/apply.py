@@ -60,6 +60,7 @@ def apply_advice(
     *,
     workload: Workload | Sequence[str],
     session: SparkSemantics | None = None,
+    budget: int | None = None,
 ) -> AppliedAdvice:
     """Rewrite a table into the layout that was advised, and plan the workload again.
 
@@ -76,13 +77,13 @@ def apply_advice(
     True
 
     `workload`, `session`: those of `advise`. It is `optimize` with the advised layout, which reads the sort key of all
-    files; what it refuses, such as other partitions than the table has, is refused here.
+    files, and with `budget`; what it refuses, such as other partitions than the table has, is refused here.
 
     Raises WrongUse where nothing is advised, and what `optimize` raises.
     """
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
-    done = optimize(spark, table, layout=advice.advised.layout, rows=True)
+    done = optimize(spark, table, layout=advice.advised.layout, rows=True, budget=budget)
     now = retry_on_stale_listing(lambda: _planned(table, workload, session))
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
 

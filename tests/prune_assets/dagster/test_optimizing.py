@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import dagster as dg
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -92,3 +95,46 @@ def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path)
     assert metadata["prune/overlap"].value == 1.0
     assert metadata["prune/predicates"].records[0].data["predicate"] == "id < 10"
     assert len(pr.optimize(None, table.table, layout=LAYOUT, dry_run=True).picked) == 0
+
+
+def shops(place, **options):
+    """A table in the order of `id` whose queries ask for shops, with an automatic layout unless told otherwise."""
+    rng = np.random.default_rng(3)
+    rows = {"id": np.arange(200_000), "shop": rng.integers(0, 500, 200_000)}
+    (place / "shops").mkdir()
+    path = place / "shops" / "0.parquet"
+    pq.write_table(pa.table(rows), path, write_page_index=True, max_rows_per_page=2_000, row_group_size=50_000)
+    declared = pr.LayoutSpec(sort_by=["id"])
+    asked = {"workload": ["shop = 7", "shop = 400"], "budget": 1 << 30, "automatic": True}
+    return MaintainedTable("shops", place / "shops", declared, **asked | options)
+
+
+@pytest.mark.parametrize("lacking", [{"workload": None}, {"budget": None}, {"where": "day = 1"}])
+def test_automatic_needs_a_workload_a_budget_and_the_whole_table(tmp_path, lacking):
+    with pytest.raises(WrongUse, match="shops: automatic=True follows a workload within a budget"):
+        shops(tmp_path, **lacking)
+
+
+def optimized(kept, instance):
+    """The observation of a run of the job."""
+    jobs = [build_optimize_job(kept)]
+    job = dg.Definitions(jobs=jobs, resources={"spark": SparkSessionResource()}).resolve_job_def("optimize_shops")
+    assert job.execute_in_process(instance=instance).success
+    return instance.fetch_observations(kept.key, limit=1).records[0].asset_observation.metadata
+
+
+@pytest.mark.spark
+def test_only_a_table_that_says_so_gets_the_advised_layout(spark, tmp_path):
+    instance = dg.DagsterInstance.ephemeral()
+    by_hand = shops(tmp_path, automatic=False)
+    assert "prune/advice" not in optimized(by_hand, instance)
+    assert not pr.optimize(None, by_hand.table, layout=by_hand.layout, dry_run=True).picked
+
+    automatic = replace(by_hand, automatic=True)
+    first = optimized(automatic, instance)
+    assert first["prune/workload_now"].value < 0.5 * first["prune/workload_before"].value
+    assert automatic.layout_now().sort_by == ("shop",)
+    assert not automatic.forecast().picked, "the drift sensor leaves the new layout as it is"
+    second = optimized(replace(automatic, workload=["id < 2000"]), instance)
+    assert "the layout was changed on" in second["prune/advice"].value
+    assert second["prune/files_rewritten"].value == 0
