@@ -15,12 +15,12 @@ from parquet_core.printable import listed, redacted
 from parquet_core.quantities import bytes_text
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
-from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
-from prune_assets.advisor.simulate import Workspace
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
+from prune_assets.simulation.simulate import Workspace
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.candidates import Tried
-    from prune_assets.advisor.queries import Query
+    from prune_assets.simulation.queries import Query
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 

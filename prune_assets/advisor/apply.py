@@ -9,11 +9,11 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import shapes_of
-from prune_assets.advisor.queries import queries_of
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.maintenance.optimize import optimize
 from prune_assets.report.quantities import share_text
 from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import queries_of
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 
 if TYPE_CHECKING:
