@@ -155,7 +155,7 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
     """Tell what was picked, and predict what rewriting it brings."""
     measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
     index = measured.index
-    pieces = pieces_of(measured, groups, layout) if groups else None
+    pieces = pieces_of(measured, groups, layout) if groups and plans else None
     return OptimizeResult(
         table=assessment.table.name,
         dry_run=True,
