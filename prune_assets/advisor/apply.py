@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
-from prune_assets.advisor.advise import shapes_of
-from prune_assets.cache_directory import metadata_cache
+from prune_assets.advisor.reads import workload_reads
 from prune_assets.maintenance.optimize import optimize
 from prune_assets.report.quantities import share_text
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import queries_of
-from prune_assets.tables.opening import open_table, retry_on_stale_listing
 
 if TYPE_CHECKING:
     import os
@@ -84,13 +80,5 @@ def apply_advice(
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
     done = optimize(spark, table, layout=advice.advised.layout, rows=True, budget=budget)
-    now = retry_on_stale_listing(lambda: _planned(table, workload, session))
+    now = workload_reads(table, workload, session).today
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
-
-
-def _planned(
-    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None
-) -> int:
-    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
-    queries = queries_of(table, shapes_of(table, workload), session, {})
-    return round(sum(query.runs * query.today for query in queries))

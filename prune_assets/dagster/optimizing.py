@@ -1,4 +1,4 @@
-"""Tables kept in shape: a job that optimizes, a sensor that asks for it, and one page about all tables."""
+"""Tables kept in shape: a job that optimizes, and a sensor that asks for it."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from parquet_core.layout.spec import Severity
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.resources import session_of
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from prune_assets.layout_file import LayoutSource
     from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.workload.load import WorkloadSource
+    from prune_assets.workload.query_shapes import Workload
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,20 @@ class MaintainedTable:
         """Return the forecast of an optimize, from metadata alone."""
         return self.optimize(None, dry_run=True)
 
-    def follow_advice(self, spark: "SparkSession") -> "Followed | None":
-        """Change its layout where its workload asks for it; None where it is not automatic."""
-        if not self.automatic or self.workload is None or self.budget is None:
-            return None
-        from prune_assets.advisor.automatic import follow_advice
+    def ran(self) -> "Workload | Sequence[str]":
+        """Return what ran on it; nothing where no workload was given."""
         from prune_assets.workload.load import load_workload
 
-        ran = load_workload(self.workload, table=str(self.table), latest=self.latest)
+        return load_workload(self.workload or (), table=str(self.table), latest=self.latest)
+
+    def follow_advice(self, spark: "SparkSession") -> "Followed | None":
+        """Change its layout where its workload asks for it; None where it is not automatic."""
+        if not self.automatic or self.budget is None:
+            return None
+        from prune_assets.advisor.automatic import follow_advice
+
         declared = load_layout(self.layout)
-        return follow_advice(spark, self.table, workload=ran, declared=declared, budget=self.budget)
+        return follow_advice(spark, self.table, workload=self.ran(), declared=declared, budget=self.budget)
 
 
 def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
@@ -197,79 +201,6 @@ def build_layout_drift_sensor(
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": message})], cursor=now)
 
     return layout_drift
-
-
-def build_fleet_asset(
-    tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
-) -> dg.AssetsDefinition:
-    """Build an asset that ranks tables by what their layout costs, from metadata alone.
-
-    >>> import prune_assets as pr
-    >>> from prune_assets.dagster import MaintainedTable, build_fleet_asset
-    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
-    >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
-    'fleet'
-
-    Its page has a table: for each one the bytes that its predicates read in vain (now, less what they would after an
-    optimize), the files that need it, how much they overlap and the errors of its layout; the costliest first. The sums
-    make plots: the trend of the fleet. A table that cannot be read stands first, with the reason.
-
-    All else is passed to Dagster's `asset`.
-    """
-    from prune_assets.dagster.assets import asset_with
-
-    defaults: dict[str, Any] = {
-        "deps": [kept.key for kept in tables],
-        "kinds": {"parquet"},
-        "description": "All tables, ranked by what their layout costs.",
-    }
-
-    @asset_with(name=name, **(defaults | asset_options))
-    def fleet() -> dg.MaterializeResult[Any]:
-        rows = [_row(kept) for kept in tables]
-        rows.sort(key=lambda row: (not row["problem"], -row["needless bytes"], -row["bytes to rewrite"]))
-        sums = {key: sum(row[key] for row in rows) for key in ("needless bytes", "bytes to rewrite", "layout errors")}
-        return dg.MaterializeResult(
-            metadata={
-                "prune/tables": len(rows),
-                "prune/fleet": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
-                "prune/unreadable_tables": sum(bool(row["problem"]) for row in rows),
-                **{f"prune/{key.replace(' ', '_')}": value for key, value in sums.items()},
-            }
-        )
-
-    return fleet
-
-
-def _row(kept: MaintainedTable) -> dict[str, Any]:
-    """Describe a table in a line; of one that cannot be read, why."""
-    from prune_assets.checks.layout_proof import check
-
-    row: dict[str, Any] = {
-        "table": kept.key.to_user_string(),
-        "needless bytes": 0,
-        "files": 0,
-        "files to rewrite": 0,
-        "bytes to rewrite": 0,
-        "overlap": "",
-        "layout errors": 0,
-        "problem": "",
-    }
-    try:
-        forecast = kept.forecast()
-        findings = check(str(kept.table), layout=kept.layout_now(), rows=False)
-    except PruneError as error:
-        return row | {"problem": str(error)}
-    return row | {
-        "needless bytes": sum(
-            max(0, one.before - one.predicted) for one in forecast.predicates if one.predicted is not None
-        ),
-        "files": forecast.considered,
-        "files to rewrite": len(forecast.picked),
-        "bytes to rewrite": forecast.picked_bytes,
-        "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
-        "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
-    }
 
 
 def _of_advice(followed: "Followed") -> dict[str, Any]:

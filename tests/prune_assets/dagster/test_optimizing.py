@@ -13,7 +13,6 @@ from parquet_core.errors import WrongUse
 from prune_assets.dagster import (
     MaintainedTable,
     SparkSessionResource,
-    build_fleet_asset,
     build_layout_drift_sensor,
     build_optimize_job,
 )
@@ -62,23 +61,6 @@ def test_a_share_that_is_none_is_refused(tmp_path):
     table = MaintainedTable("ids", tmp_path, LAYOUT)
     with pytest.raises(WrongUse, match="min_files_share=10"):
         build_layout_drift_sensor(table, job=build_optimize_job(table), min_files_share=10)
-
-
-def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
-    tables = [
-        kept(tmp_path, "sorted", files=1, overlapping=False),
-        kept(tmp_path, "overlapping"),
-        MaintainedTable("gone", tmp_path / "gone", LAYOUT),
-    ]
-    result = dg.materialize([build_fleet_asset(tables)])
-    metadata = result.asset_materializations_for_node("fleet")[0].metadata
-    rows = [record.data for record in metadata["prune/fleet"].records]
-    assert [row["table"] for row in rows] == ["gone", "overlapping", "sorted"]
-    assert str(tmp_path / "gone") in rows[0]["problem"]
-    assert rows[1]["needless bytes"] > 0 == rows[2]["needless bytes"]
-    assert (rows[1]["files to rewrite"], rows[2]["files to rewrite"]) == (4, 0)
-    assert metadata["prune/needless_bytes"].value == rows[1]["needless bytes"]
-    assert (metadata["prune/tables"].value, metadata["prune/unreadable_tables"].value) == (3, 1)
 
 
 @pytest.mark.spark
