@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
-from prune_assets.workload.costs import needless_bytes, costs_of
+from prune_assets.workload.costs import costs_of, needless_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ import msgspec
 
 from parquet_core.errors import WrongUse
 from prune_assets.report.output import json_text
-from prune_assets.workload.costs import needless_bytes, costs_of
+from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.query_shapes import QueryShape, Workload
 
 SCHEMA = "workload/1"

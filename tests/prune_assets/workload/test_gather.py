@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prune_assets.workload.constants import constants_of, shape_of
-from prune_assets.workload.costs import needless_bytes, costs_of
+from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.gather import MOST_TEXT, Gathered
 from prune_assets.workload.query_shapes import MOST_PREDICATES, QueryShape, RanPredicate, ScanTotals, Workload
 from prune_assets.workload.ran_scan import RanScan
