@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 # Rows that are drawn: from an average container, and from all of them at least and at most.
-_OF_ONE, _FEWEST, _MOST = 64, 4_096, 200_000
+_OF_ONE, _FEWEST, _MOST = 64, 4_096, 100_000
+# Containers that they are cut into at most; finer ones tell no more of the whole.
+_MOST_CONTAINERS = 10_000
 _LARGEST = 9e18
 
 
@@ -73,11 +75,20 @@ def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
 
 
 def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
-    """Return the bounds of about `count` containers of equal size, which `total` rows fill in the order of a column."""
+    """Return the bounds of about `count` containers of equal size, which `total` rows fill in the order of a column.
+
+    Of very many, fewer and larger ones stand for all.
+    """
     first = np.zeros(1, np.int64)
     order = np.argsort(column.codes, kind="stable")
     cut = Cut(
-        order, (column.column.path,), is_curve=False, file=first, group=first, total=total, page_rows=-(-total // count)
+        order,
+        (column.column.path,),
+        is_curve=False,
+        file=first,
+        group=first,
+        total=total,
+        page_rows=-(-total // min(count, _MOST_CONTAINERS)),
     )
     return future_bounds(cut, column, [], np.iinfo(np.int64).max).pages
 
