@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from made_tables import put
 
+import deltalog
 import prune_assets as pr
 from parquet_core.errors import MalformedFile
 from prune_assets.advisor.automatic import follow_advice, why_not
@@ -74,6 +75,19 @@ def test_notes_are_found_later_and_of_two_at_once_one_counts(table):
     assert (number, (dt.datetime.now(dt.UTC) - last.at).days) == (2, 3)
     assert not note_change(table, 1, last)
     assert pr.plan(table, where="shop = 7").report.total == before, "notes are no files of the table"
+
+
+def test_a_note_is_no_file_of_a_delta_table_either_and_vacuum_leaves_it(tmp_path):
+    table = str(tmp_path / "delta")
+    deltalog.write_table(table, pa.table({"id": range(10)}))
+    deltalog.write_table(table, pa.table({"id": range(5)}), mode="overwrite")
+    change(table, days_ago=3)
+    (tmp_path / "delta" / "orphan.parquet").write_bytes(b"")
+    later = int((dt.datetime.now(dt.UTC) + dt.timedelta(100)).timestamp() * 1000)
+    removed = deltalog.vacuum(table, dry_run=False, now=later).files
+    assert len(removed) == 2, "the replaced file and the orphan"
+    assert last_change(table)[0] == 1
+    assert pr.plan(table, where="id < 3").report.total.files == 1
 
 
 def test_a_layout_that_was_declared_since_counts(table):
