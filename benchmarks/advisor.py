@@ -107,10 +107,10 @@ def _errors(error: np.ndarray) -> list[str]:
 
 
 def _predicted(source: str, layouts: list[LayoutSpec]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    from prune_assets.advisor.queries import costs_of, queries_of
     from prune_assets.advisor.sample import take_sample
-    from prune_assets.advisor.simulate import Workspace, simulate
     from prune_assets.session.lower_predicate import semantics_for
+    from prune_assets.simulation.queries import costs_of, queries_of
+    from prune_assets.simulation.simulate import Workspace, simulate
     from prune_assets.tables.opening import open_table
     from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 

@@ -39,7 +39,7 @@ COMMANDS = {
     "inspect": "Show the metadata of FILE or TABLE, page indexes and bloom filters included.",
     "optimize": "Rewrite the files of TABLE that break its layout or are too small.",
     "vacuum": "List the files of the Delta table TABLE that no version needs, or delete them.",
-    "workload": "Show what queries really ran: per table their filters, how often, and the bytes they read in vain.",
+    "workload": "Show what queries really ran: per table their filters, how often, and bytes read without need.",
     "write": "Copy the rows of SOURCE into TABLE, with a layout.",
 }
 DEBUG_VARIABLE = "PRUNE_DEBUG"

@@ -15,12 +15,12 @@ from parquet_core.printable import listed, redacted
 from parquet_core.quantities import bytes_text
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
-from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
-from prune_assets.advisor.simulate import Workspace
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
+from prune_assets.simulation.simulate import Workspace
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.candidates import Tried
-    from prune_assets.advisor.queries import Query
+    from prune_assets.simulation.queries import Query
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
@@ -171,7 +171,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
     ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
     rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
-    advised = best if best is not None and best.high <= WORTH_IT * float(runs @ today) else None
+    advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
     then = found[0].simulated.read if advised else today
     return LayoutAdvice(
         table=table.name,
@@ -231,9 +231,9 @@ def _verdict(today: float, best: RankedLayout | None) -> str:
     if best is None:
         return "do nothing: no column that the workload filters on can be read without Spark"
     now = bytes_text(round(today))
-    if best.bytes > WORTH_IT * today:
+    if best.bytes >= WORTH_IT * today:
         return f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}"
-    if best.high > WORTH_IT * today:
+    if best.high >= WORTH_IT * today:
         sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
         return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure})"
     dear = (

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
-from prune_assets.advisor.advise import shapes_of
-from prune_assets.advisor.queries import queries_of
-from prune_assets.cache_directory import metadata_cache
+from prune_assets.advisor.reads import workload_reads
 from prune_assets.maintenance.optimize import optimize
 from prune_assets.report.quantities import share_text
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.tables.opening import open_table, retry_on_stale_listing
 
 if TYPE_CHECKING:
     import os
@@ -60,6 +56,7 @@ def apply_advice(
     *,
     workload: Workload | Sequence[str],
     session: SparkSemantics | None = None,
+    budget: int | None = None,
 ) -> AppliedAdvice:
     """Rewrite a table into the layout that was advised, and plan the workload again.
 
@@ -76,20 +73,12 @@ def apply_advice(
     True
 
     `workload`, `session`: those of `advise`. It is `optimize` with the advised layout, which reads the sort key of all
-    files; what it refuses, such as other partitions than the table has, is refused here.
+    files, and with `budget`; what it refuses, such as other partitions than the table has, is refused here.
 
     Raises WrongUse where nothing is advised, and what `optimize` raises.
     """
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
-    done = optimize(spark, table, layout=advice.advised.layout, rows=True)
-    now = retry_on_stale_listing(lambda: _planned(table, workload, session))
+    done = optimize(spark, table, layout=advice.advised.layout, rows=True, budget=budget)
+    now = workload_reads(table, workload, session).today
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
-
-
-def _planned(
-    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None
-) -> int:
-    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
-    queries = queries_of(table, shapes_of(table, workload), session, {})
-    return round(sum(query.runs * query.today for query in queries))

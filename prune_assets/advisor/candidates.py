@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from parquet_core.evidence.bloom import probes
 from parquet_core.quantities import counted
-from prune_assets.advisor.simulate import simulate
 from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
+from prune_assets.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.advisor.sample import SampledColumn
-    from prune_assets.advisor.simulate import Simulated, Workspace
+    from prune_assets.simulation.sample import SampledColumn
+    from prune_assets.simulation.simulate import Simulated, Workspace
 
 # Columns that are tried, orders that are extended by another column, and columns that curves are drawn from.
 MOST_COLUMNS = 8

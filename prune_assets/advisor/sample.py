@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from parquet_core.access_plan import RangeList, make_access_plan
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.ranks import ranks
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.arrow_columns import arrow_columns
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
+from prune_assets.simulation.sample import Sample, coded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import Table
@@ -31,55 +28,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 # Neighbouring rows that are taken together: fewer pages are decoded than by single rows, and most places are seen.
 _BLOCK = 4_096
-# A code for null lies below those of all values, as in Spark's ascending order.
-NULL = -1
-
-
-@dataclass(frozen=True, slots=True)
-class SampledColumn:
-    """A column of the sample: `values`, distinct and ascending, and the number of the one that each row has.
-
-    Null is NULL, and NaN, which no bound holds, the number behind the last. `share`: the share of the rows up to the
-    middle of those of each value, by which values of any type have distances.
-    """
-
-    column: LeafColumn
-    values: pa.Array
-    codes: NDArray[np.int64]
-    share: NDArray[np.float64]
-
-    def of_rows(self) -> pa.Array:
-        """Return the value of each row; NaN counts as null."""
-        known = (self.codes >= 0) & (self.codes < len(self.values))
-        return self.values.take(from_numpy(np.where(known, self.codes, 0), valid=known))
-
-    def take(self, rows: NDArray[np.int64]) -> SampledColumn:
-        """Return the column of chosen rows."""
-        return _sampled(self.column, self.values, self.codes[rows])
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Rows of a table in their order, as columns by path; `total`: the rows of the whole table."""
-
-    columns: Mapping[Path, SampledColumn]
-    rows: int
-    total: int
-
-    @property
-    def rate(self) -> float:
-        """The share of the rows that was sampled."""
-        return self.rows / max(self.total, 1)
-
-    def take(self, rows: NDArray[np.int64]) -> Sample:
-        """Return chosen rows, by ascending numbers."""
-        return Sample({path: it.take(rows) for path, it in self.columns.items()}, len(rows), self.total)
-
-    def thinned(self, most: int) -> Sample:
-        """Return at most so many rows, evenly spread."""
-        if self.rows <= most:
-            return self
-        return self.take(np.arange(most, dtype=np.int64) * self.rows // most)
 
 
 def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> Sample:
@@ -94,7 +42,7 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
     rows = pa.concat_tables([scan.no_rows(), *scan.tables(scan.kept())])
     leaves = {column.path: column for column in (*table.columns, *table.partitions)}
     values = {name: rows.column(name) for name in names}
-    columns = {p: _coded(leaves[p], compared_values(p, values, leaves[p])) for p in paths if p[0] in values}
+    columns = {p: coded(leaves[p], compared_values(p, values, leaves[p])) for p in paths if p[0] in values}
     return Sample(columns, rows.num_rows if names else 0, total)
 
 
@@ -124,23 +72,3 @@ def _inside(points: NDArray[np.int64], starts: NDArray[np.int64], block: int) ->
     before = np.searchsorted(starts, points, "right") - 1
     inside: NDArray[np.bool_] = (before >= 0) & (points < starts[np.maximum(before, 0)] + block)
     return inside
-
-
-def _coded(column: LeafColumn, values: pa.Array) -> SampledColumn:
-    floating = pa.types.is_floating(values.type)
-    nan = flags_from(pc.is_nan(values)) if floating else np.zeros(len(values), np.bool_)
-    encoded = pc.if_else(from_numpy(~nan), values, pa.scalar(None, values.type)).dictionary_encode()
-    (rank,) = ranks(encoded.dictionary)
-    order = np.argsort(rank, kind="stable")
-    ascending, place = encoded.dictionary.take(from_numpy(order)), np.full(len(order) + 1, NULL)
-    place[order] = np.arange(len(order))
-    known = flags_from(encoded.indices.is_valid())
-    codes = place[np.where(known, numbers_from(encoded.indices), len(order))]
-    codes[nan] = len(ascending)
-    return _sampled(column, ascending, codes)
-
-
-def _sampled(column: LeafColumn, values: pa.Array, codes: NDArray[np.int64]) -> SampledColumn:
-    count = np.bincount(codes[(codes >= 0) & (codes < len(values))], minlength=len(values))
-    share = (np.cumsum(count) - count / 2) / max(int(count.sum()), 1)
-    return SampledColumn(column, values, codes, share)

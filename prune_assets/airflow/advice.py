@@ -33,7 +33,7 @@ class WorkloadOperator(BaseOperator):
     'lake/workloads/{{ ds }}.json'
 
     It starts no Spark. `event_logs`, `since`, `until`: as of `prune_assets.workload`. `out`: the JSON file, on this
-    machine. The XCom has the queries, and the bytes that they read and read in vain.
+    machine. The XCom has the queries, and the bytes that they read and read without need.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")
@@ -73,7 +73,7 @@ class WorkloadOperator(BaseOperator):
             "workload": str(self.out),
             "queries": float(sum(cost.runs for cost in costs)),
             "bytes_read": sum(cost.totals.bytes_read or 0 for cost in costs),
-            "bytes_in_vain": sum(cost.bytes_in_vain or 0 for cost in costs),
+            "needless_bytes": sum(cost.needless_bytes or 0 for cost in costs),
             "not_understood": sum(found.not_understood.values()),
         }
 

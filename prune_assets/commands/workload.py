@@ -44,7 +44,7 @@ def workload(
     price_per_tib: float | None,
     cursor: Path | None,
 ) -> None:
-    """Show what queries really ran: per table their filters, how often, and the bytes they read in vain.
+    """Show what queries really ran: per table their filters, how often, and bytes read without need.
 
     EVENT_LOGS are logs of Spark (spark.eventLog.dir), directories of them, also in stores, or files of SQL (.sql) with
     a condition or a SELECT a line. This starts no Spark. For example:

@@ -7,6 +7,7 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 
 from prune_assets import __version__
 from prune_assets.components.lake import LakeComponent
+from prune_assets.components.layout_advice import LayoutAdviceComponent
 from prune_assets.components.layout_checks import LayoutChecksComponent
 from prune_assets.components.pruned_table import PrunedTableComponent
 from prune_assets.components.skip_report import SkipReportComponent
@@ -14,6 +15,7 @@ from prune_assets.components.spark_session import SparkSessionComponent
 
 __all__ = [
     "LakeComponent",
+    "LayoutAdviceComponent",
     "LayoutChecksComponent",
     "PrunedTableComponent",
     "SkipReportComponent",

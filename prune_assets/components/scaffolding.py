@@ -11,6 +11,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "rules": [{"match": "sales/*", "layout": _LAYOUT, "skipping": {"one_day": "day = DATE '2024-01-01'"}}],
         "when": {"schedule": "0 3 * * *", "sensor": "report"},
     },
+    "LayoutAdviceComponent": {
+        "event_logs": ["/logs/spark"],
+        "workloads": "lake/workloads",
+        "tables": [{"asset": "sales/orders", "table": "lake/orders"}],
+        "since": "2024-01-01",
+        "schedule": "0 5 * * 1",
+    },
     "LayoutChecksComponent": {
         "tables": [
             {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.checks import layout_check_specs as layout_check_specs
     from prune_assets.dagster.dbt import build_dbt_checks as build_dbt_checks
     from prune_assets.dagster.external import external_table as external_table
+    from prune_assets.dagster.fleet import build_fleet_asset as build_fleet_asset
     from prune_assets.dagster.health_checks import build_file_health_check as build_file_health_check
     from prune_assets.dagster.health_checks import build_log_health_check as build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager as PrunedTableIOManager
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from prune_assets.dagster.metadata import skip_metadata as skip_metadata
     from prune_assets.dagster.metadata_checks import build_statistics_truth_check as build_statistics_truth_check
     from prune_assets.dagster.optimizing import MaintainedTable as MaintainedTable
-    from prune_assets.dagster.optimizing import build_fleet_asset as build_fleet_asset
     from prune_assets.dagster.optimizing import build_layout_drift_sensor as build_layout_drift_sensor
     from prune_assets.dagster.optimizing import build_optimize_job as build_optimize_job
     from prune_assets.dagster.partition_sensor import build_changed_partitions_sensor as build_changed_partitions_sensor

@@ -81,6 +81,7 @@ def build_layout_advice_check(
     workload: "WorkloadSource",
     latest: int | None = None,
     max_share: float = 0.5,
+    more_deps: "Sequence[AssetName]" = (),
     name: str = _CHECK,
 ) -> dg.AssetChecksDefinition:
     """Build a check that warns when another layout would make the queries read much less than they do.
@@ -102,6 +103,7 @@ def build_layout_advice_check(
     @dg.asset_check(
         asset=asset_key,
         name=name,
+        additional_deps=[asset_key_of(dep) for dep in more_deps],
         description=f"No other layout makes the queries read less than {max_share:.0%} of today's bytes.",
     )
     def layout_advice_check() -> dg.AssetCheckResult:

@@ -1,4 +1,4 @@
-"""Tables kept in shape: a job that optimizes, a sensor that asks for it, and one page about all tables."""
+"""Tables kept in shape: a job that optimizes, and a sensor that asks for it."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from parquet_core.layout.spec import Severity
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.resources import session_of
@@ -19,8 +18,14 @@ from prune_assets.tables.uri import table_uri
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import SparkSession
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.advisor.automatic import Followed
     from prune_assets.layout_file import LayoutSource
     from prune_assets.maintenance.result import OptimizeResult
+    from prune_assets.workload.load import WorkloadSource
+    from prune_assets.workload.query_shapes import Workload
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,14 @@ class MaintainedTable:
     'sales/orders'
 
     `layout`, `where`: as of `prune_assets.optimize`, `where` are the partitions to consider; all by default.
+    `workload`, `latest`: what ran on it, as of `build_layout_advice_asset`. `budget`: bytes of files that a run of the
+    job rewrites at most.
+
+    `automatic`: the job gives the table another layout where its workload asks for it: where the advice is sure and
+    saves half of the bytes, within the budget, and at most once in 30 days. The change is noted in the directory of the
+    table (`_layout_changes`); from then on its layout is the noted one, until another is declared here.
+
+    Raises WrongUse for `automatic` without a workload or a budget, or with `where`.
     """
 
     asset: AssetName
@@ -42,22 +55,66 @@ class MaintainedTable:
     layout: "LayoutSource"
     predicates: "Sequence[str]" = ()
     where: str | None = None
+    workload: "WorkloadSource | None" = None
+    latest: int | None = None
+    budget: int | None = None
+    automatic: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layout", load_layout(self.layout))
+        if self.automatic and (self.workload is None or self.budget is None or self.where is not None):
+            raise WrongUse(
+                f"{self.key.to_user_string()}: automatic=True follows a workload within a budget, in the whole table; "
+                "give workload=.. and budget=.., e.g. 200 << 30, and no where"
+            )
 
     @property
     def key(self) -> dg.AssetKey:
         """The key of its asset."""
         return asset_key_of(self.asset)
 
-    def forecast(self) -> "OptimizeResult":
-        """Return the forecast of an optimize, from metadata alone."""
+    def layout_now(self, spark: "SparkSession | None" = None) -> "LayoutSpec":
+        """Return the layout that it should have: the declared one, or the one that advice gave it."""
+        declared = load_layout(self.layout)
+        if not self.automatic:
+            return declared
+        from prune_assets.advisor.layout_changes import layout_now, location_of
+
+        return layout_now(location_of(self.table, spark), declared)
+
+    def optimize(self, spark: "SparkSession | None", *, rows: bool = False, dry_run: bool = False) -> "OptimizeResult":
+        """Rewrite the files that are not as its layout says."""
         from prune_assets.maintenance.optimize import optimize
 
         return optimize(
-            None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True
+            spark,
+            self.table,
+            layout=self.layout_now(spark),
+            where=self.where,
+            predicates=self.predicates,
+            dry_run=dry_run,
+            rows=rows,
+            budget=self.budget,
         )
+
+    def forecast(self) -> "OptimizeResult":
+        """Return the forecast of an optimize, from metadata alone."""
+        return self.optimize(None, dry_run=True)
+
+    def ran(self) -> "Workload | Sequence[str]":
+        """Return what ran on it; nothing where no workload was given."""
+        from prune_assets.workload.load import load_workload
+
+        return load_workload(self.workload or (), table=str(self.table), latest=self.latest)
+
+    def follow_advice(self, spark: "SparkSession") -> "Followed | None":
+        """Change its layout where its workload asks for it; None where it is not automatic."""
+        if not self.automatic or self.budget is None:
+            return None
+        from prune_assets.advisor.automatic import follow_advice
+
+        declared = load_layout(self.layout)
+        return follow_advice(spark, self.table, workload=self.ran(), declared=declared, budget=self.budget)
 
 
 def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
@@ -71,6 +128,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
 
     `rows`: as of `prune_assets.optimize`. It needs a resource `spark`. What it did stands on the asset's page as an
     observation: files and bytes rewritten, the overlap, and what the predicates keep, before, as predicted, and after.
+    Of a table that is `automatic` it first changes the layout where that is due, and says so, or why not.
     """
     title = name or f"optimize_{kept.key.to_python_identifier()}"
 
@@ -78,18 +136,16 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
         from prune_assets.checks.remedies import in_words_of
-        from prune_assets.maintenance.optimize import optimize
 
-        done = optimize(
-            session_of(context.resources.spark),
-            kept.table,
-            layout=kept.layout,
-            where=kept.where,
-            predicates=kept.predicates,
-            rows=rows,
-        )
+        spark = session_of(context.resources.spark)
+        followed = kept.follow_advice(spark)
+        if followed is not None:
+            context.log.info("%s: %s", kept.key.to_user_string(), followed.why)
+        applied = None if followed is None else followed.applied
+        done = kept.optimize(spark, rows=rows) if applied is None else applied.optimized
         context.log.info(in_words_of("dagster", str(done)))
-        context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done)))
+        of_advice = {} if followed is None else _of_advice(followed)
+        context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done) | of_advice))
 
     @dg.job(name=title, description=f"Rewrites the files of {kept.key.to_user_string()} that break its layout.")
     def optimize_job() -> None:
@@ -147,77 +203,13 @@ def build_layout_drift_sensor(
     return layout_drift
 
 
-def build_fleet_asset(
-    tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
-) -> dg.AssetsDefinition:
-    """Build an asset that ranks tables by what their layout costs, from metadata alone.
-
-    >>> import prune_assets as pr
-    >>> from prune_assets.dagster import MaintainedTable, build_fleet_asset
-    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
-    >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
-    'fleet'
-
-    Its page has a table: for each one the bytes that its predicates read in vain (now, less what they would after an
-    optimize), the files that need it, how much they overlap and the errors of its layout; the costliest first. The sums
-    make plots: the trend of the fleet. A table that cannot be read stands first, with the reason.
-
-    All else is passed to Dagster's `asset`.
-    """
-    from prune_assets.dagster.assets import asset_with
-
-    defaults: dict[str, Any] = {
-        "deps": [kept.key for kept in tables],
-        "kinds": {"parquet"},
-        "description": "All tables, ranked by what their layout costs.",
-    }
-
-    @asset_with(name=name, **(defaults | asset_options))
-    def fleet() -> dg.MaterializeResult[Any]:
-        rows = [_row(kept) for kept in tables]
-        rows.sort(key=lambda row: (not row["problem"], -row["needless bytes"], -row["bytes to rewrite"]))
-        sums = {key: sum(row[key] for row in rows) for key in ("needless bytes", "bytes to rewrite", "layout errors")}
-        return dg.MaterializeResult(
-            metadata={
-                "prune/tables": len(rows),
-                "prune/fleet": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
-                "prune/unreadable_tables": sum(bool(row["problem"]) for row in rows),
-                **{f"prune/{key.replace(' ', '_')}": value for key, value in sums.items()},
-            }
-        )
-
-    return fleet
-
-
-def _row(kept: MaintainedTable) -> dict[str, Any]:
-    """Describe a table in a line; of one that cannot be read, why."""
-    from prune_assets.checks.layout_proof import check
-
-    row: dict[str, Any] = {
-        "table": kept.key.to_user_string(),
-        "needless bytes": 0,
-        "files": 0,
-        "files to rewrite": 0,
-        "bytes to rewrite": 0,
-        "overlap": "",
-        "layout errors": 0,
-        "problem": "",
-    }
-    try:
-        forecast = kept.forecast()
-        findings = check(str(kept.table), layout=kept.layout, rows=False)
-    except PruneError as error:
-        return row | {"problem": str(error)}
-    return row | {
-        "needless bytes": sum(
-            max(0, one.before - one.predicted) for one in forecast.predicates if one.predicted is not None
-        ),
-        "files": forecast.considered,
-        "files to rewrite": len(forecast.picked),
-        "bytes to rewrite": forecast.picked_bytes,
-        "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
-        "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
-    }
+def _of_advice(followed: "Followed") -> dict[str, Any]:
+    """Return what came of advice, in bytes that one run of the workload reads."""
+    shown: dict[str, Any] = {"prune/advice": followed.why}
+    if followed.applied is not None:
+        for name in ("before", "promised", "now"):
+            shown[f"prune/workload_{name}"] = getattr(followed.applied, name)
+    return shown
 
 
 def _metadata(done: "OptimizeResult") -> dict[str, Any]:

@@ -29,7 +29,7 @@ def build_workload_asset(
     partitions_def: "dg.TimeWindowPartitionsDefinition | None" = None,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that reads Spark's event logs, and shows which tables' queries read the most in vain.
+    """Build an asset that reads Spark's event logs, and shows which tables' queries read the most without need.
 
     >>> import dagster as dg
     >>> from prune_assets.dagster import build_workload_asset
@@ -46,7 +46,7 @@ def build_workload_asset(
     described = code_references() | dict(asset_options.pop("metadata", None) or {})
     defaults: dict[str, Any] = {
         "kinds": {"spark"},
-        "description": "What the queries of Spark's event logs read, and how much of it in vain.",
+        "description": "What the queries of Spark's event logs read, and how much of it without need.",
     }
 
     @asset_with(key=name, metadata=described, partitions_def=partitions_def, **(defaults | asset_options))
@@ -74,7 +74,7 @@ def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dic
     return {
         "prune/queries": float(sum(cost.runs for cost in costs)),
         "prune/bytes_read": sum(cost.totals.bytes_read or 0 for cost in costs),
-        "prune/bytes_in_vain": sum(cost.bytes_in_vain or 0 for cost in costs),
+        "prune/needless_bytes": sum(cost.needless_bytes or 0 for cost in costs),
         "prune/not_understood": sum(found.not_understood.values()),
         "prune/tables": dg.MetadataValue.md(_table(costs, has_price=price_per_tib is not None)),
         "prune/workload": dg.MetadataValue.path(str(path)),
@@ -82,14 +82,14 @@ def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dic
 
 
 def _table(costs: "list[TableCost]", *, has_price: bool) -> str:
-    """Return the tables in Markdown, the one first whose queries read most in vain."""
-    titles = ["table", "queries", "bytes read", "in vain", *(["price a day"] if has_price else [])]
+    """Return the tables in Markdown, the one first whose queries read most without need."""
+    titles = ["table", "queries", "bytes read", "without need", *(["price a day"] if has_price else [])]
     rows = [
         [
             as_code(cost.table),
             f"{cost.runs:,.10g}",
             _bytes(cost.totals.bytes_read),
-            _bytes(cost.bytes_in_vain),
+            _bytes(cost.needless_bytes),
             *([f"{cost.price_a_day or 0:,.2f}"] if has_price else []),
         ]
         for cost in costs[:MOST_TABLES]

@@ -11,14 +11,16 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import valid_flags
 from parquet_core.evidence.bloom import probes
+from parquet_core.layout.spec import LayoutSpec
 from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
 from parquet_core.quantities import bytes_text
 from parquet_core.trees import post_order
 from prune_assets.explain.reasons import is_inside
-from prune_assets.explain.spread import selected_of, spread_of
+from prune_assets.explain.spread import selected_of, sorted_share, spread_of
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Remedy
 from prune_assets.report.wording import ENOUGH_SKIPPED, row_groups_text
+from prune_assets.simulation.from_bounds import draw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,8 +198,7 @@ class ColumnAdvice:
         if self.spread is None:
             message = f"{sort}: most row groups may hold matching values; sorted, few would"
             return Remedy("sort_by", message) if self._selects_little() else None
-        # The requested range seldom begins where a row group does.
-        then = min(self._whole, round(self._whole * min(1.0, self.spread.requested + 1 / count)))
+        then = round(self._whole * self._sorted_share())
         if then > _WORTH_IT * self._now:
             return None
         message = (
@@ -206,6 +207,13 @@ class ColumnAdvice:
             f"{bytes_text(self._whole)} would be read"
         )
         return Remedy("sort_by", message, then)
+
+    def _sorted_share(self) -> float:
+        """Return the share of the remaining row groups, or their pages, that is read when they are sorted."""
+        bounds = self.bounds.take(self.remaining)
+        total = int(bounds.row_count.sum())
+        count = max(len(bounds), total // LayoutSpec().page_rows)
+        return sorted_share(draw(self.column, bounds).column, self.parts, total=total, count=count)
 
     def _selects_little(self) -> bool:
         negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.evidence.many_leaves import outcomes_of_values
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import fold
+from prune_assets.simulation.from_bounds import doubles, sorted_bounds, values_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Predicate
     from parquet_core.trust.bounds import Bounds
+    from prune_assets.simulation.sample import SampledColumn
 
 # Evenly spread values that are tried, to estimate how many of all a predicate selects.
 _POINTS = 1_000
-_LARGEST = 9e18
 
 
 class Spread(NamedTuple):
@@ -40,7 +40,7 @@ class Spread(NamedTuple):
 
 def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None:
     """Return how the values of one column spread, and what predicates on it alone request; None when unknown."""
-    low, high = _numbers(bounds.lower), _numbers(bounds.upper)
+    low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None
     known = np.isfinite(low) & np.isfinite(high)
@@ -53,10 +53,22 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None
     if whole <= 0:
         return None
     points = least + whole * (np.arange(_POINTS) + 0.5) / _POINTS
-    chosen = selected_of(_values(points, bounds.lower.type), conjuncts)
+    chosen = selected_of(values_at(points, bounds.lower.type), conjuncts)
     share = float(np.mean((high - low + unit)[known])) / whole
-    ends = selected_of(_values(np.array([least, most]), bounds.lower.type), conjuncts)
+    ends = selected_of(values_at(np.array([least, most]), bounds.lower.type), conjuncts)
     return Spread(share, float(np.mean(chosen)), bool(ends.any()))
+
+
+def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, total: int, count: int) -> float:
+    """Return the share of `count` containers that predicates on one column keep when the rows are sorted by it.
+
+    It is one container at least: values lie between those that were drawn too.
+    """
+    bounds = sorted_bounds(drawn, total, count)
+    chosen = np.ones(len(bounds), np.bool_)
+    for part in conjuncts:
+        chosen &= may_match(fold(part, [_of_bounds(leaf, bounds) for leaf in leaves(part)]))
+    return max(float(np.average(chosen, weights=bounds.row_count)), 1 / len(bounds))
 
 
 def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:
@@ -67,29 +79,14 @@ def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[n
     return chosen
 
 
+def _of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
+    if isinstance(leaf, ColumnLeaf):
+        return outcomes_from_bounds(leaf, bounds)
+    return np.full(len(bounds), leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN, np.uint8)
+
+
 def _outcomes_of(leaf: Leaf, values: pa.Array) -> OutcomeArray:
     if isinstance(leaf, ColumnLeaf):
         return outcomes_of_values(leaf, values)
     known = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
     return np.full(len(values), known, np.uint8)
-
-
-def _values(points: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
-    """Return doubles as numbers, days or ticks; whole ones are those before the points."""
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return from_numpy(points).cast(kind, safe=False)
-    whole = from_numpy(np.floor(np.clip(points, -_LARGEST, _LARGEST)).astype(np.int64))
-    return whole.cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else whole.cast(kind, safe=False)
-
-
-def _numbers(values: pa.Array) -> NDArray[np.float64] | None:
-    """Return numbers, days or ticks as doubles, NaN where unknown; None for what is no number."""
-    kind = values.type
-    if pa.types.is_date32(kind):
-        values = values.cast(pa.int32())
-    elif pa.types.is_timestamp(kind):
-        values = values.cast(pa.int64())
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        return None
-    doubles = pc.cast(values, pa.float64(), safe=False)
-    return numbers_from(filled(doubles, np.nan))

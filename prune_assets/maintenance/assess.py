@@ -12,7 +12,7 @@ from parquet_core.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
-from prune_assets.maintenance.pick import Picked, Reason, pick
+from prune_assets.maintenance.pick import Picked, Reason, pick, within
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
 from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
@@ -35,6 +35,7 @@ class OptimizeRequest:
     """What is to be done: `location` is a path or an address.
 
     `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
+    `budget`: bytes of files to rewrite at most.
     """
 
     location: str
@@ -42,13 +43,15 @@ class OptimizeRequest:
     where: str | Column | None
     spark: SparkSession | None
     rows: bool = False
+    budget: int | None = None
     is_sorted: dict[DataFile, bool] = field(default_factory=dict)
 
 
 class TableAssessment(NamedTuple):
     """A table at one moment, measured, and what is picked of it for files of `target` bytes.
 
-    `rows_read`: whether the order inside of files is known, not only what bounds show of it.
+    `rows_read`: whether the order inside of files is known, not only what bounds show of it. `left_out`: how many files
+    need it beyond the budget.
     """
 
     table: Table
@@ -56,6 +59,7 @@ class TableAssessment(NamedTuple):
     picked: Picked
     target: int
     rows_read: bool
+    left_out: int = 0
 
     @property
     def live_bytes(self) -> float:
@@ -67,6 +71,11 @@ class TableAssessment(NamedTuple):
     def numbers(self) -> list[int]:
         """The picked files by their numbers in the index, which ascend."""
         return sorted(int(self.measured.at[file]) for group in self.picked.groups for file in group.files)
+
+    @property
+    def picked_bytes(self) -> int:
+        """What the picked files take."""
+        return int(sum(self.measured.numbers.size[list(group.files)].sum() for group in self.picked.groups))
 
     @property
     def group_of(self) -> dict[int, int]:
@@ -117,7 +126,8 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
     index.save()
     target = request.layout.target_file_bytes
     rows_read = request.rows or not measured.keys
-    return TableAssessment(table, measured, pick(measured.numbers, target=target), target, rows_read)
+    picked, left_out = within(pick(measured.numbers, target=target), measured.numbers, request.budget)
+    return TableAssessment(table, measured, picked, target, rows_read, left_out)
 
 
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
@@ -145,7 +155,7 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
     """Tell what was picked, and predict what rewriting it brings."""
     measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
     index = measured.index
-    pieces = pieces_of(measured, groups, layout) if groups else None
+    pieces = pieces_of(measured, groups, layout) if groups and plans else None
     return OptimizeResult(
         table=assessment.table.name,
         dry_run=True,
@@ -174,5 +184,6 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
             for plan in plans
         ),
         version=assessment.table.version_number,
+        left=assessment.left_out,
         rows_read=assessment.rows_read,
     )

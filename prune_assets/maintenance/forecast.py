@@ -1,8 +1,7 @@
 """Predict what a rewrite does: how many bytes a predicate keeps when the files picked are in the order of the key.
 
-The values of a row group are taken to be spread evenly between its bounds: numbers and times as they are, other values
-by their ranks. What the leading key and partition values
-say of the new row groups is asked; of other columns they are taken to say what the old ones said.
+Rows are drawn from the bounds of today's row groups, as for the hints of a plan. What the leading key and partition
+values say of the new row groups is asked; of other columns they are taken to say what the old ones said.
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.layout.overlap_depth import Intervals, overlap_depth
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.pruning import constant_answers, fold
-from parquet_core.trust.bounds import Bounds
+from parquet_core.trust.bounds import concat_bounds, unknown_bounds
+from prune_assets.simulation.from_bounds import draw, sorted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,33 +26,39 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.maintenance.measure import Measured
     from prune_assets.maintenance.pick import Group
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.simulation.from_bounds import Drawn
 
     Numbers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 
 class Pieces(NamedTuple):
-    """Row groups that a rewrite would make: the group and a file of each, its share of the bytes, its bounds or NaN."""
+    """Row groups that a rewrite would make: the group and a file of each, its share of the bytes, bounds of the key."""
 
     group: Numbers
     file: Numbers
     share: Floats
-    low: Floats
-    high: Floats
+    bounds: Bounds | None
 
 
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
     """Cut what is picked into row groups of the size that the layout asks for."""
-    # Between infinite bounds nothing is spread: what comes out is not known.
-    with np.errstate(all="ignore"):
-        found = [_cut(measured, number, group, layout) for number, group in enumerate(groups)]
-    return Pieces(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    drawn = None if measured.key_bounds is None else draw(measured.keys[0], measured.key_bounds)
+    found = [_cut(measured, number, group, layout, drawn) for number, group in enumerate(groups)]
+    bounds = [it.bounds for it in found if it.bounds is not None]
+    return Pieces(
+        np.concatenate([it.group for it in found]),
+        np.concatenate([it.file for it in found]),
+        np.concatenate([it.share for it in found]),
+        concat_bounds(bounds) if bounds else None,
+    )
 
 
-def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec) -> Pieces:
+def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, drawn: Drawn | None) -> Pieces:
     index, at = measured.index, list(group.files)
     live, size = float(measured.numbers.live_bytes()[at].sum()), float(measured.numbers.size[at].sum())
     files = measured.at[at]
@@ -63,43 +67,18 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec) -> P
     limit = layout.rows_of_row_group(rows)
     by_rows = 0 if limit is None else -(-rows // limit)
     count = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
-    low, high = (_scale(measured, side[here]) for side in measured.ranks)
-    edges = _quantiles(low, high, index.row_count[here], count)
+    bounds = None if drawn is None else _sorted(drawn, here, index.row_count[here], count)
+    count = count if bounds is None else len(bounds)
     same = np.ones(count, np.int64)
-    return Pieces(number * same, files[0] * same, live / size / count * np.ones(count), edges[:-1], edges[1:])
+    return Pieces(number * same, files[0] * same, live / size / count * np.ones(count), bounds)
 
 
-def _is_number(values: pa.Array) -> bool:
-    kind = values.type
-    simple = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and not pa.types.is_decimal(kind)
-    return bool(simple and kind.bit_width <= 64)
-
-
-def _scale(measured: Measured, ranks: Numbers) -> Floats:
-    """Return ranks as numbers among which values are spread; nulls come before all, what is unknown is NaN."""
-    known = np.arange(1, len(measured.values) + 1, dtype=np.float64)
-    if _is_number(measured.values):
-        known = numbers_from(measured.values).astype(np.float64)
-    first = known[:1] - 1 if len(known) else np.zeros(1)
-    return np.concatenate([first, known, [np.nan]])[ranks]
-
-
-def _quantiles(low: Floats, high: Floats, rows: Numbers, count: int) -> Floats:
-    """Return the values that cut rows, spread evenly between bounds, into `count` parts; all NaN where some are."""
-    if not len(low) or np.isnan(low).any():
-        return np.full(count + 1, np.nan)
-    points = np.unique(np.concatenate([low, high]))
-    begins, ends = np.searchsorted(points, low), np.searchsorted(points, high)
-    wide = high > low
-    slope, jump = np.zeros(len(points)), np.zeros(len(points))
-    share = rows / np.where(wide, high - low, 1)
-    np.add.at(slope, begins[wide], share[wide])
-    np.subtract.at(slope, ends[wide], share[wide])
-    np.add.at(jump, begins[~wide], rows[~wide])
-    between = np.cumsum(slope)[:-1] * np.diff(points)
-    below = np.concatenate([[0.0], np.cumsum(between)]) + np.cumsum(jump)
-    edges: Floats = np.interp(np.linspace(0, below[-1], count + 1), below, points)
-    return edges
+def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
+    """Return the bounds of the key in row groups to come; unknown where those of one of today's are."""
+    column = drawn.of(here)
+    if column is None:
+        return unknown_bounds(drawn.column.column, np.full(count, rows.sum() // count))
+    return sorted_bounds(column, int(rows.sum()), count)
 
 
 def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int | None:
@@ -176,41 +155,20 @@ def _by_file(plan: PlannedRead, of_groups: Numbers) -> Mapping[str, int]:
 def _may_hold(plan: PlannedRead, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:
     predicate = plan.evaluation.predicate
     files = plan.table.answers(predicate)
-    bounds = _bounds(measured, pieces)
     answers = [
-        _of_leaf(leaf, measured, bounds, of_file[pieces.file], frozenset(files.by_values))
+        _of_leaf(leaf, measured, pieces, of_file[pieces.file], frozenset(files.by_values))
         for leaf, of_file in zip(leaves(predicate), files.by_leaf, strict=True)
     ]
     return may_match(fold(predicate, answers))
 
 
 def _of_leaf(
-    leaf: Leaf, measured: Measured, bounds: Bounds, of_file: OutcomeArray, partitions: frozenset[tuple[str, ...]]
+    leaf: Leaf, measured: Measured, pieces: Pieces, of_file: OutcomeArray, partitions: frozenset[tuple[str, ...]]
 ) -> OutcomeArray:
     if isinstance(leaf, Constant):
-        return constant_answers(leaf, len(bounds))
+        return constant_answers(leaf, len(of_file))
     if isinstance(leaf, OnPartitions) or (isinstance(leaf, ColumnLeaf) and leaf.column in partitions):
         return of_file
-    if isinstance(leaf, ColumnLeaf) and measured.keys and leaf.column == measured.keys[0].path:
-        return outcomes_from_bounds(leaf, bounds)
-    return unknown(len(bounds))
-
-
-def _bounds(measured: Measured, pieces: Pieces) -> Bounds:
-    """Return the bounds of the leading key in each piece; those that reach into nulls, or are unknown, are null."""
-    lower, upper = _values(measured.values, np.floor(pieces.low)), _values(measured.values, np.ceil(pieces.high))
-    return Bounds(lower, upper, pa.nulls(len(pieces.low), pa.int64()), np.ones(len(pieces.low), np.int64))
-
-
-def _values(values: pa.Array, places: Floats) -> pa.Array:
-    if not len(values):
-        return values.take(pa.nulls(len(places), pa.int64()))
-    numbers = numbers_from(values) if _is_number(values) else np.arange(1, len(values) + 1)
-    known = np.nan_to_num(places, nan=-np.inf) >= np.floor(numbers[0])
-    estimated = np.where(known, places, numbers[0])
-    if _is_number(values):
-        if numbers.dtype.kind in "iu":
-            most = np.iinfo(numbers.dtype)
-            estimated = np.clip(estimated, float(most.min), np.nextafter(float(most.max), 0))
-        return from_numpy(estimated.astype(numbers.dtype), values.type, valid=known)
-    return values.take(from_numpy(estimated.astype(np.int64) - 1, valid=known))
+    if isinstance(leaf, ColumnLeaf) and pieces.bounds is not None and leaf.column == measured.keys[0].path:
+        return outcomes_from_bounds(leaf, pieces.bounds)
+    return unknown(len(of_file))

@@ -15,6 +15,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.layout.bound_layout import find_column
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.ranks import ranks
+from parquet_core.trust.bounds import without
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
 from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, Reason
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 class Measured:
     """Files as `pick` knows them: entry i is file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
 
-    `keys` lacks partition columns: every file holds one value of them. `ranks`: of each row group the lowest and the
-    highest value of the leading key, UNKNOWN where it has none; `values`: the value of each rank.
+    `keys` lacks partition columns: every file holds one value of them. `key_bounds`: those of the leading key in each
+    row group, cut ones unknown; None without a key.
     """
 
     index: MetadataIndex
@@ -49,8 +50,7 @@ class Measured:
     numbers: FileNumbers
     keys: tuple[LeafColumn, ...]
     bloom: dict[LeafColumn, float]
-    ranks: tuple[Numbers, Numbers]
-    values: pa.Array
+    key_bounds: Bounds | None
 
     def intervals(self) -> Intervals | None:
         """Return the files' intervals of the leading key, within their partitions; None without a key."""
@@ -80,7 +80,8 @@ def measure(
     rows = np.bincount(index.file[groups], index.row_count[groups], minlength=count).astype(np.int64)
     # Without rows nothing overlaps, and a rewrite would lose the schema.
     at = np.flatnonzero(chosen & (rows > 0))
-    low, high, values = _ranks(index, keys[0], groups) if keys else _no_order(index)
+    key_bounds = _key_bounds(index, keys[0]) if keys else None
+    low, high = (np.zeros(len(index), np.int64),) * 2 if key_bounds is None else _ranks(key_bounds, groups)
     faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
     if keys:
         descending = sort_keys(index, layout)[0].descending
@@ -95,7 +96,7 @@ def measure(
         deleted=(gone / np.maximum(rows, 1))[at],
         faults={reason: flags[at] for reason, flags in faults.items()},
     )
-    return Measured(index, at, rows, numbers, keys, bloom, (low, high), values)
+    return Measured(index, at, rows, numbers, keys, bloom, key_bounds)
 
 
 def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
@@ -112,31 +113,25 @@ def sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
     return [key for key in layout.sort_keys if key.column.casefold() not in partitions]
 
 
-def _no_order(index: MetadataIndex) -> tuple[Numbers, Numbers, pa.Array]:
-    zeros = np.zeros(len(index), np.int64)
-    return zeros, zeros, pa.nulls(0)
-
-
-def _ranks(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> tuple[Numbers, Numbers, pa.Array]:
-    """Return the bounds of row groups as ranks, from 1 on; of one that holds nulls alone, which come first, 0.
-
-    Bounds that were cut are taken for unknown: what overlaps by them alone would go on doing so.
-    """
-    bounds = index.page_indexes.filled_bounds(column)
-    low, high = np.full(len(index), UNKNOWN), np.full(len(index), UNKNOWN)
+def _ranks(bounds: Bounds, groups: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the bounds of row groups as ranks, from 1 on; of one that holds nulls alone, which come first, 0."""
+    low, high = np.full(len(bounds), UNKNOWN), np.full(len(bounds), UNKNOWN)
     nulls = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
-    known = _known(bounds) & ~nulls
-    known[np.setdiff1d(np.arange(len(index)), groups)] = False
-    lower, upper = bounds.lower.filter(from_numpy(known)), bounds.upper.filter(from_numpy(known))
-    low[known], high[known] = ranks(lower, upper)
+    known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~nulls
+    known[np.setdiff1d(np.arange(len(bounds)), groups)] = False
+    low[known], high[known] = ranks(bounds.lower.filter(from_numpy(known)), bounds.upper.filter(from_numpy(known)))
     low[nulls], high[nulls] = 0, 0
-    values = pc.unique(pa.concat_arrays([lower, upper]))
-    return low, high, values.take(pc.sort_indices(values))
+    return low, high
 
 
-def _known(bounds: Bounds) -> Flags:
-    cut = pc.or_(*(filled(pc.invert(exact), value=False) for exact in (bounds.min_exact, bounds.max_exact)))
-    return flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~flags_from(cut)
+def _key_bounds(index: MetadataIndex, column: LeafColumn) -> Bounds:
+    """Return the bounds of a sort key; cut ones are unknown: what overlaps by them alone would go on doing so."""
+    bounds = index.page_indexes.filled_bounds(column)
+    return without(bounds, flags_from(_cut(bounds.min_exact)) | flags_from(_cut(bounds.max_exact)))
+
+
+def _cut(exact: pa.Array) -> pa.Array:
+    return filled(pc.invert(exact), value=False)
 
 
 def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: bool) -> Numbers:

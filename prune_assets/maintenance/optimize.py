@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
@@ -36,6 +37,7 @@ def optimize(
     predicates: Sequence[str] = (),
     dry_run: bool = False,
     rows: bool = False,
+    budget: int | None = None,
 ) -> OptimizeResult:
     """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
 
@@ -61,6 +63,8 @@ def optimize(
     keeps are compared, before and after. `dry_run`: only say what would be done; `spark` may then be None.
     `rows`: read the sort key of the files that are considered where bounds leave the order of their rows open, and pick
     those whose rows are not in order, as `check` finds them (`order.rows`). Every run then reads the key of all files.
+    `budget`: rewrite files of so many bytes at most. Files that overlap are rewritten together or not at all, the
+    largest of such groups first; `left` of the result counts the files that need it and are left.
 
     A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
     removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
@@ -72,7 +76,7 @@ def optimize(
     source, layout = layout, load_layout(layout)
     target = find_target(table, spark)
     location = target.writing.location(target.location)
-    request = OptimizeRequest(location, layout, where, spark, rows)
+    request = OptimizeRequest(location, layout, where, spark, rows, budget)
     with naming_layout_file(source):
         first = assess(request)
     forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
@@ -96,10 +100,12 @@ def _carried_out(
         return replace(forecasted, dry_run=False)
     new: dict[str, int] = {}
     for _ in range(_ROUNDS):
-        made = rewrite.table.rewrite(spark, rewrite, lambda: rewrite_of(request, assess(request)))
+        made = rewrite.table.rewrite(spark, rewrite, partial(_rewrite_now, request))
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
             spark.catalog.refreshByPath(request.location)
+        if request.budget is not None:
+            request = replace(request, budget=max(0, request.budget - assessed.picked_bytes))
         assessed = assess(request)
         rewrite = rewrite_of(request, assessed)
         if rewrite is None:
@@ -114,8 +120,12 @@ def _carried_out(
         depth_after=assessed.measured.depth(),
         predicates=tuple(replace(one, after=size) for one, size in zip(forecasted.predicates, after, strict=True)),
         version=assessed.table.version_number,
-        left=len(assessed.numbers),
+        left=len(assessed.numbers) + assessed.left_out,
     )
+
+
+def _rewrite_now(request: OptimizeRequest) -> Rewrite | None:
+    return rewrite_of(request, assess(request))
 
 
 def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite | None:

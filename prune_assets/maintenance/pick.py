@@ -120,6 +120,29 @@ def pick(files: FileNumbers, *, target: int) -> Picked:
     return Picked(tuple(groups), reasons)
 
 
+def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Picked, int]:
+    """Return the groups of at most so many bytes together, the largest first, and how many files are left out.
+
+    >>> sizes = {"size": np.array([50, 90, 30]), "deleted": np.zeros(3), "faults": {}}
+    >>> files = FileNumbers(partition=np.zeros(3), low=np.zeros(3), high=np.zeros(3), **sizes)
+    >>> picked = Picked((Group((0,), 1), Group((1,), 1), Group((2,), 1)), {0: (), 1: (), 2: ()})
+    >>> some, left_out = within(picked, files, 125)
+    >>> [group.files for group in some.groups], left_out
+    ([(1,), (2,)], 1)
+    """
+    if budget is None:
+        return picked, 0
+    sizes = [int(files.size[list(group.files)].sum()) for group in picked.groups]
+    chosen = set[int]()
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        if sizes[number] <= budget:
+            chosen.add(number)
+            budget -= sizes[number]
+    groups = tuple(group for number, group in enumerate(picked.groups) if number in chosen)
+    reasons = {file: picked.reasons[file] for group in groups for file in group.files}
+    return Picked(groups, reasons), len(picked.reasons) - len(reasons)
+
+
 def _faults(files: FileNumbers) -> dict[Reason, Flags]:
     return {Reason.DELETED: files.deleted > DELETED_SHARE, **files.faults}
 

@@ -102,7 +102,9 @@ class OptimizeResult:
         table = redacted(self.table)
         version = "" if self.version is None else f", version {self.version}"
         title = f"{printable(table)}{version}"
-        if not self.picked:
+        if not self.picked and self.left:
+            yield f"{title}: no part of the files that need a rewrite fits the budget"
+        elif not self.picked:
             yield f"{title}: none of {counted(self.considered, 'file')} needs a rewrite"
         else:
             what = "would be rewritten to about" if self.dry_run else "were rewritten to"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
-from prune_assets.workload.costs import bytes_in_vain, costs_of
+from prune_assets.workload.costs import costs_of, needless_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,15 @@ def _print_costs(costs: list[TableCost], console: Console) -> None:
 
     has_price = any(cost.price_a_day is not None for cost in costs)
     grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    titles = ["table", "queries", "shapes", "bytes read", "in vain", "a day", *(["price a day"] if has_price else [])]
+    titles = [
+        "table",
+        "queries",
+        "shapes",
+        "bytes read",
+        "without need",
+        "a day",
+        *(["price a day"] if has_price else []),
+    ]
     for title in titles:
         grid.add_column(title, overflow="fold", justify="left" if title == "table" else "right")
     for cost in costs:
@@ -49,7 +57,7 @@ def _print_costs(costs: list[TableCost], console: Console) -> None:
             f"{cost.runs:,.10g}",
             f"{len(cost.shapes):,}",
             _bytes(cost.totals.bytes_read),
-            _in_vain(cost.bytes_in_vain, cost.totals.bytes_read),
+            _without_need(cost.needless_bytes, cost.totals.bytes_read),
             _bytes(cost.bytes_a_day),
         ]
         grid.add_row(*row, *([f"{cost.price_a_day or 0:,.2f}"] if has_price else []))
@@ -59,9 +67,9 @@ def _print_costs(costs: list[TableCost], console: Console) -> None:
 def _print_shapes(cost: TableCost, console: Console) -> None:
     console.print(f"\n{_name(cost)}", highlight=False, markup=False, style="bold")
     for shape in cost.shapes[:SHOWN_SHAPES]:
-        lost = _in_vain(bytes_in_vain(shape.totals), shape.totals.bytes_read)
+        lost = _without_need(needless_bytes(shape.totals), shape.totals.bytes_read)
         facts = [f"{shape.runs:,.10g} x", *([f"{_bytes(shape.totals.bytes_read)} read"] if lost else [])]
-        facts += [f"{lost} in vain"] if lost else []
+        facts += [f"{lost} without need"] if lost else []
         facts += [_reads(shape)]
         facts += [f"joined on {', '.join(shape.joined_on)}"] if shape.joined_on else []
         facts += [f"left out: {', '.join(map(printable, shape.left_out))}"] if shape.left_out else []
@@ -105,7 +113,7 @@ def _bytes(count: int | None) -> str:
     return "" if count is None else bytes_text(count)
 
 
-def _in_vain(lost: int | None, read: int | None) -> str:
+def _without_need(lost: int | None, read: int | None) -> str:
     if lost is None or not read:
         return ""
     return f"{bytes_text(lost)} ({lost / read:.0%})"

@@ -1,4 +1,4 @@
-"""What the queries of each table cost: bytes read, those read in vain, bytes a day, and money."""
+"""What the queries of each table cost: bytes read, those read without need, bytes a day, and money."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class TableCost(NamedTuple):
     runs: float
     shapes: tuple[QueryShape, ...]
     totals: ScanTotals
-    bytes_in_vain: int | None
+    needless_bytes: int | None
     bytes_a_day: int | None
     price_a_day: float | None
 
 
-def bytes_in_vain(totals: ScanTotals) -> int | None:
+def needless_bytes(totals: ScanTotals) -> int | None:
     """Return the bytes that selected no row, if each row that was read took as many; None where rows are not known.
 
-    >>> bytes_in_vain(ScanTotals(bytes_read=1000, rows_read=100, rows_selected=10))
+    >>> needless_bytes(ScanTotals(bytes_read=1000, rows_read=100, rows_selected=10))
     900
     """
     if totals.bytes_read is None or totals.rows_read is None or totals.rows_selected is None:
@@ -43,23 +43,23 @@ def bytes_in_vain(totals: ScanTotals) -> int | None:
 
 
 def costs_of(workload: Workload, *, price_per_tib: float | None = None) -> list[TableCost]:
-    """Return the cost of each table, the one first that reads most in vain."""
+    """Return the cost of each table, the one first that reads most without need."""
     tables: dict[str, list[QueryShape]] = {}
     for shape in workload.shapes:
         tables.setdefault(shape.table, []).append(shape)
     days = _days(workload)
     costs = [_cost(table, shapes, days, price_per_tib) for table, shapes in tables.items()]
     return sorted(
-        costs, key=lambda one: (-(one.bytes_in_vain or 0), -(one.totals.bytes_read or 0), -one.runs, one.table)
+        costs, key=lambda one: (-(one.needless_bytes or 0), -(one.totals.bytes_read or 0), -one.runs, one.table)
     )
 
 
 def _cost(table: str, shapes: Sequence[QueryShape], days: float, price_per_tib: float | None) -> TableCost:
-    totals, in_vain = ScanTotals(), None
+    totals, needless = ScanTotals(), None
     for shape in shapes:
         totals = added(totals, shape.totals)
-        lost = bytes_in_vain(shape.totals)
-        in_vain = in_vain if lost is None else lost + (in_vain or 0)
+        lost = needless_bytes(shape.totals)
+        needless = needless if lost is None else lost + (needless or 0)
     a_day = None if totals.bytes_read is None else round(totals.bytes_read / days)
     return TableCost(
         table,
@@ -67,7 +67,7 @@ def _cost(table: str, shapes: Sequence[QueryShape], days: float, price_per_tib: 
         sum(shape.runs for shape in shapes),
         tuple(shapes),
         totals,
-        in_vain,
+        needless,
         a_day,
         None if price_per_tib is None or a_day is None else price_per_tib * a_day / TIB,
     )

@@ -8,7 +8,7 @@ import msgspec
 
 from parquet_core.errors import WrongUse
 from prune_assets.report.output import json_text
-from prune_assets.workload.costs import bytes_in_vain, costs_of
+from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.query_shapes import QueryShape, Workload
 
 SCHEMA = "workload/1"
@@ -41,7 +41,7 @@ def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
                 "runs": cost.runs,
                 "shapes": len(cost.shapes),
                 "totals": cost.totals,
-                "bytes_in_vain": cost.bytes_in_vain,
+                "needless_bytes": cost.needless_bytes,
                 "bytes_a_day": cost.bytes_a_day,
                 "price_a_day": cost.price_a_day,
             }
@@ -57,7 +57,7 @@ def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
 def _shape(shape: QueryShape) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(shape)
     predicates = [{"where": one.where, "runs": one.runs} for one in shape.predicates]
-    return {**fields, "predicates": predicates, "bytes_in_vain": bytes_in_vain(shape.totals)}
+    return {**fields, "predicates": predicates, "needless_bytes": needless_bytes(shape.totals)}
 
 
 def from_json(text: str | bytes, *, source: str = "workload") -> Workload:

@@ -37,7 +37,7 @@ def load_workload(
     files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
     if not files:
         return _of_sql(path, table) if path.suffix == ".sql" else workload(source)
-    return merged(from_json(file.read_bytes(), source=str(file)) for file in files[-(latest or 0) :])
+    return merged(from_json(text_of(str(file)), source=str(file)) for file in files[-(latest or 0) :])
 
 
 def _of_sql(path: Path, table: str | None) -> Workload:

@@ -42,6 +42,12 @@ def test_a_table_that_lies_well_stays_as_it_is(shops):
     assert advice.layout_yaml() == ""
 
 
+def test_where_nothing_is_read_nothing_is_advised(shops):
+    advice = pr.advise(shops[0], workload=["shop = 500"])
+    assert (advice.today, advice.advised) == (0, None)
+    assert advice.verdict.startswith("do nothing")
+
+
 def test_the_weights_of_a_workload_decide(shops):
     def of(shop_runs, id_runs):
         predicates = RanPredicate("shop = 7", shop_runs), RanPredicate("id < 4000", id_runs)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,9 +38,9 @@ def names_of_checks(defs):
     return {key.name for key in defs.resolve_asset_graph().asset_check_keys}
 
 
-def write(place, rows):
+def write(place, rows, **options):
     place.mkdir(parents=True)
-    pq.write_table(pa.table({"id": rows}), place / "0.parquet", write_page_index=True)
+    pq.write_table(pa.table({"id": rows}), place / "0.parquet", write_page_index=True, **options)
     return str(place)
 
 
@@ -108,12 +110,50 @@ def test_reports_are_an_asset_for_each_predicate():
     assert keys >= {"skip_reports/a", "skip_reports/b"}
 
 
+def advice_of_ids(tmp_path, **options):
+    """The component for a table in random order, of which a query asks for one value."""
+    table = write(tmp_path / "ids", random.Random(1).choices(range(500), k=200_000), max_rows_per_page=20_000)
+    (tmp_path / "queries.sql").write_text(f"SELECT * FROM parquet.`{table}` WHERE id = 7\n")
+    attributes = {
+        "event_logs": [str(tmp_path / "queries.sql")],
+        "workloads": str(tmp_path / "workloads"),
+        "tables": [{"asset": "lake/ids", "table": table}],
+    }
+    return load("LayoutAdviceComponent", attributes | options)
+
+
+def test_what_ran_the_advice_and_its_check_come_by_one_job(tmp_path):
+    defs = advice_of_ids(tmp_path, pages=str(tmp_path / "pages"), schedule="0 5 * * 1", timezone="Europe/Berlin")
+    schedule = defs.resolve_schedule_def("queries_advice_schedule")
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 5 * * 1", "Europe/Berlin")
+    result = defs.resolve_job_def("queries_advice").execute_in_process()
+    (event,) = result.asset_materializations_for_node("layout_advice__lake__ids")
+    assert "sort by id" in event.metadata["prune/advice"].value
+    assert "sort by id" in (tmp_path / "pages" / "lake_ids.html").read_text()
+    (checked,) = result.get_asset_check_evaluations()
+    assert (checked.asset_key, checked.passed) == (dg.AssetKey(["lake", "ids"]), False)
+    assert "sort by id" in checked.description, "the check comes after what ran, which it needs"
+
+
+def test_queries_of_days_are_partitions_that_a_schedule_of_their_own_reads(tmp_path):
+    defs = advice_of_ids(tmp_path, since="2024-01-01", schedule="0 5 * * 1", timezone="Europe/Berlin")
+    days = defs.resolve_assets_def("queries").partitions_def
+    assert (days.get_first_partition_key(), str(days.timezone)) == ("2024-01-01", "Europe/Berlin")
+    assert defs.resolve_schedule_def("queries_of_a_day_schedule").execution_timezone == "Europe/Berlin"
+    assert (
+        defs.resolve_assets_def("queries").key
+        not in defs.resolve_job_def("queries_advice").asset_layer.selected_asset_keys
+    )
+
+
 def test_the_session_is_a_resource():
     defs = load("SparkSessionComponent", {"master": "local[1]", "conf": {"spark.driver.memory": "2g"}})
     assert defs.resources["spark"].conf == {"spark.driver.memory": "2g"}
 
 
 TABLE = {"asset": "a", "table": "t", "layout": IDS}
+ADVISED = {"asset": "a", "table": "t"}
+ADVICE = {"event_logs": ["logs"], "workloads": "workloads", "tables": [ADVISED]}
 
 
 @pytest.mark.parametrize(
@@ -133,6 +173,10 @@ TABLE = {"asset": "a", "table": "t", "layout": IDS}
         ),
         ("LayoutChecksComponent", {"tables": [TABLE | {"skipping": {"few": "id <"}}]}, "skips_few: predicate, at its"),
         ("PrunedTableComponent", {"asset": {"key": "a"}, "table": "t", "layout": IDS}, "source"),
+        ("LayoutAdviceComponent", ADVICE | {"tables": []}, "at least 1 item"),
+        ("LayoutAdviceComponent", ADVICE | {"since": "soon"}, "since"),
+        ("LayoutAdviceComponent", ADVICE | {"latest": 0}, "greater than or equal to 1"),
+        ("LayoutAdviceComponent", ADVICE | {"tables": [ADVISED | {"max_share": 2}]}, "less than or equal to 1"),
     ],
 )
 def test_wrong_yaml_fails_at_load_and_says_where(name, attributes, message):

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import dagster as dg
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,7 +13,6 @@ from parquet_core.errors import WrongUse
 from prune_assets.dagster import (
     MaintainedTable,
     SparkSessionResource,
-    build_fleet_asset,
     build_layout_drift_sensor,
     build_optimize_job,
 )
@@ -61,23 +63,6 @@ def test_a_share_that_is_none_is_refused(tmp_path):
         build_layout_drift_sensor(table, job=build_optimize_job(table), min_files_share=10)
 
 
-def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
-    tables = [
-        kept(tmp_path, "sorted", files=1, overlapping=False),
-        kept(tmp_path, "overlapping"),
-        MaintainedTable("gone", tmp_path / "gone", LAYOUT),
-    ]
-    result = dg.materialize([build_fleet_asset(tables)])
-    metadata = result.asset_materializations_for_node("fleet")[0].metadata
-    rows = [record.data for record in metadata["prune/fleet"].records]
-    assert [row["table"] for row in rows] == ["gone", "overlapping", "sorted"]
-    assert str(tmp_path / "gone") in rows[0]["problem"]
-    assert rows[1]["needless bytes"] > 0 == rows[2]["needless bytes"]
-    assert (rows[1]["files to rewrite"], rows[2]["files to rewrite"]) == (4, 0)
-    assert metadata["prune/needless_bytes"].value == rows[1]["needless bytes"]
-    assert (metadata["prune/tables"].value, metadata["prune/unreadable_tables"].value) == (3, 1)
-
-
 @pytest.mark.spark
 def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path):
     table = kept(tmp_path)
@@ -92,3 +77,46 @@ def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path)
     assert metadata["prune/overlap"].value == 1.0
     assert metadata["prune/predicates"].records[0].data["predicate"] == "id < 10"
     assert len(pr.optimize(None, table.table, layout=LAYOUT, dry_run=True).picked) == 0
+
+
+def shops(place, **options):
+    """A table in the order of `id` whose queries ask for shops, with an automatic layout unless told otherwise."""
+    rng = np.random.default_rng(3)
+    rows = {"id": np.arange(200_000), "shop": rng.integers(0, 500, 200_000)}
+    (place / "shops").mkdir()
+    path = place / "shops" / "0.parquet"
+    pq.write_table(pa.table(rows), path, write_page_index=True, max_rows_per_page=2_000, row_group_size=50_000)
+    declared = pr.LayoutSpec(sort_by=["id"])
+    asked = {"workload": ["shop = 7", "shop = 400"], "budget": 1 << 30, "automatic": True}
+    return MaintainedTable("shops", place / "shops", declared, **asked | options)
+
+
+@pytest.mark.parametrize("lacking", [{"workload": None}, {"budget": None}, {"where": "day = 1"}])
+def test_automatic_needs_a_workload_a_budget_and_the_whole_table(tmp_path, lacking):
+    with pytest.raises(WrongUse, match="shops: automatic=True follows a workload within a budget"):
+        shops(tmp_path, **lacking)
+
+
+def optimized(kept, instance):
+    """The observation of a run of the job."""
+    jobs = [build_optimize_job(kept)]
+    job = dg.Definitions(jobs=jobs, resources={"spark": SparkSessionResource()}).resolve_job_def("optimize_shops")
+    assert job.execute_in_process(instance=instance).success
+    return instance.fetch_observations(kept.key, limit=1).records[0].asset_observation.metadata
+
+
+@pytest.mark.spark
+def test_only_a_table_that_says_so_gets_the_advised_layout(spark, tmp_path):
+    instance = dg.DagsterInstance.ephemeral()
+    by_hand = shops(tmp_path, automatic=False)
+    assert "prune/advice" not in optimized(by_hand, instance)
+    assert not pr.optimize(None, by_hand.table, layout=by_hand.layout, dry_run=True).picked
+
+    automatic = replace(by_hand, automatic=True)
+    first = optimized(automatic, instance)
+    assert first["prune/workload_now"].value < 0.5 * first["prune/workload_before"].value
+    assert automatic.layout_now().sort_by == ("shop",)
+    assert not automatic.forecast().picked, "the drift sensor leaves the new layout as it is"
+    second = optimized(replace(automatic, workload=["id < 2000"]), instance)
+    assert "the layout was changed on" in second["prune/advice"].value
+    assert second["prune/files_rewritten"].value == 0

@@ -61,6 +61,29 @@ def test_what_sorting_would_read_is_about_what_the_sorted_table_reads(tmp_path, 
     assert expected < report.total.bytes / 5
 
 
+def hint_and_truth(tmp_path, table, where, key, **options):
+    """The share that a hint says would be read, and that the sorted table reads."""
+    report = plan(written(tmp_path / "hinted", table, **options), where=where).report
+    found = remedies(report.advice)["sort_by"].kept_bytes
+    made = plan(written(tmp_path / "sorted", table.sort_by(key), **options), where=where).report
+    return found / report.total.bytes, made.kept.bytes / made.total.bytes
+
+
+@pytest.mark.parametrize("where", ["v = 7", "v IN (3, 40, 77)", "v BETWEEN 20 AND 25", "v < 3"])
+def test_the_figure_of_a_hint_is_near_what_sorting_brings(tmp_path, where):
+    """Also of row groups with many pages, of which a range reads a few."""
+    table = pa.table({"v": random.Random(1).choices(range(100), k=400_000)})
+    pages = {"row_group_size": 50_000, "write_page_index": True, "max_rows_per_page": 20_000}
+    hint, truth = hint_and_truth(tmp_path, table, where, "v", **pages)
+    assert hint == pytest.approx(truth, abs=0.06)
+
+
+def test_a_hint_promises_no_less_than_one_page(tmp_path):
+    rare = [None if i % 1_000 else i // 1_000 for i in range(ROWS)]
+    report = plan(written(tmp_path / "t", pa.table({"rare": rare, "x": range(ROWS)})), where="rare = 7").report
+    assert all(remedy.kept_bytes != 0 for remedy in (report.advice.remedies if report.advice else ()))
+
+
 def test_of_several_sort_keys_the_one_that_saves_most_comes_first(unsorted):
     advice = advice_of(unsorted, "id < 10000 AND day < DATE '2020-02-01' AND id > 10")
     assert [remedy.said.partition(":")[0] for remedy in advice.remedies] == ["sort by day", "sort by id"]

@@ -415,3 +415,24 @@ def test_rows_that_bounds_call_in_order_are_read_and_sorted(spark, tmp_path, tab
     assert not [f for f in pr.check(tmp_path, layout=layout) if f.severity == "error"]
     assert rows_of(spark, tmp_path) == before
     assert pr.optimize(spark, tmp_path, layout=layout, rows=True).picked == ()
+
+
+def test_a_budget_rewrites_the_largest_groups_that_fit_and_says_what_is_left(spark, tmp_path):
+    layout = pr.LayoutSpec(sort_by=["id"], partition_by=["part"], files=1)
+    for part, count in (("a", 30_000), ("b", 20_000), ("c", 1_000)):
+        for start in (0, 1):
+            pr.write(rows(spark, start, count, step=2, part=f"'{part}'"), tmp_path, layout=layout)
+    sizes = {file.path: file.bytes for file in pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked}
+    of = {part: sum(size for path, size in sizes.items() if f"part={part}" in path) for part in "abc"}
+    budget = of["a"] - 1
+    assert budget > of["b"] + of["c"]
+    before = plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist())
+    forecast = pr.optimize(None, tmp_path, layout=layout, dry_run=True, budget=budget)
+    assert (len(forecast.picked), forecast.left) == (4, 2)
+    done = pr.optimize(spark, tmp_path, layout=layout, budget=budget)
+    assert (done.picked, done.picked_bytes, done.left) == (forecast.picked, of["b"] + of["c"], 2)
+    assert plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist()) == before
+    none = pr.optimize(spark, tmp_path, layout=layout, budget=budget)
+    assert (none.picked, none.left) == ((), 2)
+    assert "no part of the files that need a rewrite fits the budget" in str(none)
+    assert pr.optimize(spark, tmp_path, layout=layout, budget=of["a"]).left == 0

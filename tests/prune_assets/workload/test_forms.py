@@ -25,7 +25,7 @@ def test_json_says_what_it_is_and_comes_back(ran):
     assert document["schema"] == "workload/1"
     assert document["tables"][0]["table"] == "/tables/orders"
     assert document["tables"][0]["price_a_day"] > 0
-    assert {"table", "shape", "columns", "runs", "predicates", "totals", "bytes_in_vain"} <= {*document["shapes"][0]}
+    assert {"table", "shape", "columns", "runs", "predicates", "totals", "needless_bytes"} <= {*document["shapes"][0]}
     assert from_json(text) == ran
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prune_assets.workload.constants import constants_of, shape_of
-from prune_assets.workload.costs import bytes_in_vain, costs_of
+from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.gather import MOST_TEXT, Gathered
 from prune_assets.workload.query_shapes import MOST_PREDICATES, QueryShape, RanPredicate, ScanTotals, Workload
 from prune_assets.workload.ran_scan import RanScan
@@ -106,11 +106,11 @@ def test_shapes_have_a_limit_that_is_shown(monkeypatch):
         (ScanTotals(), None),
     ],
 )
-def test_bytes_in_vain(totals, lost):
-    assert bytes_in_vain(totals) == lost
+def test_needless_bytes(totals, lost):
+    assert needless_bytes(totals) == lost
 
 
-def test_tables_are_ranked_by_what_they_read_in_vain():
+def test_tables_are_ranked_by_what_they_read_without_need():
     shapes = [
         QueryShape(table, "", (), 1.0, (), totals)
         for table, totals in (
@@ -121,7 +121,7 @@ def test_tables_are_ranked_by_what_they_read_in_vain():
     ]
     days = {"since": "2024-01-01T00:00:00+00:00", "until": "2024-01-05T00:00:00+00:00"}
     found = costs_of(Workload(tuple(shapes), **days), price_per_tib=8.0)
-    assert [(one.table, one.bytes_in_vain, one.bytes_a_day, one.price_a_day) for one in found] == [
+    assert [(one.table, one.needless_bytes, one.bytes_a_day, one.price_a_day) for one in found] == [
         ("b", 1 << 38, 1 << 37, 1.0),
         ("a", 0, 1 << 38, 2.0),
     ]

@@ -12,9 +12,9 @@ from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import Outcomes, intersect
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
-from prune_assets.advisor.cut import cut_of
-from prune_assets.advisor.future_bounds import FutureBounds, future_bounds
-from prune_assets.advisor.lookups import Asked, asked, denied
+from prune_assets.simulation.cut import cut_of
+from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
+from prune_assets.simulation.lookups import Asked, asked, denied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.advisor.cut import Cut
-    from prune_assets.advisor.queries import ColumnCost, Query
-    from prune_assets.advisor.sample import Sample
+    from prune_assets.simulation.cut import Cut
+    from prune_assets.simulation.queries import ColumnCost, Query
+    from prune_assets.simulation.sample import Sample
 
 
 # Bytes of a text in a column index that parquet-java writes.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
-    from prune_assets.advisor.cut import Cut
-    from prune_assets.advisor.sample import SampledColumn
+    from prune_assets.simulation.cut import Cut
+    from prune_assets.simulation.sample import SampledColumn
 
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]

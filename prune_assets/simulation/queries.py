@@ -14,10 +14,10 @@ from parquet_core.predicate import columns_of, columns_of_leaf, leaves
 from parquet_core.printable import listed
 from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from prune_assets.advisor.lookups import distinct_in
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.planner.plan_read import plan_opened
+from prune_assets.simulation.lookups import distinct_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of, from_numpy
 from parquet_core.trust.bounds import Bounds
-from prune_assets.advisor.neighbours import Neighbours
-from prune_assets.advisor.sample import NULL
+from prune_assets.simulation.neighbours import Neighbours
+from prune_assets.simulation.sample import NULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from prune_assets.advisor.cut import Cut
-    from prune_assets.advisor.sample import SampledColumn
+    from prune_assets.simulation.cut import Cut
+    from prune_assets.simulation.sample import SampledColumn
 
     Numbers = NDArray[np.int64]
     Floats = NDArray[np.float64]

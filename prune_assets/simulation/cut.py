@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Path
-    from prune_assets.advisor.sample import Sample
+    from prune_assets.simulation.sample import Sample
 
     Numbers = NDArray[np.int64]
 

@@ -1,0 +1,116 @@
+"""Follow advice without being asked: where it is sure, saves much, fits the budget, and at most once a month."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parquet_core.errors import PruneError
+from parquet_core.printable import redacted
+from parquet_core.quantities import bytes_text
+from prune_assets.advisor.advise import advise
+from prune_assets.advisor.apply import apply_advice
+from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
+from prune_assets.advisor.result import DEAR
+from prune_assets.maintenance.optimize import optimize
+from prune_assets.session.lower_predicate import semantics_for
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.advisor.apply import AppliedAdvice
+    from prune_assets.advisor.result import LayoutAdvice, RankedLayout
+    from prune_assets.workload.query_shapes import Workload
+
+AGAIN_AFTER = dt.timedelta(days=30)
+# At least so much has to be saved for sure, as the check of advice asks by default.
+_MOST_OF_TODAY = 0.5
+# A workload is about a month: what pays later than in a year is left to people.
+_MOST_RUNS = 12
+
+
+class Followed(NamedTuple):
+    """What came of advice; None and the reason why where the layout stays."""
+
+    applied: AppliedAdvice | None
+    why: str
+
+
+def follow_advice(
+    spark: SparkSession,
+    table: str | os.PathLike[str],
+    *,
+    workload: Workload | Sequence[str],
+    declared: LayoutSpec,
+    budget: int,
+) -> Followed:
+    """Advise, and change the layout of a table where that is safe.
+
+    The change is noted before the table is rewritten: when the rewrite is cut off, optimize goes on with the noted
+    layout, and no run changes it once more. `budget`: bytes of files to rewrite at most; later runs do the rest.
+    """
+    location, now = location_of(table, spark), dt.datetime.now(dt.UTC)
+    number, last = last_change(location)
+    if last is not None and now < last.at + AGAIN_AFTER:
+        again = f"the next change is possible from {last.at + AGAIN_AFTER:%Y-%m-%d} on"
+        return Followed(None, f"the layout was changed on {last.at:%Y-%m-%d} ({last.title}); {again}")
+    session = semantics_for(spark)
+    advice = advise(table, workload=workload, session=session)
+    why = why_not(advice) or _why_not_now(spark, table, advice, budget)
+    if why or advice.advised is None:
+        return Followed(None, why)
+    change = _change(now, advice, advice.advised, declared)
+    if not note_change(location, number, change):
+        return Followed(None, f"{redacted(location)}: another run changes the layout")
+    applied = apply_advice(spark, table, advice, workload=workload, session=session, budget=budget)
+    return Followed(applied, str(applied))
+
+
+def why_not(advice: LayoutAdvice) -> str:
+    """Return why advice is not followed without being asked; empty where it is sure and saves much."""
+    best = advice.advised
+    if best is None:
+        return advice.verdict
+    if best.high > _MOST_OF_TODAY * advice.today:
+        size = f"up to {bytes_text(best.high)} of {bytes_text(advice.today)}"
+        return f"{best.title}: queries may still read {size}, more than {_MOST_OF_TODAY:.0%}; change it by hand"
+    if best.twice_as_dear >= DEAR:
+        return f"{best.title}: {best.twice_as_dear:.0%} of the runs would read twice as much or more; change it by hand"
+    if advice.runs_to_pay is None or advice.runs_to_pay > _MOST_RUNS:
+        return f"{best.title}: the rewrite pays after {advice.runs_to_pay} runs of the workload, more than {_MOST_RUNS}"
+    if sum(advice.skipped.values()) > len(advice.queries):
+        return f"{best.title}: most predicates of the workload do not fit the table any more; advise from later queries"
+    return ""
+
+
+def _why_not_now(spark: SparkSession, table: str | os.PathLike[str], advice: LayoutAdvice, budget: int) -> str:
+    """Return what keeps optimize from making the layout, if anything does."""
+    if advice.advised is None:
+        return advice.verdict
+    try:
+        forecast = optimize(spark, table, layout=advice.advised.layout, dry_run=True, budget=budget)
+    except PruneError as error:
+        return str(error)
+    if forecast.left and not forecast.picked:
+        return f"{advice.advised.title}: no part of the table fits the budget of {bytes_text(budget)}"
+    return ""
+
+
+def _change(now: dt.datetime, advice: LayoutAdvice, best: RankedLayout, declared: LayoutSpec) -> LayoutChange:
+    return LayoutChange(
+        at=now,
+        title=best.title,
+        layout=_keys(best.layout),
+        declared=_keys(declared),
+        before=advice.today,
+        promised=best.bytes,
+    )
+
+
+def _keys(layout: LayoutSpec) -> dict[str, Any]:
+    return {key: value for key, value in asdict(layout).items() if value is not None}

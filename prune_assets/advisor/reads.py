@@ -1,0 +1,57 @@
+"""What a workload reads of a table: as it was measured, and as it would be planned now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.errors import WrongUse
+from prune_assets.advisor.advise import shapes_of
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import queries_of
+from prune_assets.tables.opening import open_table, retry_on_stale_listing
+from prune_assets.workload.costs import needless_bytes
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.workload.query_shapes import Workload
+
+
+class WorkloadReads(NamedTuple):
+    """Bytes of one run of a workload: planned on today's files, and of its columns in all.
+
+    `needless`: bytes that were really read and selected no row; None where no source says.
+    """
+
+    runs: float
+    today: int
+    whole: int
+    needless: int | None
+
+
+def workload_reads(
+    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None = None
+) -> WorkloadReads:
+    """Plan a workload on a table as it is; nothing is read where it has no query on the table."""
+    return retry_on_stale_listing(lambda: _once(location, workload, session))
+
+
+def _once(
+    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None
+) -> WorkloadReads:
+    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
+    try:
+        shapes = shapes_of(table, workload)
+    except WrongUse:
+        return WorkloadReads(0, 0, 0, 0)
+    queries = queries_of(table, shapes, session, {})
+    lost = [size for shape in shapes if (size := needless_bytes(shape.totals)) is not None]
+    return WorkloadReads(
+        runs=sum(shape.runs for shape in shapes),
+        today=round(sum(query.runs * query.today for query in queries)),
+        whole=round(sum(query.runs * query.whole for query in queries)),
+        needless=sum(lost) if lost else None,
+    )

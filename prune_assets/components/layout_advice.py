@@ -1,0 +1,121 @@
+"""The layouts that real queries ask for: what ran, the advice for each table, and a check that warns."""
+
+import datetime as dt
+from typing import Annotated, Any
+
+import dagster as dg
+from pydantic import Field
+
+from prune_assets.components.fields import place_of
+from prune_assets.components.scaffolding import FromExample
+from prune_assets.dagster.layout_advice import build_layout_advice_asset, build_layout_advice_check
+from prune_assets.dagster.workload import build_workload_asset
+
+
+def _day(context: dg.ResolutionContext, given: Any) -> dt.date | None:
+    day = context.resolve_value(given)
+    try:
+        return None if day is None else dt.date.fromisoformat(day)
+    except ValueError as error:
+        raise ValueError(f"since: {error}; give a day, e.g. '2024-01-01'") from None
+
+
+class AdvisedTable(dg.Model, dg.Resolvable):
+    """A table whose layout is advised."""
+
+    asset: Annotated[dg.ResolvedAssetKey, dg.Resolver.default(description="The key of its asset.")]
+    table: Annotated[
+        str, dg.Resolver.default(description="Where the table is: an address, or a path below the project.")
+    ]
+    max_share: Annotated[
+        float,
+        dg.Resolver.default(description="The check warns when another layout reads less than this share of the bytes."),
+        Field(gt=0, le=1),
+    ] = 0.5
+
+
+@dg.scaffold_with(FromExample)
+class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
+    """What queries ran by Spark's event logs, the layout that they ask for of each table, and a check that warns.
+
+    It changes nothing and starts no Spark.
+    """
+
+    event_logs: Annotated[
+        list[str],
+        dg.Resolver.default(description="Event logs of Spark: files or folders, addresses or paths below the project."),
+        Field(min_length=1),
+    ]
+    workloads: Annotated[
+        str, dg.Resolver.default(description="A folder below the project that gets what ran as JSON, for each day.")
+    ]
+    tables: Annotated[list[AdvisedTable], dg.Resolver.default(description="The tables."), Field(min_length=1)]
+    since: Annotated[
+        dt.date | None,
+        dg.Resolver(
+            _day,
+            model_field_type=str | None,
+            description="The first day of the workload's partitions, in quotes; no partitions when left out.",
+        ),
+    ] = None
+    latest: Annotated[
+        int | None,
+        dg.Resolver.default(description="Advise for the queries of so many days, the last ones."),
+        Field(ge=1),
+    ] = 28
+    price_per_tib: Annotated[
+        float | None,
+        dg.Resolver.default(description="What reading a TiB costs, to show what a day costs."),
+        Field(ge=0),
+    ] = None
+    pages: Annotated[
+        str | None, dg.Resolver.default(description="A folder below the project for the advice as HTML pages.")
+    ] = None
+    name: Annotated[
+        str, dg.Resolver.default(description="The key of the workload's asset; begins the names of job and schedule.")
+    ] = "queries"
+    schedule: Annotated[
+        str | None,
+        dg.Resolver.default(
+            description="A cron expression for the advice; the workload of each day is then read when the day is over."
+        ),
+    ] = None
+    timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Return the workload, the advice and the check of each table, and what runs them."""
+        workloads = place_of(self.workloads, context)
+        days = None
+        if self.since is not None:
+            days = dg.DailyPartitionsDefinition(self.since.isoformat(), timezone=self.timezone)
+        ran = build_workload_asset(
+            self.name,
+            [place_of(logs, context) for logs in self.event_logs],
+            workloads=workloads,
+            price_per_tib=self.price_per_tib,
+            partitions_def=days,
+        )
+        pages = None if self.pages is None else place_of(self.pages, context)
+        asked: dict[str, Any] = {"workload": workloads, "latest": self.latest, "more_deps": [self.name]}
+        advice, checks = [], []
+        for table in self.tables:
+            place = place_of(table.table, context)
+            advice.append(build_layout_advice_asset(table.asset, table=place, pages=pages, **asked))
+            checks.append(build_layout_advice_check(table.asset, place, max_share=table.max_share, **asked))
+        return dg.Definitions(assets=[ran, *advice], asset_checks=checks, **self._automation(ran, advice, checks))
+
+    def _automation(
+        self,
+        ran: dg.AssetsDefinition,
+        advice: list[dg.AssetsDefinition],
+        checks: list[dg.AssetChecksDefinition],
+    ) -> dict[str, Any]:
+        """Return the jobs and their schedules; queries of days come in a job of their own, the others before advice."""
+        own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{self.name}_of_a_day", selection=[ran])]
+        together = advice if own else [ran, *advice]
+        selection = dg.AssetSelection.assets(*together) | dg.AssetSelection.checks(*checks)
+        job = dg.define_asset_job(f"{self.name}_advice", selection=selection, executor_def=dg.in_process_executor)
+        if self.schedule is None:
+            return {"jobs": [job, *own]}
+        weekly = dg.ScheduleDefinition(job=job, cron_schedule=self.schedule, execution_timezone=self.timezone)
+        return {"jobs": [job, *own], "schedules": [weekly, *map(dg.build_schedule_from_partitioned_job, own)]}

@@ -1,0 +1,174 @@
+"""One page about all tables: what is read of them without need, and what an optimize brought."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import dagster as dg
+
+from parquet_core.errors import PruneError
+from parquet_core.layout.spec import Severity
+from prune_assets.dagster.assets import asset_with
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.advisor.reads import WorkloadReads
+    from prune_assets.dagster.optimizing import MaintainedTable
+    from prune_assets.maintenance.result import OptimizeResult
+    from prune_assets.workload.query_shapes import Workload
+
+_SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors")
+_LEVELS = "▁▂▃▄▅▆▇█"
+# Earlier pages, and events of a table, among which an optimize is looked for.
+_PAGES, _EVENTS = 12, 20
+
+
+class _Then(NamedTuple):
+    """When an earlier page was made, and by table the share of its bytes that the workload read then."""
+
+    at: float
+    shares: dict[str, float]
+
+
+def build_fleet_asset(
+    tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
+) -> dg.AssetsDefinition:
+    """Build an asset that ranks tables by what their layout costs, from metadata alone.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import MaintainedTable, build_fleet_asset
+    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
+    >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
+    'fleet'
+
+    Its page has a table: for each one the bytes that are read without need, the files that need an optimize, how much
+    they overlap and the errors of its layout; the costliest first. A table that cannot be read stands first, with the
+    reason.
+
+    Without need are, of a table with a `workload`, the bytes that its real queries read and that selected no row, as
+    the logs of Spark tell; else those that its predicates keep now, less what they would after an optimize.
+
+    With a workload the page has what its queries would read of the files as they are now (`workload bytes`, and their
+    share), the trend of that share over the last pages, and what the last optimize brought. The sums make plots.
+
+    All else is passed to Dagster's `asset`.
+    """
+    defaults: dict[str, Any] = {
+        "deps": [kept.key for kept in tables],
+        "kinds": {"parquet"},
+        "description": "All tables, ranked by what their layout costs.",
+    }
+
+    @asset_with(name=name, **(defaults | asset_options))
+    def fleet(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        loaded: dict[Any, Workload | Sequence[str]] = {}
+        rows = [_row(kept, loaded) for kept in tables]
+        before = _earlier(context)
+        rows = [row | _history(context.instance, kept.key, row, before) for kept, row in zip(tables, rows, strict=True)]
+        rows.sort(key=lambda row: (not row["problem"], -row["needless bytes"], -row["bytes to rewrite"]))
+        sums = {key: sum(row[key] for row in rows) for key in _SUMS}
+        return dg.MaterializeResult(
+            metadata={
+                "prune/tables": len(rows),
+                "prune/fleet": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
+                "prune/unreadable_tables": sum(bool(row["problem"]) for row in rows),
+                **{f"prune/{key.replace(' ', '_')}": value for key, value in sums.items()},
+            }
+        )
+
+    return fleet
+
+
+def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> dict[str, Any]:
+    """Describe a table in a line; of one that cannot be read, why."""
+    from prune_assets.checks.layout_proof import check
+
+    row: dict[str, Any] = {
+        "table": kept.key.to_user_string(),
+        "needless bytes": 0,
+        "queries": 0.0,
+        "workload bytes": 0,
+        "share read": 0.0,
+        "trend": "",
+        "optimize brought": "",
+        "files": 0,
+        "files to rewrite": 0,
+        "bytes to rewrite": 0,
+        "overlap": "",
+        "layout errors": 0,
+        "problem": "",
+    }
+    try:
+        forecast = kept.forecast()
+        findings = check(str(kept.table), layout=kept.layout_now(), rows=False)
+        reads = _reads(kept, loaded)
+    except PruneError as error:
+        return row | {"problem": str(error)}
+    return row | {
+        "needless bytes": _needless(forecast, reads),
+        "queries": 0.0 if reads is None else float(reads.runs),
+        "workload bytes": 0 if reads is None else reads.today,
+        "share read": 0.0 if reads is None else reads.today / max(reads.whole, 1),
+        "files": forecast.considered,
+        "files to rewrite": len(forecast.picked),
+        "bytes to rewrite": forecast.picked_bytes,
+        "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
+        "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
+    }
+
+
+def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":
+    """Return what its workload reads; a workload of many tables is loaded once."""
+    if kept.workload is None:
+        return None
+    from prune_assets.advisor.reads import workload_reads
+
+    name = str(kept.workload)
+    source = (name, kept.latest, str(kept.table) if name.endswith(".sql") else "")
+    if source not in loaded:
+        loaded[source] = kept.ran()
+    return workload_reads(kept.table, loaded[source])
+
+
+def _needless(forecast: "OptimizeResult", reads: "WorkloadReads | None") -> int:
+    if reads is not None and reads.needless is not None:
+        return reads.needless
+    return sum(max(0, one.before - one.predicted) for one in forecast.predicates if one.predicted is not None)
+
+
+def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
+    """Return the last pages, the oldest first."""
+    found = []
+    for record in context.instance.fetch_materializations(context.asset_key, limit=_PAGES).records[::-1]:
+        page = record.asset_materialization and record.asset_materialization.metadata.get("prune/fleet")
+        rows = [it.data for it in page.records] if isinstance(page, dg.TableMetadataValue) else []
+        shares = {str(row["table"]): float(row["share read"] or 0) for row in rows if row.get("queries")}
+        found.append(_Then(record.timestamp, shares))
+    return found
+
+
+def _history(
+    instance: dg.DagsterInstance, key: dg.AssetKey, row: dict[str, Any], before: "Sequence[_Then]"
+) -> dict[str, str]:
+    """Return the trend of the share that queries read, and what the last optimize brought."""
+    if not row["queries"]:
+        return {}
+    table, now = row["table"], row["share read"]
+    shares = [*(then.shares[table] for then in before if table in then.shares), now]
+    trend = "".join(_LEVELS[min(int(share * len(_LEVELS)), len(_LEVELS) - 1)] for share in shares)
+    at = _optimized(instance, key)
+    was = [then.shares[table] for then in before if at is not None and then.at < at and table in then.shares]
+    if at is None or not was:
+        return {"trend": trend}
+    day = dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%d")
+    return {"trend": trend, "optimize brought": f"{was[-1]:.1%} -> {now:.1%} of the bytes, {day}"}
+
+
+def _optimized(instance: dg.DagsterInstance, key: dg.AssetKey) -> float | None:
+    """Return when an optimize last rewrote files of a table, as `build_optimize_job` notes it."""
+    for record in instance.fetch_observations(key, limit=_EVENTS).records:
+        rewritten = record.asset_observation and record.asset_observation.metadata.get("prune/files_rewritten")
+        if rewritten and rewritten.value:
+            return record.timestamp
+    return None

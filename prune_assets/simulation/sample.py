@@ -1,0 +1,93 @@
+"""A sample of rows: columns as numbers of their distinct values, which sorts and cuts need alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.ranks import ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+
+# A code for null lies below those of all values, as in Spark's ascending order.
+NULL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SampledColumn:
+    """A column of the sample: `values`, distinct and ascending, and the number of the one that each row has.
+
+    Null is NULL, and NaN, which no bound holds, the number behind the last. `share`: the share of the rows up to the
+    middle of those of each value, by which values of any type have distances.
+    """
+
+    column: LeafColumn
+    values: pa.Array
+    codes: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+    def of_rows(self) -> pa.Array:
+        """Return the value of each row; NaN counts as null."""
+        known = (self.codes >= 0) & (self.codes < len(self.values))
+        return self.values.take(from_numpy(np.where(known, self.codes, 0), valid=known))
+
+    def take(self, rows: NDArray[np.int64]) -> SampledColumn:
+        """Return the column of chosen rows."""
+        return sampled(self.column, self.values, self.codes[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows of a table in their order, as columns by path; `total`: the rows of the whole table."""
+
+    columns: Mapping[Path, SampledColumn]
+    rows: int
+    total: int
+
+    @property
+    def rate(self) -> float:
+        """The share of the rows that was sampled."""
+        return self.rows / max(self.total, 1)
+
+    def take(self, rows: NDArray[np.int64]) -> Sample:
+        """Return chosen rows, by ascending numbers."""
+        return Sample({path: it.take(rows) for path, it in self.columns.items()}, len(rows), self.total)
+
+    def thinned(self, most: int) -> Sample:
+        """Return at most so many rows, evenly spread."""
+        if self.rows <= most:
+            return self
+        return self.take(np.arange(most, dtype=np.int64) * self.rows // most)
+
+
+def coded(column: LeafColumn, values: pa.Array) -> SampledColumn:
+    """Number the values of a column."""
+    floating = pa.types.is_floating(values.type)
+    nan = flags_from(pc.is_nan(values)) if floating else np.zeros(len(values), np.bool_)
+    encoded = pc.if_else(from_numpy(~nan), values, pa.scalar(None, values.type)).dictionary_encode()
+    (rank,) = ranks(encoded.dictionary)
+    order = np.argsort(rank, kind="stable")
+    ascending, place = encoded.dictionary.take(from_numpy(order)), np.full(len(order) + 1, NULL)
+    place[order] = np.arange(len(order))
+    known = flags_from(encoded.indices.is_valid())
+    codes = place[np.where(known, numbers_from(encoded.indices), len(order))]
+    codes[nan] = len(ascending)
+    return sampled(column, ascending, codes)
+
+
+def sampled(column: LeafColumn, values: pa.Array, codes: NDArray[np.int64]) -> SampledColumn:
+    """Return a column of distinct, ascending values and the number of the one that each row has."""
+    count = np.bincount(codes[(codes >= 0) & (codes < len(values))], minlength=len(values))
+    share = (np.cumsum(count) - count / 2) / max(int(count.sum()), 1)
+    return SampledColumn(column, values, codes, share)
