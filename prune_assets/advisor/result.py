@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from statistics import median
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from parquet_core.errors import WrongUse
+from parquet_core.layout.spec import LayoutSpec  # noqa: TC001 - read from JSON by its type
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.advisor.verified import VerifiedLayout, verified_lines
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from parquet_core.layout.spec import LayoutSpec
+    from collections.abc import Iterator
 
 SCHEMA = "layout-advice/1"
 _SHOWN = 5
@@ -25,8 +27,6 @@ _LONGEST_SQL = 70
 # Queries that gain most, and lose most; less than this part of their bytes is no change.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
-# Points by which most predictions may be off.
-_FIVE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,22 @@ class QueryBytes:
     advised: int
     lower_bound: int
     whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedShape:
+    """Queries that differ in constants alone: bytes of one run, today and in the advised layout, and what it read.
+
+    `rows_read`: rows that its scans returned, as measured or else as planned. `bytes_read`: of files that were opened,
+    None where nobody measured them.
+    """
+
+    shape: str
+    runs: float
+    today: float
+    advised: float
+    rows_read: float
+    bytes_read: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,86 +71,6 @@ class RankedLayout:
     high: int
     twice_as_dear: float
     layout: LayoutSpec
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedQuery:
-    """A predicate on a layout that was written: bytes of one run and of its columns, as predicted and as planned.
-
-    `rows_planned`: those that the plan reads. `rows_scanned`: those that Spark's scan returned, None where none ran.
-    """
-
-    where: str
-    runs: float
-    predicted: int
-    predicted_whole: int
-    planned: int
-    planned_whole: int
-    rows_planned: int
-    rows_scanned: int | None
-
-    @property
-    def predicted_share(self) -> float:
-        """The share of the bytes of its columns that was predicted."""
-        return self.predicted / max(self.predicted_whole, 1)
-
-    @property
-    def planned_share(self) -> float:
-        """The share of the bytes of its columns that is planned."""
-        return self.planned / max(self.planned_whole, 1)
-
-    @property
-    def points(self) -> float:
-        """How far the prediction is off, in points: hundredths of the bytes of the columns."""
-        return 100 * (self.predicted_share - self.planned_share)
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedLayout:
-    """A layout that was written: the share of the bytes that one run of the workload reads, predicted and planned.
-
-    `writer`: Spark or pyarrow. `rows`: those that were written. `median_error`: of the queries, in points.
-    `within_five`: the share of the queries whose prediction is off by at most five points.
-    """
-
-    title: str
-    writer: str
-    rows: int
-    predicted: float
-    planned: float
-    median_error: float
-    within_five: float
-    queries: tuple[VerifiedQuery, ...]
-
-    def worst(self, count: int) -> list[VerifiedQuery]:
-        """Return the queries whose prediction is off most."""
-        return sorted(self.queries, key=lambda it: -abs(it.points))[:count]
-
-    def __str__(self) -> str:
-        return (
-            f"{self.title}: predicted {self.predicted:.1%}, planned {self.planned:.1%} of the bytes; queries are off "
-            f"by {self.median_error:.1f} points (median), {self.within_five:.0%} of them by at most 5"
-        )
-
-
-def verified_layout(title: str, queries: Sequence[VerifiedQuery], *, rows: int, writer: str) -> VerifiedLayout:
-    """Sum up the queries on a layout that was written."""
-    errors = [abs(one.points) for one in queries]
-    return VerifiedLayout(
-        title=title,
-        writer=writer,
-        rows=rows,
-        predicted=_share((one.runs * one.predicted, one.runs * one.predicted_whole) for one in queries),
-        planned=_share((one.runs * one.planned, one.runs * one.planned_whole) for one in queries),
-        median_error=median(errors),
-        within_five=sum(error <= _FIVE for error in errors) / len(errors),
-        queries=tuple(queries),
-    )
-
-
-def _share(pairs: Iterable[tuple[float, float]]) -> float:
-    parts, wholes = zip(*pairs, strict=True)
-    return float(sum(parts) / max(sum(wholes), 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +91,8 @@ class LayoutAdvice:
     run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
-    `verified`: the first layouts as `verify_advice` wrote them.
+    `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
+    which `advice_outcome` holds against what they read later.
     """
 
     table: str
@@ -173,10 +110,22 @@ class LayoutAdvice:
     reasons: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     verified: tuple[VerifiedLayout, ...] = ()
+    promised: tuple[PromisedShape, ...] = ()
 
     def to_json(self) -> str:
         """Return all of it as JSON of schema layout-advice/1."""
         return json_text({"schema": SCHEMA} | asdict(self) | {"table": redacted(self.table)})
+
+    @staticmethod
+    def from_json(text: str | bytes, *, source: str = "advice") -> LayoutAdvice:
+        """Return the advice of a JSON text; `source` names it in messages. Raises WrongUse for another document."""
+        try:
+            document = msgspec.json.decode(text)
+            if document.get("schema") != SCHEMA:
+                raise WrongUse(f"{source}: no advice of schema {SCHEMA}; keep one with `prune advise .. --keep FILE`")
+            return msgspec.convert(document, LayoutAdvice)
+        except (msgspec.MsgspecError, AttributeError) as error:
+            raise WrongUse(f"{source}: no advice ({error}); keep one with `prune advise .. --keep FILE`") from None
 
     def layout_yaml(self) -> str:
         """Return the advised layout as a `layout.yaml`, with a reason beside each key; empty where none is advised."""
@@ -217,28 +166,9 @@ class LayoutAdvice:
             yield from self._changes()
             yield ""
             yield from self.layout_yaml().splitlines()
-        yield from self._verified()
+        yield from verified_lines(self.verified)
         for reason, count in self.skipped.items():
             yield f"left out {counted(count, 'predicate')}: {printable(reason)}"
-
-    def _verified(self) -> Iterator[str]:
-        for one in self.verified[:1]:
-            yield ""
-            yield f"verified by writing {one.rows:,} rows with {one.writer} and planning the queries on them"
-        for one in self.verified:
-            yield f"  {printable(str(one))}"
-            (worst,) = one.worst(1)
-            if abs(worst.points) > _FIVE:
-                where = clipped(printable(worst.where), _LONGEST_SQL)
-                yield f"    most: predicted {worst.points:+.1f} points for  {where}"
-            if any(it.rows_scanned is not None for it in one.queries):
-                ran = [it for it in one.queries if it.rows_scanned is not None]
-                planned, scanned = sum(it.rows_planned for it in ran), sum(it.rows_scanned or 0 for it in ran)
-                queries = counted(len(ran), "query", "queries")
-                yield f"    Spark scanned {scanned:,} rows for {queries}; {planned:,} were planned"
-        best = min(self.verified, key=lambda it: it.planned, default=None)
-        if best is not None and best is not self.verified[0]:
-            yield f"  as written, {printable(best.title)} reads least"
 
     def bars(self) -> list[tuple[str, int, str]]:
         """Return what is compared: a title, its bytes, and what should be known of it."""

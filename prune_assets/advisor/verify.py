@@ -16,10 +16,10 @@ from parquet_core.quantities import bytes_text
 from parquet_core.storage import is_remote, local_path
 from prune_assets.advisor.advise import shapes_of
 from prune_assets.advisor.queries import costs_of, queries_of
-from prune_assets.advisor.result import VerifiedLayout, VerifiedQuery, verified_layout
 from prune_assets.advisor.sample import sampled_rows, take_sample
 from prune_assets.advisor.simulate import Workspace, simulate
 from prune_assets.advisor.trial_write import write_without_spark
+from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from prune_assets.advisor.queries import Query
     from prune_assets.advisor.result import LayoutAdvice
+    from prune_assets.advisor.verified import VerifiedLayout
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
     from prune_assets.workload.query_shapes import QueryShape, Workload

@@ -38,6 +38,19 @@ from prune_assets.session.progress import showing_progress, start_session
     metavar="FILE",
     help="Also write one self-contained page.",
 )
+@click.option(
+    "--keep",
+    "kept_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the advice as JSON, for --promised of later runs.",
+)
+@click.option(
+    "--promised",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Advice that was kept and applied: say what came of it in the workload.",
+)
 @click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
 @click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
 @click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
@@ -53,6 +66,8 @@ def advise(
     as_json: bool,
     layout_file: Path | None,
     html_file: Path | None,
+    kept_file: Path | None,
+    promised: Path | None,
     verify: bool,
     on_sample: bool,
     with_spark: bool,
@@ -76,8 +91,13 @@ def advise(
     if (on_sample or with_spark) and not verify:
         raise WrongUse("--on-sample and --with-spark say how to verify: give --verify too")
     from prune_assets.workload.load import load_workload
+    from prune_assets.workload.query_shapes import Workload
 
     ran = load_workload(wheres if workload_file is None else workload_file, table=table)
+    if promised is not None:
+        if not isinstance(ran, Workload):
+            raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
+        click.echo(f"{pr.advice_outcome(promised, ran)}\n", err=as_json)
     advice = pr.advise(table, workload=ran, session=semantics_of(time_zone))
     if verify:
         spark = start_session() if with_spark else None
@@ -87,6 +107,8 @@ def advise(
             )
     if layout_file is not None and advice.advised is not None:
         write_whole(layout_file, advice.layout_yaml())
+    if kept_file is not None:
+        write_whole(kept_file, advice.to_json())
     if html_file is not None:
         write_whole(html_file, advice.to_html())
     click.echo(advice.to_json() if as_json else str(advice))
