@@ -42,6 +42,9 @@ _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOU
 _TEXT = 16
 _MOSTLY = 0.9
 _FIRST_PAGE = 20_000
+# A dictionary that may have more than one entry for so many rows is looked at; so many bytes end one, and its use.
+_SURELY_FEW = 20
+_FULL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +108,25 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
         pages = np.where(has, chunks.data_page_offset - chunks.dictionary_page_offset, 0)
         entry = float(_WIDTHS.get(column.physical, column.type_length or _TEXT))
         of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
-        pays = _pays(of_group / entry, group_rows, entry)
+        is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
+        entries = of_group / entry
+        if entries > group_rows / _SURELY_FEW:
+            entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)
+        pays = _pays(entries, group_rows, entry)
         costs[column.path] = ColumnCost(
             data=float((size - pages if pays else size).sum()) / rows,
             dictionary=of_group if pays else 0.0,
             rows=group_rows,
             entry=entry,
-            is_coded=bool(pays and len(pages) and np.mean(chunks.dictionary_only == 1) > _MOSTLY),
+            is_coded=pays and is_coded,
         )
     return costs
+
+
+def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
+    """Return how many entries a dictionary has, whose compressed size does not tell; 0 where it is not read."""
+    (values,) = index.dictionaries.read(column, np.array([position]))
+    return 0.0 if isinstance(values, str) else float(len(values))
 
 
 def _pays(entries: float, rows: float, entry: float) -> bool:
