@@ -12,7 +12,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
 from parquet_core.quantities import bytes_text
-from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.candidates import FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.outcome import promised_shapes, shapes_on
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
@@ -188,7 +188,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     """Return the rows of whole pages that the rows which queries select fill if they lie together."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
-    page = LayoutSpec().page_rows
+    page = FINEST_PAGES
     found: np.ndarray = np.ceil(few.matching_rows() / page) * page
     return found
 
@@ -239,6 +239,9 @@ def _reasons(best: Tried) -> dict[str, str]:
     if layout.bloom:
         reasons["bloom"] = "single values of these columns are asked for; a filter denies row groups that lack them"
     reasons["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
-    reasons["row_group_bytes"] = "row groups small enough to be skipped, large enough to be read at once"
+    is_small = layout.row_group_bytes < LayoutSpec().row_group_bytes
+    small = "small row groups: dictionaries and filters deny a whole one or nothing"
+    usual = "row groups small enough to be skipped, large enough to be read at once"
+    reasons["row_group_bytes"] = small if is_small else usual
     reasons["target_file_bytes"] = "few files to list and to open"
     return reasons

@@ -64,8 +64,8 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
     >>> advice = pr.advise(table, workload=["shop = 7"])
     >>> ran = QueryShape(table, "shop = ?", (), 4.0, (RanPredicate("shop = 9", 4.0),), ScanTotals(rows_read=20_000))
-    >>> str(pr.advice_outcome(advice, Workload((ran,)))).partition(": ")[2]
-    'promised 86% fewer bytes, measured 95% fewer rows scanned over 4 queries'
+    >>> print(pr.advice_outcome(advice, Workload((ran,))))  # doctest: +ELLIPSIS
+    /...: promised ...% fewer bytes, measured 95% fewer rows scanned over 4 queries
 
     `advice`: or the file that `prune advise --keep` wrote. Raises WrongUse where none of its queries ran, and for a
     file that is no advice.

@@ -74,8 +74,8 @@ def verify_advice(
     >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=10_000)
     >>> advice = pr.advise(table, workload=["shop = 7"])
     >>> verified = pr.verify_advice(table, advice, workload=["shop = 7"]).verified[0]
-    >>> verified.title, round(abs(verified.predicted - verified.planned), 2)
-    ('sort by shop, pages of 5,000 rows', 0.0)
+    >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
+    (True, 0.0)
 
     `workload`, `session`: those of `advise`. `spark`: writes the layouts as `optimize` does, and counts the rows that
     its scans return; without it Arrow writes them. `on_sample`: write blocks of rows, evenly spread, at most two
