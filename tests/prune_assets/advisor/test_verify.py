@@ -140,6 +140,18 @@ def test_bloom_filters_are_written(tmp_path):
     assert plan.kept.rows.sum() <= 20_000
 
 
+def test_of_a_delta_table_the_rows_that_are_left_are_written(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    rows = pa.table({"id": np.arange(50_000), "shop": np.random.default_rng(4).integers(0, 500, 50_000)})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows)
+    deltalake.DeltaTable(str(tmp_path / "t")).delete("id < 10000")
+    advice = pr.advise(str(tmp_path / "t"), workload=["shop = 7"])
+    for on_sample in (False, True):
+        found = pr.verify_advice(str(tmp_path / "t"), advice, workload=["shop = 7"], on_sample=on_sample)
+        assert {one.rows for one in found.verified} == {40_000}
+        assert found.verified[0].within_five == 1
+
+
 def test_a_table_in_a_store_is_verified_on_a_sample_alone(advice):
     with pytest.raises(WrongUse, match="verify on a sample"), verify._folder_beside(_Remote(), on_sample=False):
         pass
