@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from parquet_core.errors import WrongUse
 from parquet_core.printable import printable
 from parquet_core.quantities import counted
 from prune_assets.report.quantities import clipped
@@ -80,6 +81,8 @@ class VerifiedLayout:
 
 def verified_layout(title: str, queries: Sequence[VerifiedQuery], *, rows: int, writer: str) -> VerifiedLayout:
     """Sum up the queries on a layout that was written."""
+    if not queries:
+        raise WrongUse(f"{title}: no predicate of the workload fits the table as it was written; verify with Spark")
     errors = [abs(one.points) for one in queries]
     return VerifiedLayout(
         title=title,

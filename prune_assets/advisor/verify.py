@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.errors import StorageFailure, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import redacted
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from parquet_core.predicate import Path as Path_
     from prune_assets.advisor.queries import Query
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.verified import VerifiedLayout
@@ -138,19 +141,21 @@ def _verified(trial: _Trial, title: str, layout: LayoutSpec, place: Path) -> Ver
         trial.workspace, layout if trial.spark else replace(layout, column_index_truncate_length=_UNCUT)
     )
     table = trial.write(layout, place)
-    planned = trial.queries(table)
-    scanned = {} if trial.spark is None else _scanned(trial.spark, place, planned)
-    return verified_layout(
-        title,
-        [
-            VerifiedQuery(
-                one.where, one.runs, round(read), round(whole), one.today, one.whole, one.rows, scanned.get(one.where)
-            )
-            for one, read, whole in zip(planned, predicted.read.tolist(), predicted.whole.tolist(), strict=True)
-        ],
-        rows=_rows_of(table),
-        writer="pyarrow" if trial.spark is None else "Spark",
-    )
+    planned = {_key(one): one for one in trial.queries(table)}
+    scanned = {} if trial.spark is None else _scanned(trial.spark, place, [*planned.values()])
+    bytes_ = np.column_stack(predicted).round().astype(np.int64).tolist()
+    found = []
+    for query, (read, whole) in zip(trial.workspace.queries, bytes_, strict=True):
+        # A predicate may not fit what is written, as where names of directories make other types.
+        one = planned.get(_key(query))
+        if one is not None:
+            rows = scanned.get(one.where)
+            found.append(VerifiedQuery(one.where, one.runs, read, whole, one.today, one.whole, one.rows, rows))
+    return verified_layout(title, found, rows=_rows_of(table), writer="Spark" if trial.spark else "pyarrow")
+
+
+def _key(query: Query) -> tuple[str, tuple[Path_, ...]]:
+    return query.where, tuple(column.path for column in query.columns)
 
 
 def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict[str, int]:
