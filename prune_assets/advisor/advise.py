@@ -12,7 +12,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
 from parquet_core.quantities import bytes_text
-from prune_assets.advisor.candidates import FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.candidates import FINER_PAGES, FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.outcome import promised_shapes, shapes_on
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
@@ -25,9 +25,9 @@ from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workloa
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from prune_assets.advisor.candidates import Tried
+    from prune_assets.advisor.candidates import Candidate, Tried
     from prune_assets.advisor.queries import Query
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
@@ -118,13 +118,26 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
-    tried = _without_idle_keys(search(few, base, columns, lambda name: _share_of(workspace.queries, name)))
+    fine = replace(base, page_rows=FINER_PAGES)
+    tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
     kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
-    finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
-    final = sorted((try_out(workspace, it.candidate) for it in finalists.values()), key=lambda it: it.bytes)
+    finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values())}.values()
+    best, others = _best(workspace, finalists, FINER_PAGES)
+    if best.candidate.layout.page_rows == base.page_rows:
+        best, others = _best(workspace, finalists, base.page_rows)
+    return [best, *others]
+
+
+def _best(workspace: Workspace, finalists: Iterable[Candidate], page_rows: int) -> tuple[Tried, list[Tried]]:
+    """Return the best of layouts with pages of so many rows, refined, and the others.
+
+    A curve needs more pages than a sort key: among coarse ones it would never be found.
+    """
+    final = [try_out(workspace, it.with_pages(page_rows)) for it in finalists]
+    final.sort(key=lambda it: it.bytes)
     simple = min((it for it in final if it.bytes <= _ALMOST * final[0].bytes), key=_complexity)
-    best = refined(workspace, simple)
-    return [best, *(it for it in final if it is not simple), *([] if best is simple else [simple])]
+    best = refined(workspace, try_out(workspace, simple.candidate.with_pages(LayoutSpec().page_rows)))
+    return best, [it for it in final if it is not simple]
 
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:

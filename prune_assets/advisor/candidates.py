@@ -31,10 +31,10 @@ _FEWEST_IN_FILTER = 1_000
 _FALSE_POSITIVES = 0.01
 # What makes a layout less simple, or more to write, has to read less by so much.
 WORTH_IT = 0.9
-FINEST_PAGES = 2_000
+FINER_PAGES, FINEST_PAGES = 5_000, 2_000
 # Each is tried on top of the one before, where that was worth it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"page_rows": 5_000}, "finer pages skip more around what is selected"),
+    ({"page_rows": FINER_PAGES}, "finer pages skip more around what is selected"),
     ({"page_rows": FINEST_PAGES}, "the finest pages skip most around what is selected"),
     ({"row_group_bytes": 8 << 20}, "dictionaries and filters deny a whole row group or nothing, so small ones"),
 )
@@ -46,6 +46,10 @@ class Candidate(NamedTuple):
 
     layout: LayoutSpec
     why: str
+
+    def with_pages(self, rows: int) -> Candidate:
+        """Return the same with pages of so many rows."""
+        return self._replace(layout=replace(self.layout, page_rows=rows))
 
     @property
     def title(self) -> str:

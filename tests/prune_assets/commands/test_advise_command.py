@@ -86,7 +86,7 @@ def test_verified_layouts_are_shown_and_nothing_is_left(table, tmp_path):
     done = run(table, "--where", "shop = 7", "--verify", "--on-sample")
     assert done.exit_code == 0, done.output
     assert "verified by writing 100,000 rows with pyarrow" in done.output
-    assert "sort by shop: predicted" in done.output
+    assert "sort by shop, pages of 2,000 rows: predicted" in done.output
     assert sorted(tmp_path.iterdir()) == before
 
 
