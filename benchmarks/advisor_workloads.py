@@ -67,6 +67,16 @@ def _one(column: str, values: int, *, skew: float = 1.0) -> Callable[[Random, fl
     return lambda draw, _: f"{column} = {int(values * draw.random() ** skew)}"
 
 
+def _order(column: str, orders: int) -> Callable[[Random, float], str]:
+    """Look up an order that is there: TPC-H uses eight numbers of 32."""
+
+    def one(draw: Random, _: float) -> str:
+        number = int(draw.integers(orders))
+        return f"{column} = {number // 8 * 32 + number % 8 + 1}"
+
+    return one
+
+
 def _text(column: str, values: Sequence[str]) -> Callable[[Random, float], str]:
     return lambda draw, _: f"{column} = '{values[draw.integers(len(values))]}'"
 
@@ -105,7 +115,7 @@ _LINEITEM = [
     _dates("l_commitdate", _TPCH_DAY, _TPCH_DAYS, 1),
     _one("l_partkey", 10_000),
     _one("l_suppkey", 500),
-    _one("l_orderkey", ROWS),
+    _order("l_orderkey", ROWS // 4),
     _both(_text("l_shipmode", _MODES), _SHIPPED),
     _both(_one("l_suppkey", 500), _dates("l_shipdate", _TPCH_DAY, _TPCH_DAYS, 365)),
     _both(_below("l_quantity", 5, 24), _SHIPPED),
@@ -117,7 +127,7 @@ _ORDERS = [
     _ORDERED,
     _dates("o_orderdate", _TPCH_DAY, 2_400, 90),
     _one("o_custkey", 30_000),
-    _one("o_orderkey", 4 * ROWS),
+    _order("o_orderkey", ROWS),
     _both(_text("o_orderpriority", ["1-URGENT", "2-HIGH", "5-LOW"]), _ORDERED),
     _text("o_orderstatus", ["P", "F", "O"]),
     _above("o_totalprice", 350_000, 450_000),
