@@ -18,7 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.advisor import NAME as ADVISOR
-from benchmarks.advisor import advisor
+from benchmarks.advisor import advisor, parity
+from benchmarks.advisor_regret import NAME as REGRET
+from benchmarks.advisor_regret import regret
+from benchmarks.advisor_time import NAME as ADVICE_TIME
+from benchmarks.advisor_time import advice_time
 from benchmarks.delta_logs import large_commits, million_files, thousand_commits
 from benchmarks.delta_reads import NAME as DELTA_READS
 from benchmarks.delta_reads import delta_reads
@@ -131,8 +135,9 @@ def main() -> None:
         Console(width=160).print(delta_reads())
     if word and word in PAGE_READER:
         Console(width=160).print(page_reader())
-    if word and word in ADVISOR:
-        Console(width=160).print(advisor())
+    for name, one in ((ADVISOR, advisor), (ADVISOR, parity), (REGRET, regret), (ADVICE_TIME, advice_time)):
+        if word and word in name:
+            Console(width=160).print(one())
     if word in WRITES:
         Console(width=160).print(writes())
     if not word:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from prune_assets.advisor.advise import advise as advise
     from prune_assets.advisor.apply import AppliedAdvice as AppliedAdvice
     from prune_assets.advisor.apply import apply_advice as apply_advice
+    from prune_assets.advisor.outcome import AdviceOutcome as AdviceOutcome
+    from prune_assets.advisor.outcome import advice_outcome as advice_outcome
     from prune_assets.advisor.result import LayoutAdvice as LayoutAdvice
+    from prune_assets.advisor.verify import verify_advice as verify_advice
     from prune_assets.checks.audit.report import AuditReport as AuditReport
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +12,8 @@ from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
 from parquet_core.quantities import bytes_text
-from parquet_core.storage import address, is_remote, local_path
-from prune_assets.advisor.candidates import MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.candidates import FINER_PAGES, FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.outcome import promised_shapes, shapes_on
 from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
 from prune_assets.cache_directory import metadata_cache
@@ -25,9 +24,10 @@ from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Iterable, Sequence
 
-    from prune_assets.advisor.candidates import Tried
+    from prune_assets.advisor.candidates import Candidate, Tried
     from prune_assets.simulation.queries import Query
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
@@ -60,8 +60,8 @@ def advise(
     >>> rows = {"id": range(200_000), "shop": [draw.randrange(500) for _ in range(200_000)]}
     >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
     >>> advice = pr.advise(table, workload=["shop = 7", "shop BETWEEN 10 AND 20"])
-    >>> advice.advised.title, advice.advised.bytes < advice.today / 2
-    ('sort by shop', True)
+    >>> advice.advised.layout.sort_by, advice.advised.bytes < advice.today / 2
+    (('shop',), True)
 
     `workload`: what ran, or texts of WHEREs in Spark SQL, each of which counts once. `session`: the settings of the
     Spark that will read, for predicates that depend on its time zone. `sample_rows`: rows to read at most; of a table
@@ -81,13 +81,15 @@ def _advise(
     if not index.row_count.sum():
         raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
-    queries = queries_of(table, shapes_of(table, workload), session, skipped)
+    shapes = shapes_of(table, workload)
+    queries = queries_of(table, shapes, session, skipped)
     partitions = [column.path for column in table.partitions]
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
     base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
     found = _ranked(workspace, base, _columns(table, workspace, queries)) if workspace.sample.columns else []
-    return _advice(table, workspace, found, skipped)
+    advice = _advice(table, workspace, found, skipped)
+    return replace(advice, promised=promised_shapes(queries, [one.advised for one in advice.queries], shapes))
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
@@ -96,9 +98,7 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
     So a copy of a table is advised by what ran on the original. Raises WrongUse for a workload of other tables.
     """
     if isinstance(workload, Workload):
-        names = {table.name, str(table.given), _spelled(str(table.given))}
-        shapes = [shape for shape in workload.shapes if names & {shape.table, *shape.names}]
-        shapes = shapes or [shape for shape in workload.shapes if _last_part(shape.table) == _last_part(table.name)]
+        shapes = shapes_on(table.name, str(table.given), workload=workload)
         if not shapes:
             ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
             raise WrongUse(f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}")
@@ -106,15 +106,6 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
         raise WrongUse("workload: give a Workload or a list of predicates as text, e.g. [\"day = '2024-01-01'\"]")
     return [QueryShape(table.name, where, (), 1.0, (RanPredicate(where),)) for where in workload]
-
-
-def _spelled(location: str) -> str:
-    """Return a path as scans name it."""
-    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
-
-
-def _last_part(name: str) -> str:
-    return re.split(r"[/.]", name.rstrip("/"))[-1]
 
 
 def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> list[str]:
@@ -127,13 +118,26 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
-    tried = _without_idle_keys(search(few, base, columns, lambda name: _share_of(workspace.queries, name)))
+    fine = replace(base, page_rows=FINER_PAGES)
+    tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
     kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
-    finalists = {id(it): it for it in (*tried[:_FINALISTS], *kinds.values())}
-    final = sorted((try_out(workspace, it.candidate) for it in finalists.values()), key=lambda it: it.bytes)
+    finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values())}.values()
+    best, others = _best(workspace, finalists, FINER_PAGES)
+    if best.candidate.layout.page_rows == base.page_rows:
+        best, others = _best(workspace, finalists, base.page_rows)
+    return [best, *others]
+
+
+def _best(workspace: Workspace, finalists: Iterable[Candidate], page_rows: int) -> tuple[Tried, list[Tried]]:
+    """Return the best of layouts with pages of so many rows, refined, and the others.
+
+    A curve needs more pages than a sort key: among coarse ones it would never be found.
+    """
+    final = [try_out(workspace, it.with_pages(page_rows)) for it in finalists]
+    final.sort(key=lambda it: it.bytes)
     simple = min((it for it in final if it.bytes <= _ALMOST * final[0].bytes), key=_complexity)
-    best = refined(workspace, simple)
-    return [best, *(it for it in final if it is not simple), *([] if best is simple else [simple])]
+    best = refined(workspace, try_out(workspace, simple.candidate.with_pages(LayoutSpec().page_rows)))
+    return best, [it for it in final if it is not simple]
 
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
@@ -197,7 +201,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     """Return the rows of whole pages that the rows which queries select fill if they lie together."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
-    page = LayoutSpec().page_rows
+    page = FINEST_PAGES
     found: np.ndarray = np.ceil(few.matching_rows() / page) * page
     return found
 
@@ -248,6 +252,9 @@ def _reasons(best: Tried) -> dict[str, str]:
     if layout.bloom:
         reasons["bloom"] = "single values of these columns are asked for; a filter denies row groups that lack them"
     reasons["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
-    reasons["row_group_bytes"] = "row groups small enough to be skipped, large enough to be read at once"
+    is_small = layout.row_group_bytes < LayoutSpec().row_group_bytes
+    small = "small row groups: dictionaries and filters deny a whole one or nothing"
+    usual = "row groups small enough to be skipped, large enough to be read at once"
+    reasons["row_group_bytes"] = small if is_small else usual
     reasons["target_file_bytes"] = "few files to list and to open"
     return reasons

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_core.evidence.bloom import probes
-from parquet_core.quantities import counted
+from parquet_core.layout.spec import LayoutSpec
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
 from prune_assets.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.simulation.sample import SampledColumn
     from prune_assets.simulation.simulate import Simulated, Workspace
 
@@ -31,7 +31,14 @@ _FEWEST_IN_FILTER = 1_000
 _FALSE_POSITIVES = 0.01
 # What makes a layout less simple, or more to write, has to read less by so much.
 WORTH_IT = 0.9
-_FINER_PAGES = 5_000
+FINER_PAGES, FINEST_PAGES = 5_000, 2_000
+# Each is tried on top of the one before, where that was worth it.
+_FINER: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"page_rows": FINER_PAGES}, "finer pages skip more around what is selected"),
+    ({"page_rows": FINEST_PAGES}, "the finest pages skip most around what is selected"),
+    ({"row_group_bytes": 8 << 20}, "dictionaries and filters deny a whole row group or nothing, so small ones"),
+)
+_USUAL = LayoutSpec()
 
 
 class Candidate(NamedTuple):
@@ -39,6 +46,10 @@ class Candidate(NamedTuple):
 
     layout: LayoutSpec
     why: str
+
+    def with_pages(self, rows: int) -> Candidate:
+        """Return the same with pages of so many rows."""
+        return self._replace(layout=replace(self.layout, page_rows=rows))
 
     @property
     def title(self) -> str:
@@ -51,9 +62,9 @@ class Candidate(NamedTuple):
         if not words or (len(words) == 1 and layout.partition_by):
             words.append("rows as they lie")
         words += [f"bloom filter on {name}" for name in layout.bloom]
-        return ", ".join(
-            [*words, *([f"pages of {layout.page_rows:,} rows"] if layout.page_rows == _FINER_PAGES else [])]
-        )
+        words += [f"pages of {layout.page_rows:,} rows"] if layout.page_rows != _USUAL.page_rows else []
+        is_usual = layout.row_group_bytes == _USUAL.row_group_bytes
+        return ", ".join([*words, *([] if is_usual else [f"row groups of {bytes_text(layout.row_group_bytes)}"])])
 
 
 class Tried(NamedTuple):
@@ -91,14 +102,13 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
 
 
 def refined(workspace: Workspace, best: Tried) -> Tried:
-    """Add bloom filters and finer pages to a layout where these make it read much less."""
-    for candidate in (*_with_filters(workspace, best.candidate), _with_finer_pages(best.candidate)):
-        changed = (
-            replace(best.candidate.layout, page_rows=candidate.layout.page_rows)
-            if not candidate.layout.bloom
-            else (replace(best.candidate.layout, bloom={**best.candidate.layout.bloom, **candidate.layout.bloom}))
+    """Add bloom filters, finer pages and smaller row groups to a layout where these make it read much less."""
+    for change, why in (*_with_filters(workspace, best.candidate), *_FINER):
+        layout = best.candidate.layout
+        changed = replace(
+            layout, **(change if "bloom" not in change else {"bloom": {**layout.bloom, **change["bloom"]}})
         )
-        tried = try_out(workspace, Candidate(changed, f"{best.candidate.why}; {candidate.why}"))
+        tried = try_out(workspace, Candidate(changed, f"{best.candidate.why}; {why}"))
         if tried.bytes < WORTH_IT * best.bytes:
             best = tried
     return best
@@ -149,7 +159,7 @@ def _names_directories(column: SampledColumn) -> bool:
     return kind is not None and not pa.types.is_floating(kind) and not (pa.types.is_binary(kind))
 
 
-def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[Candidate]:
+def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[tuple[dict[str, Any], str]]:
     for path, leaves in workspace.leaves.items():
         column = workspace.sample.columns[path]
         asked = [leaf for leaf in leaves if probes(leaf) is not None]
@@ -158,10 +168,4 @@ def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[Candidate]:
         has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
         if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in taken:
             why = f"{counted(len(asked), 'condition')} on {path[0]} ask for single values"
-            yield Candidate(replace(best.layout, bloom={path[0]: _FALSE_POSITIVES}), why)
-
-
-def _with_finer_pages(best: Candidate) -> Candidate:
-    return Candidate(
-        replace(best.layout, bloom={}, page_rows=_FINER_PAGES), "finer pages skip more around what is selected"
-    )
+            yield {"bloom": {path[0]: _FALSE_POSITIVES}}, why

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from prune_assets.advisor.result import LayoutAdvice
 
 _SHOWN_QUERIES = 100
+# Of each layout that was written, those first whose prediction is off most.
+_SHOWN_VERIFIED = 20
 
 
 def page(advice: LayoutAdvice) -> str:
@@ -34,5 +36,5 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(bytes=bytes_text, text=lambda value: printable(redacted(value)))
-    environment.globals.update(counted=counted)
+    environment.globals.update(counted=counted, shown_verified=_SHOWN_VERIFIED)
     return environment

@@ -6,15 +6,18 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from parquet_core.errors import WrongUse
+from parquet_core.layout.spec import LayoutSpec  # noqa: TC001 - read from JSON by its type
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.advisor.verified import VerifiedLayout, verified_lines
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from parquet_core.layout.spec import LayoutSpec
 
 SCHEMA = "layout-advice/1"
 _SHOWN = 5
@@ -36,6 +39,22 @@ class QueryBytes:
     advised: int
     lower_bound: int
     whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedShape:
+    """Queries that differ in constants alone: bytes of one run, today and in the advised layout, and what it read.
+
+    `rows_read`: rows that its scans returned, as measured or else as planned. `bytes_read`: of files that were opened,
+    None where nobody measured them.
+    """
+
+    shape: str
+    runs: float
+    today: float
+    advised: float
+    rows_read: float
+    bytes_read: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,8 @@ class LayoutAdvice:
     run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
+    `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
+    which `advice_outcome` holds against what they read later.
     """
 
     table: str
@@ -88,10 +109,23 @@ class LayoutAdvice:
     runs_to_pay: int | None
     reasons: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
+    verified: tuple[VerifiedLayout, ...] = ()
+    promised: tuple[PromisedShape, ...] = ()
 
     def to_json(self) -> str:
         """Return all of it as JSON of schema layout-advice/1."""
         return json_text({"schema": SCHEMA} | asdict(self) | {"table": redacted(self.table)})
+
+    @staticmethod
+    def from_json(text: str | bytes, *, source: str = "advice") -> LayoutAdvice:
+        """Return the advice of a JSON text; `source` names it in messages. Raises WrongUse for another document."""
+        try:
+            document = msgspec.json.decode(text)
+            if document.get("schema") != SCHEMA:
+                raise WrongUse(f"{source}: no advice of schema {SCHEMA}; keep one with `prune advise .. --keep FILE`")
+            return msgspec.convert(document, LayoutAdvice)
+        except (msgspec.MsgspecError, AttributeError) as error:
+            raise WrongUse(f"{source}: no advice ({error}); keep one with `prune advise .. --keep FILE`") from None
 
     def layout_yaml(self) -> str:
         """Return the advised layout as a `layout.yaml`, with a reason beside each key; empty where none is advised."""
@@ -132,6 +166,7 @@ class LayoutAdvice:
             yield from self._changes()
             yield ""
             yield from self.layout_yaml().splitlines()
+        yield from verified_lines(self.verified)
         for reason, count in self.skipped.items():
             yield f"left out {counted(count, 'predicate')}: {printable(reason)}"
 

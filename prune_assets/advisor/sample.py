@@ -11,7 +11,7 @@ import pyarrow as pa
 from parquet_core.access_plan import RangeList, make_access_plan
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.planner.plan_read import plan_opened
-from prune_assets.reading.arrow_columns import arrow_columns
+from prune_assets.reading.arrow_columns import arrow_columns, names_of
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
 from prune_assets.simulation.sample import Sample, coded
@@ -36,14 +36,29 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
     plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
     names = [name for name in names if _is_read(plan, name)]
     total = int(plan.index.row_count.sum() - table.deleted_rows().sum())
+    rows = _read_blocks(plan, names, most)
+    return sample_of(table, [path for path in paths if path[0] in names], rows if names else rows.slice(0, 0), total)
+
+
+def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -> Sample:
+    """Return columns of rows of a table that has `total`."""
+    leaves = {column.path: column for column in (*table.columns, *table.partitions)}
+    values = {path[0]: rows.column(path[0]) for path in paths}
+    columns = {path: coded(leaves[path], compared_values(path, values, leaves[path])) for path in paths}
+    return Sample(columns, rows.num_rows, total)
+
+
+def sampled_rows(table: Table, most: int) -> pa.Table:
+    """Return blocks of whole rows, evenly spread, at most about so many; UnsupportedFeature names a column."""
+    plan = plan_opened(table, where="true", session=None, depth="row_groups")
+    return _read_blocks(plan, names_of(plan, None), most)
+
+
+def _read_blocks(plan: PlannedRead, names: Sequence[str], most: int) -> pa.Table:
     chosen = _blocks(plan.index.row_count, most)
     access = make_access_plan(chosen, chosen.only(np.zeros(len(plan.index), np.bool_)), plan.index.row_count)
     scan = scan_of(replace(plan, evaluation=replace(plan.evaluation, access=access)), names)
-    rows = pa.concat_tables([scan.no_rows(), *scan.tables(scan.kept())])
-    leaves = {column.path: column for column in (*table.columns, *table.partitions)}
-    values = {name: rows.column(name) for name in names}
-    columns = {p: coded(leaves[p], compared_values(p, values, leaves[p])) for p in paths if p[0] in values}
-    return Sample(columns, rows.num_rows if names else 0, total)
+    return pa.concat_tables([scan.no_rows(), *scan.tables(scan.kept())])
 
 
 def _is_read(plan: PlannedRead, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -37,6 +38,22 @@ from prune_assets.session.progress import showing_progress, start_session
     metavar="FILE",
     help="Also write one self-contained page.",
 )
+@click.option(
+    "--keep",
+    "kept_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the advice as JSON, for --promised of later runs.",
+)
+@click.option(
+    "--promised",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Advice that was kept and applied: say what came of it in the workload.",
+)
+@click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
+@click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
+@click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
 @click.option("--apply", is_flag=True, help="Then rewrite the table into that layout, through Spark, and plan again.")
 @click.option(
     "--time-zone", envvar="PRUNE_TIME_ZONE", metavar="ZONE", help="Session time zone of the queries, e.g. UTC."
@@ -49,28 +66,49 @@ def advise(
     as_json: bool,
     layout_file: Path | None,
     html_file: Path | None,
+    kept_file: Path | None,
+    promised: Path | None,
+    verify: bool,
+    on_sample: bool,
+    with_spark: bool,
     apply: bool,
     time_zone: str | None,
 ) -> None:
     """Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.
 
     Candidates are simulated on a sample of the rows. Without --apply nothing is written to the table, and Spark is not
-    needed. For example:
+    needed. --verify writes into a hidden folder beside the table, which it removes again. For example:
 
     \b
       prune advise lake/orders --where "day = DATE '2024-03-01'" --where "customer = 7" --out layout.yaml
+      prune advise lake/orders --workload workload.json --verify --on-sample
       prune advise lake/orders --workload workload.json --apply
     """
     import prune_assets as pr
 
     if (workload_file is None) == (not wheres):
         raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
+    if (on_sample or with_spark) and not verify:
+        raise WrongUse("--on-sample and --with-spark say how to verify: give --verify too")
     from prune_assets.workload.load import load_workload
+    from prune_assets.workload.query_shapes import Workload
 
     ran = load_workload(wheres if workload_file is None else workload_file, table=table)
+    if promised is not None:
+        if not isinstance(ran, Workload):
+            raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
+        click.echo(f"{pr.advice_outcome(promised, ran)}\n", err=as_json)
     advice = pr.advise(table, workload=ran, session=semantics_of(time_zone))
+    if verify:
+        spark = start_session() if with_spark else None
+        with showing_progress(spark) if spark is not None else nullcontext():
+            advice = pr.verify_advice(
+                table, advice, workload=ran, spark=spark, on_sample=on_sample, session=semantics_of(time_zone)
+            )
     if layout_file is not None and advice.advised is not None:
         write_whole(layout_file, advice.layout_yaml())
+    if kept_file is not None:
+        write_whole(kept_file, advice.to_json())
     if html_file is not None:
         write_whole(html_file, advice.to_html())
     click.echo(advice.to_json() if as_json else str(advice))

@@ -32,6 +32,12 @@ _SECONDS = 0.3
     type=click.Path(dir_okay=False, path_type=Path),
     help="Note in this file what was read; the next run with it shows what ran since.",
 )
+@click.option(
+    "--promised",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Advice that `prune advise --keep` wrote and that was applied: say what came of it.",
+)
 def workload(
     *,
     event_logs: tuple[str, ...],
@@ -43,6 +49,7 @@ def workload(
     redact: bool,
     price_per_tib: float | None,
     cursor: Path | None,
+    promised: Path | None,
 ) -> None:
     """Show what queries really ran: per table their filters, how often, and bytes read without need.
 
@@ -63,6 +70,10 @@ def workload(
 
     with _progress() as progress:
         found = observed(event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress)
+    if promised is not None:
+        from prune_assets.advisor.outcome import advice_outcome
+
+        click.echo(f"{advice_outcome(promised, found)}\n", err=as_json)
     found = redacted(found) if redact else found
     for problem in found.problems:
         click.echo(f"note: {problem}", err=True)

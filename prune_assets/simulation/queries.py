@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,17 @@ MOST_QUERIES = 300
 _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}
 _TEXT = 16
 _MOSTLY = 0.9
+_FIRST_PAGE = 20_000
+# A dictionary that may have more than one entry for so many rows is looked at; so many bytes end one, and its use.
+_SURELY_FEW = 20
+_FULL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A predicate that ran `runs` times; `today`, `whole`: bytes that are planned today, and of its columns in all.
 
-    `parts`: its leaves, and the auxiliary ones behind them.
+    `rows`: those that are planned today. `parts`: its leaves, and the auxiliary ones behind them.
     """
 
     where: str
@@ -58,6 +63,7 @@ class Query:
     columns: tuple[LeafColumn, ...]
     today: int
     whole: int
+    rows: int
 
     def paths(self) -> tuple[Path, ...]:
         """Return the columns that its leaves name."""
@@ -100,14 +106,38 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
         size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.row_count.sum()), 1)
         has = (chunks.dictionary_page_offset > 0) & (chunks.dictionary_page_offset < chunks.data_page_offset)
         pages = np.where(has, chunks.data_page_offset - chunks.dictionary_page_offset, 0)
+        entry = float(_WIDTHS.get(column.physical, column.type_length or _TEXT))
+        of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
+        is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
+        entries = of_group / entry
+        if entries > group_rows / _SURELY_FEW:
+            entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)
+        pays = _pays(entries, group_rows, entry)
         costs[column.path] = ColumnCost(
-            data=float((size - pages).sum()) / rows,
-            dictionary=float(pages.mean()) if len(pages) else 0.0,
-            rows=rows / max(len(index), 1),
-            entry=float(_WIDTHS.get(column.physical, column.type_length or _TEXT)),
-            is_coded=bool(len(pages) and np.mean(chunks.dictionary_only == 1) > _MOSTLY),
+            data=float((size - pages if pays else size).sum()) / rows,
+            dictionary=of_group if pays else 0.0,
+            rows=group_rows,
+            entry=entry,
+            is_coded=pays and is_coded,
         )
     return costs
+
+
+def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
+    """Return how many entries a dictionary has, whose compressed size does not tell; 0 where it is not read."""
+    (values,) = index.dictionaries.read(column, np.array([position]))
+    return 0.0 if isinstance(values, str) else float(len(values))
+
+
+def _pays(entries: float, rows: float, entry: float) -> bool:
+    """Tell whether parquet-java would make a dictionary: it looks at the first page. Other writers make them anyway.
+
+    >>> _pays(1_000, 1_000_000, 8.0), _pays(131_072, 400_000, 8.0)
+    (True, False)
+    """
+    page = min(rows, _FIRST_PAGE)
+    values = distinct_in(page, min(entries, rows), rows)
+    return values * entry + page * math.log2(max(values, 2.0)) / 8 < page * entry
 
 
 def queries_of(
@@ -147,6 +177,7 @@ def _planned(
         columns=plan.columns,
         today=int(plan.kept.bytes.sum()),
         whole=int(plan.sizes.bytes.sum()),
+        rows=int(plan.kept.rows.sum()),
     )
 
 

@@ -66,6 +66,16 @@ def test_what_gets_twice_as_dear_is_said(shops):
         assert "25% of the runs read twice as much" in str(advice)
 
 
+def test_a_curve_that_needs_fine_pages_is_found(tmp_path):
+    """Among 10 pages a sort key reads 0.325 of the table, a curve 0.35; among 40, 0.27 and less than 0.2."""
+    rng = np.random.default_rng(8)
+    rows = pa.table({name: rng.integers(0, 10_000, ROWS) for name in ("a", "b")} | {"v": rng.random(ROWS)})
+    table = put(rows, tmp_path / "t", pr.LayoutSpec(page_rows=20_000))
+    advice = pr.advise(table, workload=["a = 100", "a = 4000", "a = 7000", "b = 5000"])
+    assert set(advice.advised.layout.curve_by) == {"a", "b"}
+    assert all(one.bytes >= advice.advised.bytes for one in advice.ranking)
+
+
 def test_the_layout_is_one_that_loads(shops, tmp_path):
     advice = pr.advise(shops[0], workload=["shop = 7", "kind = 3 AND amount > 0.9"])
     (tmp_path / "layout.yaml").write_text(advice.layout_yaml())

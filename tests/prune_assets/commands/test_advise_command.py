@@ -21,7 +21,8 @@ def table(tmp_path):
     draw = random.Random(2)
     rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
     (tmp_path / "t").mkdir()
-    pq.write_table(pa.table(rows), tmp_path / "t" / "a.parquet", write_page_index=True, max_rows_per_page=20_000)
+    options = {"write_page_index": True, "max_rows_per_page": 20_000, "use_dictionary": ["shop"]}
+    pq.write_table(pa.table(rows), tmp_path / "t" / "a.parquet", **options)
     return str(tmp_path / "t")
 
 
@@ -47,7 +48,7 @@ def test_json_is_all_that_is_printed(table):
 
 
 def test_nothing_is_written_where_nothing_is_advised(table, tmp_path):
-    done = run(table, "--where", "id < 1000", "--out", str(tmp_path / "layout.yaml"))
+    done = run(table, "--where", "id < 40000", "--out", str(tmp_path / "layout.yaml"))
     assert done.exit_code == 0
     assert "do nothing" in done.output
     assert not (tmp_path / "layout.yaml").exists()
@@ -78,3 +79,18 @@ def test_conditions_of_a_file_are_on_the_table_that_is_named(tmp_path, monkeypat
     assert "for 1 predicate" in CliRunner().invoke(main, ["advise", "t", "--workload", "q.sql"]).output
     shown = CliRunner().invoke(main, ["workload", "q.sql", "--table", "t"]).output
     assert "id = ?" in shown
+
+
+def test_verified_layouts_are_shown_and_nothing_is_left(table, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    done = run(table, "--where", "shop = 7", "--verify", "--on-sample")
+    assert done.exit_code == 0, done.output
+    assert "verified by writing 100,000 rows with pyarrow" in done.output
+    assert "sort by shop, pages of 2,000 rows: predicted" in done.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_how_to_verify_is_said_with_verify_alone(table):
+    done = run(table, "--where", "shop = 7", "--on-sample")
+    assert done.exit_code == 2
+    assert "give --verify too" in done.output

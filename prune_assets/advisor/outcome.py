@@ -1,0 +1,167 @@
+"""What came of advice: what a workload read after it was applied, beside what was promised."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import printable, redacted
+from parquet_core.storage import address, is_remote, local_path
+from prune_assets.advisor.result import LayoutAdvice, PromisedShape
+from prune_assets.workload.constants import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.simulation.queries import Query
+    from prune_assets.workload.query_shapes import QueryShape, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceOutcome:
+    """What the queries of a later workload read less than those that advice was made for.
+
+    `runs`: of queries whose shapes the advice knew; `others`: of those that it did not. `promised`: the part of the
+    bytes that was promised to be saved, for these runs. `rows`: the part that fewer rows came out of their scans, which
+    counts the pages that were read. `bytes`: the part that fewer bytes have the files that were opened. None: the
+    workload does not say.
+    """
+
+    table: str
+    runs: float
+    others: float
+    promised: float
+    rows: float | None
+    bytes: float | None
+
+    def __str__(self) -> str:
+        measured = [
+            f"{abs(share):.0%} {'fewer' if share >= 0 else 'more'} {unit}"
+            for share, unit in ((self.rows, "rows scanned"), (self.bytes, "bytes of opened files"))
+            if share is not None
+        ]
+        found = f"measured {' and '.join(measured)}" if measured else "nothing was measured"
+        others = f"; {self.others:,.10g} queries of other shapes are not counted" if self.others else ""
+        return (
+            f"{printable(redacted(self.table))}: promised {self.promised:.0%} fewer bytes, {found} "
+            f"over {self.runs:,.10g} {'query' if self.runs == 1 else 'queries'}{others}"
+        )
+
+
+def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Workload) -> AdviceOutcome:
+    """Return what a workload that ran after advice was applied reads, beside what was promised.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
+    >>> table = tempfile.mkdtemp()
+    >>> rows = {"shop": [i * 7919 % 500 for i in range(100_000)]}
+    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
+    >>> advice = pr.advise(table, workload=["shop = 7"])
+    >>> ran = QueryShape(table, "shop = ?", (), 4.0, (RanPredicate("shop = 9", 4.0),), ScanTotals(rows_read=20_000))
+    >>> print(pr.advice_outcome(advice, Workload((ran,))))  # doctest: +ELLIPSIS
+    /...: promised ...% fewer bytes, measured 95% fewer rows scanned over 4 queries
+
+    `advice`: or the file that `prune advise --keep` wrote. Raises WrongUse where none of its queries ran, and for a
+    file that is no advice.
+    """
+    if not isinstance(advice, LayoutAdvice):
+        advice = read_advice(advice)
+    known = {one.shape: one for one in advice.promised}
+    ran = _by_shape(shapes_on(advice.table, workload=workload))
+    pairs = [(known[name], shapes) for name, shapes in ran.items() if name in known]
+    if not pairs:
+        raise WrongUse(f"{redacted(advice.table)}: no query ran that the advice knew; give a workload of its queries")
+    return AdviceOutcome(
+        advice.table,
+        runs=sum(shape.runs for _, shapes in pairs for shape in shapes),
+        others=sum(shape.runs for name, shapes in ran.items() if name not in known for shape in shapes),
+        promised=_saved([(_runs(shapes) * one.today, _runs(shapes) * one.advised) for one, shapes in pairs]) or 0.0,
+        rows=_saved([_measured(shapes, "rows_read", one.rows_read) for one, shapes in pairs]),
+        bytes=_saved([_measured(shapes, "bytes_read", one.bytes_read) for one, shapes in pairs]),
+    )
+
+
+def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
+    """Read what `prune advise --keep` wrote. Raises WrongUse for a file that is none."""
+    try:
+        return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
+    except OSError as error:
+        raise WrongUse(f"{os.fspath(file)}: {error.strerror}; keep advice with `prune advise .. --keep FILE`") from None
+
+
+def promised_shapes(
+    queries: Sequence[Query], advised: Sequence[float], shapes: Sequence[QueryShape]
+) -> tuple[PromisedShape, ...]:
+    """Return what shapes of queries read today, as measured where that is known, and what they are promised."""
+    together: dict[str, list[tuple[Query, float]]] = {}
+    for query, bytes_ in zip(queries, advised, strict=True):
+        together.setdefault(shape_of(query.where), []).append((query, bytes_))
+    ran = _by_shape(shapes)
+    found = []
+    for name, some in together.items():
+        runs = sum(query.runs for query, _ in some)
+        rows = sum(query.runs * query.rows for query, _ in some) / runs
+        measured = _a_run(ran.get(name, ()), "rows_read")
+        found.append(
+            PromisedShape(
+                name,
+                runs,
+                sum(query.runs * query.today for query, _ in some) / runs,
+                sum(query.runs * bytes_ for query, bytes_ in some) / runs,
+                rows if measured is None else measured,
+                _a_run(ran.get(name, ()), "bytes_read"),
+            )
+        )
+    return tuple(found)
+
+
+def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
+    """Return the shapes of a workload on a table that is called by names, or whose last parts are the same."""
+    every = {*names, *map(_spelled, names)}
+    found = [shape for shape in workload.shapes if every & {shape.table, *shape.names}]
+    return found or [shape for shape in workload.shapes if _last_part(shape.table) == _last_part(names[0])]
+
+
+def _spelled(location: str) -> str:
+    """Return a path as scans name it."""
+    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
+
+
+def _last_part(name: str) -> str:
+    return re.split(r"[/.]", name.rstrip("/"))[-1]
+
+
+def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
+    """Return shapes by the text of their predicates, whatever columns they read."""
+    found: dict[str, list[QueryShape]] = {}
+    for shape in shapes:
+        if shape.predicates:
+            found.setdefault(shape_of(shape.predicates[0].where or "true"), []).append(shape)
+    return found
+
+
+def _runs(shapes: Sequence[QueryShape]) -> float:
+    return sum(shape.runs for shape in shapes)
+
+
+def _a_run(shapes: Sequence[QueryShape], what: str) -> float | None:
+    known = [(shape, getattr(shape.totals, what)) for shape in shapes if getattr(shape.totals, what) is not None]
+    return sum(value for _, value in known) / _runs([shape for shape, _ in known]) if known else None
+
+
+def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> tuple[float, float] | None:
+    """Return what runs would have read before, and what they read; None where either is not known."""
+    now = _a_run(shapes, what)
+    return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
+
+
+def _saved(pairs: Sequence[tuple[float, float] | None]) -> float | None:
+    known = [pair for pair in pairs if pair is not None]
+    before, now = sum(pair[0] for pair in known), sum(pair[1] for pair in known)
+    return 1 - now / before if before else None

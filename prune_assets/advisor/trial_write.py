@@ -1,0 +1,126 @@
+"""Write rows into a layout without Spark, to see what plans make of it: order, files, row groups and pages as Spark's.
+
+Files are cut by rows, so that equal keys may lie in two of them, and a column chunk is dictionary-encoded where the
+dictionary of its first page pays, as parquet-java decides. Bounds of long texts are not cut: Arrow does not.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.errors import UnsupportedFeature
+from prune_assets.advisor.sample import sample_of
+from prune_assets.simulation.cut import cut_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.simulation.cut import Cut
+    from prune_assets.tables.table import Table
+
+# Parquet-java's own; that of Arrow is 1.
+_ZSTD_LEVEL = 3
+_ROWS_AT_ONCE = 1_000
+_NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+# What Spark escapes in names of directories.
+_ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
+
+
+def write_without_spark(
+    rows: pa.Table, directory: Path, layout: LayoutSpec, *, table: Table, bytes_per_row: float
+) -> None:
+    """Write rows of a table in a layout into a directory that is not there; `bytes_per_row` decides on the cuts.
+
+    Raises UnsupportedFeature where only Spark can, or a newer pyarrow.
+    """
+    _check(rows, layout)
+    keys = {name.casefold() for name in (*layout.partition_by, *layout.sort_columns, *layout.curve_by)}
+    every = (*table.columns, *table.partitions)
+    paths = [column.path for column in every if len(column.path) == 1 and column.path[0].casefold() in keys]
+    cut = cut_of(sample_of(table, paths, rows, len(rows)), layout, bytes_per_row)
+    partitions = [path[0] for name in layout.partition_by for path in paths if path[0].casefold() == name.casefold()]
+    starts = cut.group[np.searchsorted(cut.file, np.arange(int(cut.file[-1]) + 1))]
+    ends = np.append(starts[1:], cut.total)
+    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        part = rows.take(from_numpy(cut.order[start:end]))
+        place = directory.joinpath(*(f"{name}={_directory(part[name][0].as_py())}" for name in partitions))
+        place.mkdir(parents=True, exist_ok=True)
+        _write(part.drop_columns(partitions), place / f"part-{number:05}.parquet", layout, _group_rows(cut, start))
+
+
+def _group_rows(cut: Cut, start: int) -> int:
+    """Return the rows of the first row group of a file, which no other of it exceeds."""
+    return int(cut.group_rows[np.searchsorted(cut.group, start)])
+
+
+def _check(rows: pa.Table, layout: LayoutSpec) -> None:
+    known = inspect.signature(pq.ParquetWriter).parameters
+    for option in ("max_rows_per_page", *(("bloom_filter_options",) if layout.bloom else ())):
+        if option not in known:
+            raise UnsupportedFeature(
+                f"pyarrow {pa.__version__} does not know {option}; update pyarrow, or verify with Spark"
+            )
+    for name in layout.partition_by:
+        kind = rows.schema.field(name).type
+        if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)):
+            raise UnsupportedFeature(f"partition_by: {name} is {kind}; its directories are written by Spark alone")
+
+
+def _write(part: pa.Table, file: Path, layout: LayoutSpec, group_rows: int) -> None:
+    blooms = {
+        name: {"ndv": _most_values(part[name], group_rows), "fpp": probability}
+        for name, probability in layout.bloom.items()
+    }
+    is_zstd = layout.compression == "zstd"
+    pq.write_table(
+        part,
+        file,
+        row_group_size=group_rows,
+        max_rows_per_page=layout.page_rows,
+        write_batch_size=min(_ROWS_AT_ONCE, layout.page_rows),
+        data_page_size=layout.page_bytes,
+        write_page_index=True,
+        compression=layout.compression if layout.compression != "uncompressed" else "none",
+        compression_level=layout.compression_level or (_ZSTD_LEVEL if is_zstd else None),
+        use_dictionary=[name for name in part.column_names if name not in blooms and _pays(part, name, layout)],
+        **({"bloom_filter_options": blooms} if blooms else {}),
+    )
+
+
+def _most_values(column: pa.ChunkedArray, group_rows: int) -> int:
+    groups = range(0, max(len(column), 1), group_rows)
+    return max(1, *(int(pc.count_distinct(column.slice(start, group_rows)).as_py()) for start in groups))
+
+
+def _pays(part: pa.Table, name: str, layout: LayoutSpec) -> bool:
+    """Tell whether a dictionary of the first page, and its numbers, take less than the values."""
+    first = part[name].slice(0, layout.page_rows)
+    if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):
+        return False
+    values = pc.unique(first)
+    numbers = len(first) * max(len(values) - 1, 1).bit_length() / 8
+    return _plain_bytes(values) + numbers < _plain_bytes(first)
+
+
+def _plain_bytes(values: pa.Array | pa.ChunkedArray) -> int:
+    count = len(values) - values.null_count
+    try:
+        size: int = count * values.type.bit_width // 8
+    except ValueError:
+        size = 4 * count + (pc.sum(pc.binary_length(values)).as_py() or 0)
+    return size
+
+
+def _directory(value: object) -> str:
+    if value is None or value == "":
+        return _NULL_DIRECTORY
+    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", str(value))

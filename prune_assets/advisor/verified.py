@@ -1,0 +1,121 @@
+"""What a layout that was really written makes of predictions: predicted and planned bytes of each query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import printable
+from parquet_core.quantities import counted
+from prune_assets.report.quantities import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# Points by which most predictions may be off.
+_FIVE = 5
+_LONGEST_SQL = 70
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedQuery:
+    """A predicate on a layout that was written: bytes of one run and of its columns, as predicted and as planned.
+
+    `rows_planned`: those that the plan reads. `rows_scanned`: those that Spark's scan returned, None where none ran.
+    """
+
+    where: str
+    runs: float
+    predicted: int
+    predicted_whole: int
+    planned: int
+    planned_whole: int
+    rows_planned: int
+    rows_scanned: int | None
+
+    @property
+    def predicted_share(self) -> float:
+        """The share of the bytes of its columns that was predicted."""
+        return self.predicted / max(self.predicted_whole, 1)
+
+    @property
+    def planned_share(self) -> float:
+        """The share of the bytes of its columns that is planned."""
+        return self.planned / max(self.planned_whole, 1)
+
+    @property
+    def points(self) -> float:
+        """How far the prediction is off, in points: hundredths of the bytes of the columns."""
+        return 100 * (self.predicted_share - self.planned_share)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedLayout:
+    """A layout that was written: the share of the bytes that one run of the workload reads, predicted and planned.
+
+    `writer`: Spark or pyarrow. `rows`: those that were written. `median_error`: of the queries, in points.
+    `within_five`: the share of the queries whose prediction is off by at most five points.
+    """
+
+    title: str
+    writer: str
+    rows: int
+    predicted: float
+    planned: float
+    median_error: float
+    within_five: float
+    queries: tuple[VerifiedQuery, ...]
+
+    def worst(self, count: int) -> list[VerifiedQuery]:
+        """Return the queries whose prediction is off most."""
+        return sorted(self.queries, key=lambda it: -abs(it.points))[:count]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.title}: predicted {self.predicted:.1%}, planned {self.planned:.1%} of the bytes; queries are off "
+            f"by {self.median_error:.1f} points (median), {self.within_five:.0%} of them by at most 5"
+        )
+
+
+def verified_layout(title: str, queries: Sequence[VerifiedQuery], *, rows: int, writer: str) -> VerifiedLayout:
+    """Sum up the queries on a layout that was written."""
+    if not queries:
+        raise WrongUse(f"{title}: no predicate of the workload fits the table as it was written; verify with Spark")
+    errors = [abs(one.points) for one in queries]
+    return VerifiedLayout(
+        title=title,
+        writer=writer,
+        rows=rows,
+        predicted=_share((one.runs * one.predicted, one.runs * one.predicted_whole) for one in queries),
+        planned=_share((one.runs * one.planned, one.runs * one.planned_whole) for one in queries),
+        median_error=median(errors),
+        within_five=sum(error <= _FIVE for error in errors) / len(errors),
+        queries=tuple(queries),
+    )
+
+
+def _share(pairs: Iterable[tuple[float, float]]) -> float:
+    parts, wholes = zip(*pairs, strict=True)
+    return float(sum(parts) / max(sum(wholes), 1))
+
+
+def verified_lines(verified: Sequence[VerifiedLayout]) -> Iterator[str]:
+    """Yield lines for people: each layout, what is off most, and what Spark scanned."""
+    for one in verified[:1]:
+        yield ""
+        yield f"verified by writing {one.rows:,} rows with {one.writer} and planning the queries on them"
+    for one in verified:
+        yield f"  {printable(str(one))}"
+        (worst,) = one.worst(1)
+        if abs(worst.points) > _FIVE:
+            yield f"    most: predicted {worst.points:+.1f} points for  {clipped(printable(worst.where), _LONGEST_SQL)}"
+        ran = [it for it in one.queries if it.rows_scanned is not None]
+        if ran:
+            planned, scanned = sum(it.rows_planned for it in ran), sum(it.rows_scanned or 0 for it in ran)
+            queries = counted(len(ran), "query", "queries")
+            yield f"    Spark scanned {scanned:,} rows for {queries}; {planned:,} were planned"
+    best = min(verified, key=lambda it: it.planned, default=None)
+    if best is not None and best is not verified[0]:
+        yield f"  as written, {printable(best.title)} reads least"

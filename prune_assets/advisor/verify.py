@@ -1,0 +1,210 @@
+"""Hold advice against the truth: write its first layouts beside the table, and plan the workload on them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import StorageFailure, WrongUse
+from parquet_core.layout.spec import LayoutSpec
+from parquet_core.printable import redacted
+from parquet_core.quantities import bytes_text
+from parquet_core.storage import is_remote, local_path
+from prune_assets.advisor.advise import shapes_of
+from prune_assets.advisor.sample import sampled_rows, take_sample
+from prune_assets.advisor.trial_write import write_without_spark
+from prune_assets.advisor.verified import VerifiedQuery, verified_layout
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import costs_of, queries_of
+from prune_assets.simulation.simulate import Workspace, simulate
+from prune_assets.tables.opening import open_table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from parquet_core.predicate import Path as Path_
+    from prune_assets.advisor.result import LayoutAdvice
+    from prune_assets.advisor.verified import VerifiedLayout
+    from prune_assets.simulation.queries import Query
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.table import Table
+    from prune_assets.workload.query_shapes import QueryShape, Workload
+
+# Layouts of the ranking that are written.
+LAYOUTS = 3
+# Rows and bytes of a sample that is written; without Spark, bytes of files of a table that is written whole.
+_MOST_SAMPLED = 2_000_000
+_MOST_SAMPLED_BYTES = 256 << 20
+_MOST_WITHOUT_SPARK = 1 << 30
+# Rows that a prediction for a sample is made from at least, if it has so many.
+_FEWEST_SIMULATED = 100_000
+# Queries that Spark runs, those first that read most.
+_MOST_RUN = 50
+# Arrow cuts no bounds of texts.
+_UNCUT = 1 << 20
+_ALL = 1 << 62
+
+
+def verify_advice(
+    table: str | os.PathLike[str],
+    advice: LayoutAdvice,
+    *,
+    workload: Workload | Sequence[str],
+    spark: SparkSession | None = None,
+    on_sample: bool = False,
+    session: SparkSemantics | None = None,
+) -> LayoutAdvice:
+    """Return advice with what is planned of its first three layouts once they are really written.
+
+    Each is written into a temporary folder beside the table, which is removed afterwards; every query is planned on it.
+
+    >>> import random, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table, draw = tempfile.mkdtemp(), random.Random(1)
+    >>> rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
+    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=10_000)
+    >>> advice = pr.advise(table, workload=["shop = 7"])
+    >>> verified = pr.verify_advice(table, advice, workload=["shop = 7"]).verified[0]
+    >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
+    (True, 0.0)
+
+    `workload`, `session`: those of `advise`. `spark`: writes the layouts as `optimize` does, and counts the rows that
+    its scans return; without it Arrow writes them. `on_sample`: write blocks of rows, evenly spread, at most two
+    million, and predict for these. A sample of a table in a store is written on this machine.
+
+    Raises WrongUse for a table that is too large to be written whole without Spark, or is in a store;
+    UnsupportedFeature for a column or a layout that is written by Spark alone.
+    """
+    original = open_table(table, semantics=semantics_for(session), cache=metadata_cache())
+    shapes = shapes_of(original, workload)
+    if spark is None and not on_sample:
+        _check_size(original)
+    with _folder_beside(original, on_sample=on_sample) as folder:
+        source = _copied_sample(original, folder) if on_sample else original
+        most = advice.sampled_rows
+        if on_sample:
+            most = max(round(_rows_of(source) * advice.sampled_rows / advice.rows), _FEWEST_SIMULATED)
+        trial = _Trial(source, shapes, session, spark, None if spark else sampled_rows(source, _ALL), most)
+        layouts = advice.ranking[:LAYOUTS]
+        found = [_verified(trial, one.title, one.layout, folder / f"{i}") for i, one in enumerate(layouts)]
+    return replace(advice, verified=tuple(found))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What layouts are written from and compared by; `rows`: all, without Spark; `most`: those to predict from."""
+
+    source: Table
+    shapes: Sequence[QueryShape]
+    session: SparkSemantics | None
+    spark: SparkSession | None
+    rows: pa.Table | None
+    most: int
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        queries = self.queries(self.source)
+        paths = dict.fromkeys(path for query in queries for path in query.paths())
+        partitions = [column.path for column in self.source.partitions]
+        sample = take_sample(self.source, [*dict.fromkeys([*paths, *partitions])], self.most)
+        return Workspace(sample, queries, costs_of(self.source.read_all()))
+
+    def queries(self, table: Table) -> list[Query]:
+        return queries_of(table, self.shapes, self.session, {})
+
+    def write(self, layout: LayoutSpec, place: Path) -> Table:
+        if self.spark is not None:
+            from prune_assets.reading.reader import read
+            from prune_assets.writer import write
+
+            write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
+        elif self.rows is not None:
+            per_row = self.workspace.bytes_per_row
+            write_without_spark(self.rows, place, layout, table=self.source, bytes_per_row=per_row)
+        return open_table(place, semantics=self.source.semantics)
+
+
+def _verified(trial: _Trial, title: str, layout: LayoutSpec, place: Path) -> VerifiedLayout:
+    predicted = simulate(
+        trial.workspace, layout if trial.spark else replace(layout, column_index_truncate_length=_UNCUT)
+    )
+    table = trial.write(layout, place)
+    planned = {_key(one): one for one in trial.queries(table)}
+    scanned = {} if trial.spark is None else _scanned(trial.spark, place, [*planned.values()])
+    bytes_ = np.column_stack(predicted).round().astype(np.int64).tolist()
+    found = []
+    for query, (read, whole) in zip(trial.workspace.queries, bytes_, strict=True):
+        # A predicate may not fit what is written, as where names of directories make other types.
+        one = planned.get(_key(query))
+        if one is not None:
+            rows = scanned.get(one.where)
+            found.append(VerifiedQuery(one.where, one.runs, read, whole, one.today, one.whole, one.rows, rows))
+    return verified_layout(title, found, rows=_rows_of(table), writer="Spark" if trial.spark else "pyarrow")
+
+
+def _key(query: Query) -> tuple[str, tuple[Path_, ...]]:
+    return query.where, tuple(column.path for column in query.columns)
+
+
+def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict[str, int]:
+    """Return the rows that came out of Spark's scans, of the queries that read most."""
+    from pyspark.sql import functions as fn
+
+    from prune_assets.reading.metrics import scan_metrics
+    from prune_assets.reading.reader import read
+
+    found = {}
+    for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
+        counted = read(spark, str(place), where=one.where).agg(fn.count(fn.lit(1)))
+        counted.collect()
+        found[one.where] = sum(scan.rows for scan in scan_metrics(counted))
+    return found
+
+
+def _rows_of(table: Table) -> int:
+    return int(table.read_all().row_count.sum())
+
+
+@contextmanager
+def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
+    """Give a hidden folder beside a table, which is gone afterwards, after a failure too."""
+    given = str(table.given)
+    if is_remote(given) and not on_sample:
+        raise WrongUse(f"{redacted(given)}: lies in a store, where nothing is written to verify; verify on a sample")
+    path = None if is_remote(given) else Path(local_path(given)).absolute()
+    try:
+        folder = TemporaryDirectory(dir=path and path.parent, prefix=f".{path.name if path else 'table'}-verify-")
+    except OSError as error:
+        raise StorageFailure(f"{path and path.parent}: {error.strerror}; verifying writes there for a while") from None
+    with folder as name:
+        yield Path(name)
+
+
+def _copied_sample(original: Table, folder: Path) -> Table:
+    """Write blocks of rows as they lie, with the columns of directories among the others."""
+    per_row = sum(cost.data for cost in costs_of(original.read_all()).values())
+    rows = sampled_rows(original, min(_MOST_SAMPLED, max(1, int(_MOST_SAMPLED_BYTES / max(per_row, 1e-9)))))
+    write_without_spark(rows, folder / "sample", LayoutSpec(), table=original, bytes_per_row=per_row)
+    return open_table(folder / "sample", semantics=original.semantics)
+
+
+def _check_size(table: Table) -> None:
+    index = table.read_all()
+    size = sum(cost.data for cost in costs_of(index).values()) * int(index.row_count.sum())
+    if size > _MOST_WITHOUT_SPARK:
+        raise WrongUse(
+            f"{redacted(table.name)}: {bytes_text(round(size))} are too much to write without Spark; verify on a "
+            "sample, or with Spark"
+        )

@@ -1,0 +1,120 @@
+"""What came of advice: runs of the same shapes later, what they read before, and what was promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from made_tables import put
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+from prune_assets.advisor.result import LayoutAdvice
+from prune_assets.cli import main
+from prune_assets.workload.json_form import to_json
+from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
+
+ROWS = 100_000
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory):
+    """A table in the order of `id`."""
+    rows = pa.table({"id": np.arange(ROWS), "shop": np.random.default_rng(3).integers(0, 500, ROWS)})
+    sizes = pr.LayoutSpec(page_rows=10_000, row_group_rows=50_000)
+    return put(rows, tmp_path_factory.mktemp("shops") / "t", sizes)
+
+
+def ran(table, where, runs, **read):
+    shape = where.replace("7", "?").replace("9", "?")
+    return QueryShape(str(table), shape, (), runs, (RanPredicate(where, runs),), ScanTotals(**read))
+
+
+def before(table):
+    return Workload((ran(table, "shop = 7", 10.0, rows_read=20 * ROWS, bytes_read=1_000_000),))
+
+
+@pytest.fixture(scope="module")
+def advice(shops):
+    return pr.advise(shops, workload=before(shops))
+
+
+def test_runs_of_later_are_held_against_runs_of_before(shops, advice):
+    after = Workload(
+        (
+            ran(shops, "shop = 9", 400.0, rows_read=400 * ROWS * 2 // 5, bytes_read=20_000_000),
+            ran(shops, "id = 7", 12.0, rows_read=5),
+        )
+    )
+    found = pr.advice_outcome(advice, after)
+    assert (found.runs, found.others) == (400, 12)
+    assert found.promised == pytest.approx(1 - advice.advised.bytes / advice.today, abs=1e-4)
+    assert found.rows == pytest.approx(0.8)
+    assert found.bytes == pytest.approx(0.5)
+    assert "measured 80% fewer rows scanned and 50% fewer bytes of opened files over 400 queries" in str(found)
+    assert "12 queries of other shapes are not counted" in str(found)
+
+
+def test_what_was_promised_is_weighed_by_what_ran_later(shops):
+    shapes = (ran(shops, "shop = 7", 10.0), ran(shops, "id = 7", 1.0))
+    advice = pr.advise(shops, workload=Workload(shapes))
+    assert advice.advised.layout.sort_by[0] == "shop"
+    by_shop, by_id = ({one.shape: one for one in advice.promised}[shape] for shape in ("shop = ?", "id = ?"))
+    found = pr.advice_outcome(advice, Workload((ran(shops, "shop = 9", 1.0), ran(shops, "id = 9", 3.0))))
+    wanted = 1 - (by_shop.advised + 3 * by_id.advised) / (by_shop.today + 3 * by_id.today)
+    assert found.promised == pytest.approx(wanted)
+    assert found.rows is None
+    assert "nothing was measured" in str(found)
+
+
+def test_a_shape_counts_as_often_as_it_ran_later(shops):
+    shapes = ran(shops, "shop = 7", 10.0, rows_read=1_000), ran(shops, "id = 7", 1.0, rows_read=100)
+    advice = pr.advise(shops, workload=Workload(shapes))
+    later = ran(shops, "shop = 9", 1.0, rows_read=50), ran(shops, "id = 9", 9.0, rows_read=900)
+    assert pr.advice_outcome(advice, Workload(later)).rows == pytest.approx(1 - 950 / 1_000)
+
+
+def test_rows_that_nobody_measured_before_are_those_that_were_planned(shops):
+    advice = pr.advise(shops, workload=["shop = 7"])
+    found = pr.advice_outcome(advice, Workload((ran(shops, "shop = 9", 2.0, rows_read=ROWS, bytes_read=5),)))
+    assert found.rows == pytest.approx(0.5)
+    assert found.bytes is None
+
+
+def test_advice_that_reads_more_than_before_says_so(shops, advice):
+    found = pr.advice_outcome(advice, Workload((ran(shops, "shop = 9", 1.0, rows_read=6 * ROWS),)))
+    assert "measured 200% more rows scanned" in str(found)
+
+
+def test_what_is_kept_is_the_advice(advice):
+    assert LayoutAdvice.from_json(advice.to_json()) == advice
+
+
+def test_queries_that_the_advice_did_not_know_are_no_outcome(shops, advice, tmp_path):
+    with pytest.raises(WrongUse, match="no query ran that the advice knew"):
+        pr.advice_outcome(advice, Workload((ran(shops, "id = 7", 1.0),)))
+    (tmp_path / "other.json").write_text('{"schema": "workload/1"}')
+    (tmp_path / "broken.json").write_text("[")
+    for name in ("other.json", "broken.json", "none.json"):
+        with pytest.raises(WrongUse, match=name) as raised:
+            pr.advice_outcome(tmp_path / name, before(shops))
+        assert "\n" not in str(raised.value)
+
+
+def test_the_commands_say_what_came_of_it(shops, tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(main, list(map(str, arguments)))
+
+    kept, first, later = (tmp_path / f"{name}.json" for name in ("advice", "before", "after"))
+    first.write_text(to_json(before(shops)))
+    assert run("advise", shops, "--workload", first, "--keep", kept).exit_code == 0
+    later.write_text(to_json(Workload((ran(shops, "shop = 9", 412.0, rows_read=412 * ROWS * 2 // 5),))))
+    done = run("advise", shops, "--workload", later, "--promised", kept)
+    assert "measured 80% fewer rows scanned over 412 queries" in done.output
+    (tmp_path / "q.sql").write_text("shop = 9\n")
+    shown = run("workload", tmp_path / "q.sql", "--table", shops, "--promised", kept)
+    assert "fewer bytes, nothing was measured over 1 query" in shown.output
+    refused = run("advise", shops, "--where", "shop = 9", "--promised", kept)
+    assert refused.exit_code == 2
+    assert "give what ran since with --workload" in refused.output

@@ -1,0 +1,53 @@
+"""What is added to an order of rows: finer pages and smaller row groups, and when they are left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from made_tables import put
+
+import prune_assets as pr
+from prune_assets.advisor.candidates import Candidate, refined, try_out
+from prune_assets.advisor.sample import take_sample
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import costs_of, queries_of
+from prune_assets.simulation.simulate import Workspace
+from prune_assets.tables.opening import open_table
+from prune_assets.workload.query_shapes import QueryShape, RanPredicate
+
+ROWS = 200_000
+USUAL = pr.LayoutSpec()
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """Rows of 150 bytes in the order of `day`; each visitor has one, anywhere."""
+    rng = np.random.default_rng(6)
+    noise = pa.array([rng.bytes(140) for _ in range(ROWS)])
+    rows = pa.table({"day": np.arange(ROWS) // 2_000, "visitor": rng.permutation(ROWS), "noise": noise})
+    return put(rows, tmp_path_factory.mktemp("visits") / "t", pr.LayoutSpec(row_group_rows=ROWS))
+
+
+def refine(source, wheres):
+    table = open_table(source, semantics=semantics_for(None))
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
+    paths = dict.fromkeys(path for query in queries for path in query.paths())
+    workspace = Workspace(take_sample(table, list(paths), ROWS), queries, costs_of(table.read_all()))
+    return refined(workspace, try_out(workspace, Candidate(pr.LayoutSpec(sort_by=["day"]), "days are asked for")))
+
+
+def test_row_groups_are_made_smaller_where_filters_deny_them(visits):
+    best = refine(visits, ["visitor = 80007 AND day >= 0", "visitor = 120000"]).candidate
+    assert set(best.layout.bloom) == {"visitor"}
+    assert best.layout.row_group_bytes == 8 << 20
+    assert best.title == "sort by day, bloom filter on visitor, row groups of 8.0 MiB"
+    assert "deny a whole row group or nothing" in best.why
+
+
+def test_pages_are_made_as_fine_as_it_pays(visits):
+    fine = refine(visits, ["day = 7", "day = 70"]).candidate
+    assert fine.layout.page_rows == 2_000
+    assert fine.layout.row_group_bytes == USUAL.row_group_bytes
+    assert "finest pages" in fine.why
+    assert refine(visits, ["day < 80"]).candidate.layout == pr.LayoutSpec(sort_by=["day"])
