@@ -1,0 +1,113 @@
+"""What runs in the process of a Spark that has Iceberg: it writes tables with this package, and says what is there."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as fn
+
+import prune_assets as pr
+from parquet_core.errors import PruneError
+
+COLUMNS = (
+    "id, id * 7919 % 10000 AS u, concat('w', id % 50) AS s, nullif(id % 5, 3) AS k, "
+    "date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day, timestamp_seconds(1700000000 + id * 60) AS ts"
+)
+
+
+def events(spark, first, last, where="true"):
+    return spark.sql(f"SELECT {COLUMNS} FROM range({first}, {last})").where(where)
+
+
+def write(spark, name, layout, options=None):
+    """Write rows; return what the write says, or the error."""
+    options = options or {}
+    rows = options.pop("rows", (0, 10_000, "true"))
+    try:
+        return pr.write(events(spark, *rows), name, layout=layout, **options)
+    except PruneError as error:
+        return type(error).__name__, str(error)
+
+
+def facts(spark, name):
+    """What Iceberg says of a table by its own tables of metadata."""
+    files = spark.sql(f"SELECT file_path, record_count, sort_order_id FROM {name}.files").collect()
+    return {
+        "snapshots": [row[0] for row in spark.sql(f"SELECT snapshot_id FROM {name}.snapshots").collect()],
+        "metadata files": spark.sql(f"SELECT count(*) FROM {name}.metadata_log_entries").first()[0],
+        "properties": {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()},
+        "files": [tuple(row) for row in files],
+    }
+
+
+def keys(spark, name, column="id"):
+    return sorted(row[0] for row in spark.table(name).select(column).collect())
+
+
+def findings(spark, name, layout):
+    return [
+        (each.code, each.message) for each in pr.check(name, layout=layout, session=spark) if each.severity == "error"
+    ]
+
+
+def exists(spark, name):
+    return spark.catalog.tableExists(name)
+
+
+def run_sql(spark, *statements):
+    for statement in statements:
+        found = spark.sql(statement)
+    return [tuple(row) for row in found.collect()]
+
+
+def fail_while_writing(spark, name, layout):
+    """Write rows of which one raises an error."""
+    broken = fn.when(fn.col("id") < 9_999, fn.col("u")).otherwise(fn.raise_error(fn.lit("no")).cast("bigint"))
+    try:
+        pr.write(events(spark, 0, 10_000).withColumn("u", broken), name, layout=layout, format="iceberg")
+    except Exception as error:  # noqa: BLE001 - it is Spark's
+        return str(error)
+    return ""
+
+
+def append_between(spark, name, layout, other):
+    """Overwrite a table while another writer appends, after this write has looked at the table."""
+    from prune_assets.tables.iceberg import writing
+
+    kept = writing._commit
+
+    def after_another(*arguments):
+        other(spark, name)
+        return kept(*arguments)
+
+    writing._commit = after_another
+    try:
+        return write(spark, name, layout, {"mode": "overwrite"})
+    finally:
+        writing._commit = kept
+
+
+def append_one(spark, name):
+    spark.sql(f"INSERT INTO {name} SELECT {COLUMNS} FROM range(20000, 20001)")
+
+
+def write_with_wrong_order(spark, name, layout):
+    """Write so that rows lose their order on their way to Iceberg, as a bug would do it."""
+    from prune_assets.tables.iceberg import writing
+
+    kept = writing.arrange
+
+    def disordered(frame, *arguments):
+        arranged, options = kept(frame, *arguments)
+        return arranged.orderBy("s"), options
+
+    writing.arrange = disordered
+    try:
+        return write(spark, name, layout)
+    finally:
+        writing.arrange = kept
+
+
+def write_texts(spark, name, layout):
+    """Write rows whose partitions are a text, an empty one and null; return how many rows, in how many files."""
+    frame = spark.sql("SELECT id, CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN '' END AS s FROM range(30)")
+    written = pr.write(frame, name, layout=layout)
+    return written.rows, len(written.files)
