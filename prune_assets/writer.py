@@ -84,9 +84,9 @@ def write(
     (MetadataChanged) and would replace none of its rows (ConcurrentAppend).
 
     A table of Iceberg gets the layout as table properties and sort order, so that other writers follow it too, and one
-    snapshot, the `version` of the result. It is proven after Iceberg has committed it: UnprovenWrite names the statement
-    that goes back to the snapshot before. `partition_by` may have transforms there, such as `days(ts)`, and `where` any
-    condition by which Iceberg replaces whole files.
+    snapshot, the `version` of the result. It is proven after Iceberg has committed it: UnprovenWrite names the
+    statement that goes back to the snapshot before. `partition_by` may have transforms there, such as `days(ts)`, and
+    `where` is any condition by which Iceberg replaces whole files.
 
     Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct keys than
     `layout.files` make fewer files. The data are read twice, to measure and to write (Spark 4.0 reads them

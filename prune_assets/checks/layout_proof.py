@@ -79,7 +79,7 @@ def check(
         return check_health(opened, index, partition)
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
-    mine, theirs = spec.partition_by, [column.path[0] for column in index.partitions]
+    mine, theirs = spec.partition_by, opened.partition_names()
     if mine and [name.casefold() for name in mine] != [name.casefold() for name in theirs]:
         # A rewrite keeps the partitions of the table.
         findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]

@@ -28,6 +28,11 @@ class Target(NamedTuple):
     writing: Writing
     entry: CatalogEntry | None
 
+    @property
+    def opened_by(self) -> str:
+        """What opens its current version: the name, where its catalog alone knows which one that is."""
+        return self.entry.name if self.entry is not None and self.format.by_catalog_alone else self.location
+
 
 def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, name: str | None = None) -> Target:
     """Return where a path or a name of a catalog is written; `name`: the format, by default what is there.

@@ -40,6 +40,15 @@ class PartitionTransform(NamedTuple):
         return f"{functions}{self.transform}({width}{name})"
 
 
+def spark_name(transform: str) -> str:
+    """Return what Spark calls a transform of Iceberg.
+
+    >>> spark_name("day"), spark_name("bucket")
+    ('days', 'bucket')
+    """
+    return _TIMES.get(transform, transform)
+
+
 def parse_transform(text: str) -> PartitionTransform:
     """Parse an entry of `partition_by`; what is no call is a column.
 
@@ -50,7 +59,7 @@ def parse_transform(text: str) -> PartitionTransform:
     if call is None:
         return PartitionTransform(text)
     name, width, column = call[1].lower(), call[2], call[3]
-    name = _TIMES.get(name, name)
+    name = spark_name(name)
     if name not in {*_TIMES.values(), *_WIDE} or (width is not None) != (name in _WIDE):
         raise LayoutError(
             f"partition_by = {text}: Iceberg has years, months, days, hours (COLUMN), and bucket and truncate (NUMBER, "
@@ -69,7 +78,7 @@ def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
         name, _, width = str(field.transform).removesuffix("]").partition("[")
         if name != "void":
             column = schema.find_column_name(field.source_id)
-            found.append(PartitionTransform(str(column), _TIMES.get(name, name), int(width) if width else None))
+            found.append(PartitionTransform(str(column), spark_name(name), int(width) if width else None))
     return found
 
 

@@ -24,8 +24,8 @@ class NameInSession(NamedTuple):
 
     @property
     def argument(self) -> str:
-        """The table as an argument of the catalog's procedures, which takes no catalog."""
-        return self.table.split(".", 1)[1].replace("'", "\\'")
+        """The table as an argument of procedures, without the quotes around it."""
+        return self.table.replace("'", "\\'")
 
 
 def name_in_session(name: str, spark: SparkSession) -> NameInSession:

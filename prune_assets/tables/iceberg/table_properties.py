@@ -123,7 +123,7 @@ def statements(
     if other:
         said.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed_properties(other)})")
     if removed:
-        said.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES ({', '.join(map(_text, removed))})")
+        said.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES ({', '.join(map(sql_text, removed))})")
     return said
 
 
@@ -152,8 +152,9 @@ def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
 
 def listed_properties(properties: Mapping[str, str]) -> str:
     """Return properties as SQL has them."""
-    return ", ".join(f"{_text(name)} = {_text(value)}" for name, value in properties.items())
+    return ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
 
 
-def _text(value: str) -> str:
+def sql_text(value: str) -> str:
+    """Return a text as a literal of Spark SQL."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -111,3 +111,39 @@ def write_texts(spark, name, layout):
     frame = spark.sql("SELECT id, CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN '' END AS s FROM range(30)")
     written = pr.write(frame, name, layout=layout)
     return written.rows, len(written.files)
+
+
+def optimize(spark, name, layout, options=None):
+    """Optimize a table; return what is said of it as plain values, or the error."""
+    try:
+        return pr.optimize(spark, name, layout=layout, **(options or {})).as_json()
+    except PruneError as error:
+        return type(error).__name__, str(error)
+
+
+def files(spark, name, content=0):
+    """The files of a table, by Iceberg: of data, or of deletes."""
+    rows = spark.sql(f"SELECT file_path FROM {name}.files WHERE content = {content}").collect()
+    return sorted(row[0] for row in rows)
+
+
+def hashed(spark, name):
+    """What changes when a row does."""
+    return spark.sql(f"SELECT count(*), sum(xxhash64(*) % 1000000007) FROM {name}").first()[0:2]
+
+
+def write_words(spark, name, layout, ids, word="concat('it''s \\\\', lpad(id, 6, '0'))"):
+    """Write texts that SQL escapes, in one file."""
+    frame = spark.sql(f"SELECT id, {word} AS s FROM range{ids}")
+    return list(pr.write(frame, name, layout=layout, format="iceberg").files)
+
+
+def all_findings(spark, name, layout):
+    return [
+        (each.code, each.message) for each in pr.check(name, layout=layout, session=spark) if each.severity != "info"
+    ]
+
+
+def remedies(spark, name, layout):
+    """The remedies that rewrite what overlaps."""
+    return [each.remedy for each in pr.check(name, layout=layout, session=spark) if each.code == "overlap.files"]

@@ -177,7 +177,7 @@ def test_a_proof_that_fails_names_the_way_back(run):
     assert error == "UnprovenWrite"
     assert "rows are not sorted by u" in message
     back = message.partition("before it with ")[2]
-    assert back == f"CALL `lake`.system.rollback_to_snapshot('`db`.`broken`', {first.version})"
+    assert back == f"CALL `lake`.system.rollback_to_snapshot('`lake`.`db`.`broken`', {first.version})"
     run(there.run_sql, back)
     assert run(there.keys, "lake.db.broken") == list(range(10_000))
 
