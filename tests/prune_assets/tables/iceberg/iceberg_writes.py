@@ -147,3 +147,35 @@ def all_findings(spark, name, layout):
 def remedies(spark, name, layout):
     """The remedies that rewrite what overlaps."""
     return [each.remedy for each in pr.check(name, layout=layout, session=spark) if each.code == "overlap.files"]
+
+
+def written_with(spark, name, properties, *, rows=100_000):
+    """What Iceberg's writer makes of properties alone: one file's rows by row group, pages and bloom filters."""
+    from pathlib import Path
+
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    from parquet_core.layout.bound_layout import find_column
+    from prune_assets.tables.opening import open_as_written
+
+    frame = spark.sql(f"SELECT id, concat(repeat('x', 100), id) AS long, id % 7 AS k FROM range({rows})").coalesce(1)
+    writer = frame.writeTo(name).using("iceberg")
+    for key, value in properties.items():
+        writer = writer.tableProperty(key, str(value))
+    writer.create()
+    paths = files(spark, name)
+    index = open_as_written(str(Path(paths[0]).parents[1])).read_all()
+    footer = pq.ParquetFile(paths[0]).metadata
+    pages = index.page_indexes.read(find_column("long", index, "sort_by"), np.arange(len(index)))
+    return {
+        "files": len(paths),
+        "row groups": [int(count) for count in index.row_count],
+        "rows of a page": int(np.max(pages.bounds.row_count)),
+        "bytes of a page's bound": len(pages.bounds.lower[0].as_py()),
+        "bytes of a row group's bound": len(footer.row_group(0).column(1).statistics.min),
+        "filters": {
+            footer.row_group(0).column(i).path_in_schema: footer.row_group(0).column(i).to_dict()["bloom_filter_length"]
+            for i in range(3)
+        },
+    }
