@@ -2,6 +2,7 @@
 
 PruneError
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
+├── UnprovenWrite          a table has a version whose files have not the layout
 └── WrongUse               the caller can mend it (exit code 2)
     ├── PredicateSyntaxError   the predicate is not Spark SQL
     └── PredicateTypeError     operands that cannot be compared
@@ -14,6 +15,10 @@ from parquet_core.errors import PruneError, WrongUse
 
 class JavaFailure(PruneError):
     """There is no Java that Spark can run on, or Spark did not start."""
+
+
+class UnprovenWrite(PruneError):
+    """What was committed has not the layout; the message says how to go back."""
 
 
 class PredicateSyntaxError(WrongUse):

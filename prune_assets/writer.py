@@ -61,8 +61,9 @@ def write(
 
     `table`: a directory or address, or the name of a table that the session's catalogs have (`db.orders`), which is
     written where the catalog has it: Delta, and plain Parquet with the columns and partitions of the catalog. A name
-    that means a path too is refused; `./db.orders` and a `Path` are paths.
-    `format`: "parquet" or "delta"; by default what the table is, and "parquet" for a new one.
+    that means a path too is refused; `./db.orders` and a `Path` are paths. Tables of Iceberg are written by such names
+    alone, and new ones are made by the catalog: `pr.write(df, "lake.db.orders", layout=layout, format="iceberg")`.
+    `format`: "parquet", "delta" or "iceberg"; by default what the table is, and "parquet" for a new one.
     `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of, and
     refuses a table without partition columns; "overwrite" replaces all rows, or those that `where` selects by the
     partition columns, and then refuses other rows;
@@ -81,6 +82,11 @@ def write(
     else an hour; 0 does not wait) and then gets UnfinishedWrite. Writers of a Delta table work side by side. Where
     another one creates the table meanwhile, the files written here are committed to that table, if they fit it
     (MetadataChanged) and would replace none of its rows (ConcurrentAppend).
+
+    A table of Iceberg gets the layout as table properties and sort order, so that other writers follow it too, and one
+    snapshot, the `version` of the result. It is proven after Iceberg has committed it: UnprovenWrite names the
+    statement that goes back to the snapshot before. `partition_by` may have transforms there, such as `days(ts)`, and
+    `where` is any condition by which Iceberg replaces whole files.
 
     Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct keys than
     `layout.files` make fewer files. The data are read twice, to measure and to write (Spark 4.0 reads them

@@ -76,14 +76,24 @@ def check(
         opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
         index, partition = opened.read_partitioned(_selected(opened, where))
     if spec is None:
-        return check_health(opened, index, partition)
+        return [_by_its_name(finding, opened) for finding in check_health(opened, index, partition)]
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
-    mine, theirs = spec.partition_by, [column.path[0] for column in index.partitions]
+    mine, theirs = spec.partition_by, opened.partition_names()
     if mine and [name.casefold() for name in mine] != [name.casefold() for name in theirs]:
         # A rewrite keeps the partitions of the table.
         findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
-    return findings
+    return [_by_its_name(finding, opened) for finding in findings]
+
+
+def _by_its_name(finding: Finding, table: Table) -> Finding:
+    """Add to a remedy that rewrites a table that only the name does it, where the catalog alone commits."""
+    from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW
+
+    rewrites = OPTIMIZE in finding.remedy or WRITE_ANEW in finding.remedy
+    if not rewrites or not table.format.by_catalog_alone or table.name != table.given:
+        return finding
+    return replace(finding, remedy=f"{finding.remedy}, by its name in a catalog of the Spark session")
 
 
 def _written_anew(remedy: str) -> str:

@@ -28,7 +28,7 @@ from prune_assets.session.progress import showing_progress, start_session
 @click.option(
     "--format",
     "table_format",
-    type=click.Choice(["parquet", "delta"]),
+    type=click.Choice(["parquet", "delta", "iceberg"]),
     help="By default the format of TABLE, or parquet where it is new.",
 )
 @click.option(

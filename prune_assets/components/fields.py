@@ -34,7 +34,7 @@ Layout: TypeAlias = Annotated[
         examples=[{"sort_by": ["day", "id"], "bloom": {"id": 0.01}}, "layout.yaml"],
     ),
 ]
-Format: TypeAlias = Literal["parquet", "delta"]
+Format: TypeAlias = Literal["parquet", "delta", "iceberg"]
 
 
 class CheckOptions(dg.Model, dg.Resolvable):

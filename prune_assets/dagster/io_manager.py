@@ -101,7 +101,9 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     """
 
     root: str = Field(description="The directory or bucket that holds the tables, each by the key of its asset.")
-    format: str = Field(default="parquet", description="parquet or delta, for tables whose asset does not say.")
+    format: str = Field(
+        default="parquet", description="parquet, delta or iceberg, for tables whose asset does not say."
+    )
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OptimizeRequest:
-    """What is to be done: `location` is a path or an address.
+    """What is to be done: `location` is a path or an address, or a name that the session's catalogs know.
 
     `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
     `budget`: bytes of files to rewrite at most.
@@ -94,13 +94,14 @@ def assess(request: OptimizeRequest) -> TableAssessment:
 
 
 def _assess_once(request: OptimizeRequest) -> TableAssessment:
-    if request.layout.curve_by:
+    semantics = semantics_for(request.spark)
+    named = request.spark if "/" not in request.location else None
+    table = open_table(request.location, semantics=semantics, session=named, cache=metadata_cache())
+    if request.layout.curve_by and not table.format.optimizes_curves:
         raise UnsupportedFeature(
             f"{request.location}: optimize supports sort_by only, and this layout uses a curve through "
             f"{', '.join(request.layout.curve_by)}; rewrite the table or the partitions that need it"
         )
-    semantics = semantics_for(request.spark)
-    table = open_table(request.location, semantics=semantics, cache=metadata_cache())
     lowered = lower_predicate("true" if request.where is None else request.where, table, session=request.spark)
     answers = table.answers(lowered.predicate)
     if request.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():

@@ -66,6 +66,11 @@ def optimize(
     `budget`: rewrite files of so many bytes at most. Files that overlap are rewritten together or not at all, the
     largest of such groups first; `left` of the result counts the files that need it and are left.
 
+    A table of Iceberg is named as the session's catalog has it, and rewritten by its procedures, as `statements` of the
+    result says (with a session also after `dry_run`): `rewrite_data_files` sorts what was picked, or puts it along a
+    Z-order, each call in one snapshot, which is proven; `rewrite_position_delete_files` and `rewrite_manifests` follow
+    where there are many. The layout becomes the table's own, as `write` does it.
+
     A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
     removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
     changes it. Picked files whose columns have other types than those of the table are refused there.
@@ -75,13 +80,13 @@ def optimize(
     """
     source, layout = layout, load_layout(layout)
     target = find_target(table, spark)
-    location = target.writing.location(target.location)
+    location = target.writing.location(target.opened_by)
     request = OptimizeRequest(location, layout, where, spark, rows, budget)
     with naming_layout_file(source):
         first = assess(request)
     forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
     if dry_run:
-        return forecasted
+        return replace(forecasted, statements=() if spark is None else _statements(spark, request, first))
     if spark is None:
         raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
     with naming_jobs(spark, f"optimize {redacted(location)}"):
@@ -91,15 +96,24 @@ def optimize(
     return done
 
 
+def _statements(spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment) -> tuple[str, ...]:
+    """Return what the engine of the table would be told."""
+    rewrite = rewrite_of(request, assessed)
+    calls = () if rewrite is None else assessed.table.statements(spark, rewrite)
+    return (*calls, *assessed.table.statements(spark, None))
+
+
 def _carried_out(
     spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment, forecasted: OptimizeResult
 ) -> OptimizeResult:
     """Rewrite, again where what came out needs it too, and measure what came true."""
-    rewrite = rewrite_of(request, assessed)
-    if rewrite is None:
-        return replace(forecasted, dry_run=False)
     new: dict[str, int] = {}
+    told: tuple[str, ...] = ()
     for _ in range(_ROUNDS):
+        rewrite = rewrite_of(request, assessed)
+        if rewrite is None:
+            break
+        told += rewrite.table.statements(spark, rewrite)
         made = rewrite.table.rewrite(spark, rewrite, partial(_rewrite_now, request))
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
@@ -107,19 +121,22 @@ def _carried_out(
         if request.budget is not None:
             request = replace(request, budget=max(0, request.budget - assessed.picked_bytes))
         assessed = assess(request)
-        rewrite = rewrite_of(request, assessed)
-        if rewrite is None:
-            break
+    upkeep = assessed.table.statements(spark, None)
+    for statement in upkeep:
+        spark.sql(statement)
+    if upkeep:
+        assessed = assess(request)
+    done = replace(forecasted, dry_run=False, statements=(*told, *upkeep), version=assessed.table.version_number)
+    if not done.picked:
+        return done
     plans = [plan_of(request, one.sql, assessed) for one in forecasted.predicates]
     after = [plan.kept.extent(plan.index).bytes for plan in plans]
     return replace(
-        forecasted,
-        dry_run=False,
+        done,
         new_files=len(new),
         new_bytes=sum(new.values()),
         depth_after=assessed.measured.depth(),
         predicates=tuple(replace(one, after=size) for one, size in zip(forecasted.predicates, after, strict=True)),
-        version=assessed.table.version_number,
         left=len(assessed.numbers) + assessed.left_out,
     )
 

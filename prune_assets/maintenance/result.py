@@ -57,8 +57,8 @@ class OptimizeResult:
     `depth_before`, `depth_predicted`, `depth_after`: the overlap depth on the leading sort key: for an average file,
     how many files hold the value of it that most hold. 1.0 where no two share a value, None without a key, and after
     a `dry_run`.
-    `version`: of a Delta table the one that was looked at or, after a rewrite, made.
-    `left`: the files that still need it.
+    `version`: of Delta the version, of Iceberg the snapshot that was looked at or, after a rewrite, made.
+    `left`: the files that still need it. `statements`: what the table's own engine was told, or would be.
     `rows_read`: False where only bounds told whether the rows of a file are in order.
     """
 
@@ -75,6 +75,7 @@ class OptimizeResult:
     version: int | None = None
     left: int = 0
     rows_read: bool = True
+    statements: tuple[str, ...] = ()
 
     @property
     def picked_bytes(self) -> int:
@@ -125,6 +126,7 @@ class OptimizeResult:
                 None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)
             )
             yield f"bytes kept for {printable(one.sql)}: {_steps(before, predicted, after)}"
+        yield from (printable(statement) for statement in self.statements)
         if not self.rows_read:
             yield "the order of rows inside of files was not read: --rows (rows=True) reads the sort key"
         if self.left:

@@ -51,8 +51,9 @@ class Format:
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
     `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
-    `writing`: returns how tables are written, which plans do not import; None where they are only read, and
-    `read_only` says what to do instead.
+    `writing`: returns how tables are written, which plans do not import; None where they are only read.
+    `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
+    `read_only`: of a table that is not written, what to do instead. `optimizes_curves`: files are rewritten along one.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
 
@@ -67,4 +68,6 @@ class Format:
     log_checks: Callable[[], tuple[Check[Any], ...]] = tuple
     writing: Callable[[], Writing] | None = None
     read_only: str = ""
+    by_catalog_alone: bool = False
+    optimizes_curves: bool = False
     not_inspected: Mapping[str, str] = field(default_factory=dict)

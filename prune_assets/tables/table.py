@@ -180,6 +180,15 @@ class Table(Protocol):
         writer is at work.
         """
 
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:
+        """Return what the table's own engine is told for a rewrite, or without one to tidy its list of files.
+
+        Empty where this package does it. Those of a rewrite are run by `rewrite`, the others by who asks.
+        """
+
+    def partition_names(self) -> Sequence[str]:
+        """Return by what the table is partitioned, as `partition_by` of a layout has it."""
+
     def claims(self) -> Claims:
         """Return the claims of the table about its files before they are opened."""
 

@@ -28,6 +28,11 @@ class Target(NamedTuple):
     writing: Writing
     entry: CatalogEntry | None
 
+    @property
+    def opened_by(self) -> str:
+        """What opens its current version: the name, where its catalog alone knows which one that is."""
+        return self.entry.name if self.entry is not None and self.format.by_catalog_alone else self.location
+
 
 def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, name: str | None = None) -> Target:
     """Return where a path or a name of a catalog is written; `name`: the format, by default what is there.
@@ -37,7 +42,8 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
     _check_name(name)
     if session is not None:
         check_session(session)
-    entry = catalog_entry(table, session, to_write=True)
+    may_be_new = name is not None and _format_named(name).by_catalog_alone
+    entry = catalog_entry(table, session, to_write=True, may_be_new=may_be_new)
     location = os.fspath(table) if entry is None else entry.location
     if session is not None:
         reach_as(session, location)
@@ -50,7 +56,8 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
                 f"format={name!r}: {entry.name} is a table of {entry.format} in its catalog; leave format out"
             )
     format_ = _format_at(location, name)
-    if format_.writing is None:
+    is_path = entry is None and ("/" in location or os.path.lexists(location))
+    if format_.writing is None or (format_.by_catalog_alone and is_path):
         why = format_.read_only or f"tables of {format_.name} are read only; write to another place"
         raise UnsupportedFeature(f"{location}: {why}")
     return Target(location, format_, format_.writing(), entry)
@@ -78,6 +85,8 @@ def _check_name(name: str | None) -> None:
 
 
 def _format_at(location: str, name: str | None) -> Format:
-    if name is None:
-        return opening.format_at(location)
+    return opening.format_at(location) if name is None else _format_named(name)
+
+
+def _format_named(name: str) -> Format:
     return next(each for each in opening.FORMATS if each.name == name)

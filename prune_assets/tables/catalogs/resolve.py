@@ -43,7 +43,11 @@ _NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 def catalog_entry(
-    table: str | os.PathLike[str] | Sequence[str], session: SparkSession | None = None, *, to_write: bool = False
+    table: str | os.PathLike[str] | Sequence[str],
+    session: SparkSession | None = None,
+    *,
+    to_write: bool = False,
+    may_be_new: bool = False,
 ) -> CatalogEntry | None:
     """Return what a catalog says of a table that is named; None for what is a path.
 
@@ -52,9 +56,10 @@ def catalog_entry(
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: the table may be new. Raises WrongUse for a name that is both a path and another table, and for a path
-    as Spark SQL has it; TableNotFound for a name of neither, where it is to be written for `database.table` alone,
-    which is not created here; UnsupportedFeature for a table that only its engine writes.
+    `to_write`: the table may be new, `may_be_new`: in a catalog too, which makes it then. Raises WrongUse for a name
+    that is both a path and another table, and for a path as Spark SQL has it; TableNotFound for a name of neither,
+    where it is to be written for `database.table` alone, which is not created here; UnsupportedFeature for a table that
+    only its engine writes.
     """
     if isinstance(table, str) and (by_path := _BY_PATH.fullmatch(table)) is not None:
         raise WrongUse(f"{table}: is how Spark SQL names a path; name the path alone: {by_path[1]}")
@@ -68,16 +73,17 @@ def catalog_entry(
     if session is None:
         _check_without_session(table, to_write=to_write)
         return None
-    return _entry_of_session(table, session, to_write=to_write)
+    return _entry_of_session(table, session, to_write=to_write, may_be_new=may_be_new)
 
 
-def _entry_of_session(table: str, session: SparkSession, *, to_write: bool) -> CatalogEntry | None:
+def _entry_of_session(table: str, session: SparkSession, *, to_write: bool, may_be_new: bool) -> CatalogEntry | None:
     said = described(table, session)
     is_path = os.path.lexists(table)
     if said is None and not is_path:
         if not to_write:
             raise TableNotFound(f"{table}: no such path, and the session's catalogs have no such table; check the name")
-        _check_new(table, session)
+        if not may_be_new:
+            _check_new(table, session)
     if said is None or (is_path and said["Type"] == VIEW):
         return None
     if is_path and not _is_at(table, said.get("Location")):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.session.spark_versions import quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
+from prune_assets.tables.iceberg.session_catalog import entry_in_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,8 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
     """Return the table that a session's catalogs describe so; refuse what is not read by its files alone."""
+    if said.get("Provider", "").lower() == "iceberg":
+        return entry_in_session(name, spark)
     entry = entry_of(
         name,
         provider=said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"],

@@ -221,6 +221,14 @@ class DeltaTable:
         """Keep on disk what was read of the log."""
         self.snapshot.save()
 
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - there are none
+        """Return nothing: this package rewrites its files."""
+        return ()
+
+    def partition_names(self) -> Sequence[str]:
+        """Return the partition columns."""
+        return self.snapshot.schema.partition_columns
+
     def claims(self) -> Claims:
         """Return the claims of the log."""
         from prune_assets.tables.delta.claims import LogClaims

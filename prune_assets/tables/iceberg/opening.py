@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.iceberg.table import IcebergTable
+    from prune_assets.tables.writing import Writing
 
 
 # The folder of metadata that is being listed, and what will come of it.
@@ -107,6 +108,16 @@ def check_installed(name: str) -> None:
         ) from None
 
 
+def _writing() -> Writing:
+    from prune_assets.tables.iceberg.writing import WRITING
+
+    return WRITING
+
+
+BY_NAME = (
+    "a table of Iceberg is written by its catalog alone; name it as a catalog of the session has it, "
+    "catalog.database.table"
+)
 ICEBERG = Format(
     name="iceberg",
     is_at=is_iceberg,
@@ -115,7 +126,10 @@ ICEBERG = Format(
     fingerprint=snapshot_fingerprint,
     partition_files=partition_files,
     read_alone_by="Spark and Iceberg",
-    read_only="tables of Iceberg are only read here; write with Spark and Iceberg, whose rewrite_data_files optimizes",
+    writing=_writing,
+    by_catalog_alone=True,
+    optimizes_curves=True,
+    read_only=BY_NAME,
     not_inspected=dict.fromkeys(
         ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"
     ),

@@ -10,7 +10,6 @@ import numpy as np
 
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
-from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import look_up
 from prune_assets.tables.iceberg.deletes import FileDeletes, deleted_rows, deletes_by_file
 from prune_assets.tables.iceberg.metadata_files import place_of
@@ -252,10 +251,33 @@ class IcebergTable:
         numbers = {key: i for i, key in enumerate(sorted(set(self.snapshot.partition_keys)))}
         return np.array([numbers[key] for key in self.snapshot.partition_keys], np.int64)
 
-    def check_rewrite(self, layout: LayoutSpec) -> None:  # noqa: ARG002 - whatever it is
-        """Refuse any rewrite: only Iceberg commits to its tables."""
-        raise UnsupportedFeature(f"{self.name}: {self.format.read_only}")
+    def check_rewrite(self, layout: LayoutSpec) -> None:
+        """Refuse a layout that Iceberg's procedures cannot give to the files."""
+        from prune_assets.tables.iceberg.rewriting import check_iceberg_rewrite
 
-    def rewrite(self, spark: SparkSession, rewrite: Rewrite, decide: Callable[[], Rewrite | None]) -> Rewritten:  # noqa: ARG002
-        """Refuse any rewrite: only Iceberg commits to its tables."""
-        raise UnsupportedFeature(f"{self.name}: {self.format.read_only}")
+        check_iceberg_rewrite(self, layout)
+
+    def rewrite(
+        self,
+        spark: SparkSession,
+        rewrite: Rewrite,
+        decide: Callable[[], Rewrite | None],  # noqa: ARG002 - of plain files
+    ) -> Rewritten:
+        """Have Iceberg rewrite the files, and prove what it wrote."""
+        from prune_assets.tables.iceberg.rewriting import rewrite_iceberg
+
+        return rewrite_iceberg(spark, self, rewrite)
+
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:
+        """Return the calls of Iceberg's procedures that rewrite files, or else deletes and manifests."""
+        from prune_assets.tables.iceberg.rewriting import rewrite_calls, upkeep_calls
+        from prune_assets.tables.iceberg.session_catalog import name_in_session
+
+        named = name_in_session(self.name, spark)
+        return tuple(upkeep_calls(self.snapshot, named) if rewrite is None else rewrite_calls(self, rewrite, named))
+
+    def partition_names(self) -> list[str]:
+        """Return the fields of the current partition spec as layouts have them."""
+        from prune_assets.tables.iceberg.partition_by import transforms_of
+
+        return list(map(str, transforms_of(self.snapshot)))

@@ -185,6 +185,14 @@ class ParquetTable:
         """Return some of the files for another process to read."""
         return self.listed.part(numbers)
 
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - there are none
+        """Return nothing: this package rewrites its files."""
+        return ()
+
+    def partition_names(self) -> Sequence[str]:
+        """Return the partition columns."""
+        return [column.name for column in self.partitions]
+
     def claims(self) -> Claims:
         """Return the claims of directory names."""
         from prune_assets.tables.parquet.claims import DirectoryClaims

@@ -109,6 +109,10 @@ def written(spark, table):
     pr.write(events(spark, 0, 1000), table, layout=LAYOUT)
 
 
+def append_ids(spark, table, first, last):
+    pr.write(spark.range(first, last), table, layout=pr.LayoutSpec(sort_by=["id"]))
+
+
 def written_after(spark, table):
     """Write and optimize what Delta wrote last; return the rows by both."""
     frame = events(spark, 2000, 2100)

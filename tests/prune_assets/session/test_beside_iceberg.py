@@ -55,14 +55,24 @@ def test_all_functions_work_by_name(run):
     check_all_functions(run(there.all_functions, "default.plain", "parquet", create))
 
 
-@pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t", "lake.db.t.files"])
-def test_a_table_of_iceberg_is_refused_by_its_name(run, name):
-    for function, refused in run(there.refusals, name).items():
+@pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t"])
+def test_a_table_of_iceberg_is_written_and_read_by_its_name(run, name):
+    """Whatever its catalog, and however deep its namespace."""
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+    before = [] if name != "lake.db.t" else [("3",)]
+    assert run(there.rows_of_read, name) == before
+    run(there.append_ids, name, 4, 6)
+    try:
+        assert run(there.rows_of_read, name) == [*before, ("4",), ("5",)]
+    finally:
+        run(there.run_sql, f"DELETE FROM {name} WHERE id > 3")
+
+
+def test_what_shows_the_metadata_of_a_table_of_iceberg_is_refused(run):
+    for function, refused in run(there.refusals, "lake.db.t.files").items():
         assert refused is not None, function
         assert refused[0] == "UnsupportedFeature", function
-        assert refused[1].startswith(f"{name}: the catalog lists it as iceberg, which is read here by its path"), (
-            function
-        )
+        assert refused[1].startswith("lake.db.t.files: shows the metadata of a table of Iceberg, or is none"), function
 
 
 def test_a_table_of_iceberg_is_read_by_its_path_and_not_written(run, place):
@@ -73,7 +83,7 @@ def test_a_table_of_iceberg_is_read_by_its_path_and_not_written(run, place):
     assert run(there.rows_of_read, str(table)) == [("3",)]
     said = run(there.refusals, str(table))
     assert {name for name, why in said.items() if why is None} == {"read", "plan", "audit"}
-    assert "only read here; write with Spark and Iceberg" in said["write"][1]
-    assert "only read here; write with Spark and Iceberg" in said["optimize"][1]
+    assert "is written by its catalog alone; name it as a catalog of the session has it" in said["write"][1]
+    assert "is written by its catalog alone; name it as a catalog of the session has it" in said["optimize"][1]
     assert "is a table of Iceberg" in said["write Delta"][1]
     assert sorted(table.rglob("*")) == before

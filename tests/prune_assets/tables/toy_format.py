@@ -217,6 +217,12 @@ class ToyTable:
         added = _publish(str(self.given), self.manifest | {"files": kept}, days)
         return Rewritten(added, frozenset(file.path for file in rewrite.files))
 
+    def statements(self, spark, rewrite):
+        return ()
+
+    def partition_names(self):
+        return [self.manifest["partition"]]
+
     def claims(self):
         return ToyClaims(self)
 

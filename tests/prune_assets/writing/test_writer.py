@@ -422,7 +422,7 @@ def test_a_layout_of_other_columns_is_refused_before_anything_is_written(numbers
 
 
 def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
-    with pytest.raises(WrongUse, match="format='orc': choose 'parquet' or 'delta'"):
+    with pytest.raises(WrongUse, match="format='orc': choose 'parquet' or 'iceberg' or 'delta'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, format="orc")
     with pytest.raises(WrongUse, match="only for mode 'overwrite'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, where="id = 1")

@@ -203,7 +203,7 @@ def test_writing_and_optimizing_are_refused_with_the_remedy(table):
         lambda: pr.optimize(None, place, layout=layout, dry_run=True),
         lambda: find_target(place, None),
     ):
-        with pytest.raises(PruneError, match="only read here; write with Spark and Iceberg, whose rewrite_data_files"):
+        with pytest.raises(PruneError, match="is written by its catalog alone; name it as a catalog of the"):
             run()
 
 

@@ -1,0 +1,110 @@
+"""The columns of `partition_by` as Iceberg has them: `day`, `days(ts)`, `bucket(16, id)`, `truncate(4, word)`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.errors import LayoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+_CALL = re.compile(r"(\w+)\(\s*(?:(\d+)\s*,\s*)?(`(?:[^`]|``)+`|[^`,()]*[^`,()\s])\s*\)")
+_TIMES = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+_WIDE = {"bucket", "truncate"}
+
+
+class PartitionTransform(NamedTuple):
+    """A field of a partition spec: `transform` as Spark calls it, "identity" of the column itself."""
+
+    column: str
+    transform: str = "identity"
+    width: int | None = None
+
+    def __str__(self) -> str:
+        return self.sql("")
+
+    def sql(self, functions: str) -> str:
+        """Return it as SQL, its function with what stands before: none in CREATE TABLE, `lake.system.` elsewhere."""
+        name = (
+            "`" + self.column.replace("`", "``") + "`" if functions or not self.column.isidentifier() else self.column
+        )
+        if self.transform == "identity":
+            return name
+        width = "" if self.width is None else f"{self.width}, "
+        return f"{functions}{self.transform}({width}{name})"
+
+
+def spark_name(transform: str) -> str:
+    """Return what Spark calls a transform of Iceberg.
+
+    >>> spark_name("day"), spark_name("bucket")
+    ('days', 'bucket')
+    """
+    return _TIMES.get(transform, transform)
+
+
+def parse_transform(text: str) -> PartitionTransform:
+    """Parse an entry of `partition_by`; what is no call is a column.
+
+    >>> parse_transform("bucket(16, id)"), parse_transform("day(ts)").transform, parse_transform("day").column
+    (PartitionTransform(column='id', transform='bucket', width=16), 'days', 'day')
+    """
+    call = _CALL.fullmatch(text.strip())
+    if call is None:
+        return PartitionTransform(text)
+    name, width, column = call[1].lower(), call[2], call[3]
+    name = spark_name(name)
+    if name not in {*_TIMES.values(), *_WIDE} or (width is not None) != (name in _WIDE):
+        raise LayoutError(
+            f"partition_by = {text}: Iceberg has years, months, days, hours (COLUMN), and bucket and truncate (NUMBER, "
+            "COLUMN)"
+        )
+    return PartitionTransform(
+        column.removeprefix("`").removesuffix("`").replace("``", "`"), name, None if width is None else int(width)
+    )
+
+
+def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
+    """Return the fields of the current partition spec, without dropped ones."""
+    metadata = snapshot.metadata
+    schema, found = metadata.schema(), []
+    for field in metadata.spec().fields:
+        name, _, width = str(field.transform).removesuffix("]").partition("[")
+        if name != "void":
+            column = schema.find_column_name(field.source_id)
+            found.append(PartitionTransform(str(column), spark_name(name), int(width) if width else None))
+    return found
+
+
+def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTransform]) -> bool:
+    """Tell whether two specs part the rows alike, in any case of the names."""
+    return [each._replace(column=each.column.casefold()) for each in mine] == [
+        each._replace(column=each.column.casefold()) for each in theirs
+    ]
+
+
+def with_partition_values(
+    frame: DataFrame, transforms: Sequence[PartitionTransform], catalog: str
+) -> tuple[DataFrame, list[str]]:
+    """Return a frame with a column more for the value of each field, and the names of these columns.
+
+    By them rows are arranged. Texts get a letter in front, so that an empty one is not taken for null.
+    """
+    from pyspark.sql import functions as fn
+
+    names = [f"__prune_partition_{i}" for i in range(len(transforms))]
+    for name, field in zip(names, transforms, strict=True):
+        value: Column = fn.expr(field.sql(f"`{catalog}`.system."))
+        kind = frame.select(value.alias(name)).schema[0].dataType.typeName()
+        if kind in {"float", "double"}:
+            raise LayoutError(f"partition_by: {field.column} is {kind}, whose equal values may differ; take another")
+        if kind == "binary":
+            value = fn.hex(value)
+        frame = frame.withColumn(name, fn.concat(fn.lit("v"), value) if kind in {"string", "binary"} else value)
+    return frame, names

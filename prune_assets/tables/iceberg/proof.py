@@ -1,0 +1,119 @@
+"""What a commit to an Iceberg table added and removed, and the proof that what it added has the layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.errors import StorageFailure
+from parquet_core.layout.spec import Severity
+from prune_assets.errors import UnprovenWrite
+from prune_assets.tables.iceberg.metadata_files import place_of, understood
+from prune_assets.tables.iceberg.session_catalog import snapshot_in_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.iceberg.session_catalog import NameInSession
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+# The property of a snapshot by which a write finds the one that it made, whoever commits beside it.
+WRITE_ID = "prune-assets.write"
+
+
+class Change(NamedTuple):
+    """A snapshot, and the files that its commit added and removed, as metadata name them."""
+
+    snapshot: IcebergSnapshot
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    @property
+    def version(self) -> int:
+        """The id of the snapshot."""
+        assert self.snapshot.snapshot is not None
+        return int(self.snapshot.snapshot.snapshot_id)
+
+    @property
+    def parent(self) -> int | None:
+        """The id of the snapshot before it."""
+        assert self.snapshot.snapshot is not None
+        parent: int | None = self.snapshot.snapshot.parent_snapshot_id
+        return parent
+
+
+def change_of(name: str, spark: SparkSession, is_it: Callable[[Mapping[str, str]], bool]) -> Change:
+    """Return what the last snapshot did whose summary is the one that is looked for."""
+    snapshot = snapshot_in_session(name, spark)
+    ours = [
+        each.snapshot_id
+        for each in snapshot.metadata.snapshots
+        if each.summary is not None and is_it(each.summary.additional_properties)
+    ]
+    if not ours:
+        raise StorageFailure(f"{name}: Spark wrote to it, and no snapshot tells of it; look at {name}.snapshots")
+    return change_at(snapshot_in_session(name, spark, ours[-1]))
+
+
+def change_at(snapshot: IcebergSnapshot) -> Change:
+    """Read from its manifests what a snapshot added and removed."""
+    from pyiceberg.manifest import ManifestContent, ManifestEntryStatus, read_manifest_list
+
+    assert snapshot.snapshot is not None
+    version, io = snapshot.snapshot.snapshot_id, snapshot.io
+    files: dict[ManifestEntryStatus, list[str]] = {status: [] for status in ManifestEntryStatus}
+    with understood(snapshot.place):
+        for manifest in read_manifest_list(io.new_input(snapshot.snapshot.manifest_list)):
+            if manifest.content != ManifestContent.DATA or manifest.added_snapshot_id != version:
+                continue
+            for entry in manifest.fetch_manifest_entry(io, discard_deleted=False):
+                if entry.snapshot_id == version:
+                    files[entry.status].append(entry.data_file.file_path)
+    return Change(snapshot, tuple(files[ManifestEntryStatus.ADDED]), tuple(files[ManifestEntryStatus.DELETED]))
+
+
+def prove(name: NameInSession, change: Change, layout: LayoutSpec, *, rows: int | None = None) -> MetadataIndex | None:
+    """Check the files that a commit added; return their metadata, None where there are none.
+
+    Raises UnprovenWrite, which says how to go back, where they have not the layout, or not so many rows.
+    """
+    from parquet_core.layout import check_index
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.iceberg.table import IcebergTable
+
+    added = set(change.added)
+    numbers = np.array([i for i, file in enumerate(change.snapshot.files) if file.file_path in added], np.int64)
+    index = None
+    if len(numbers):
+        table = IcebergTable(change.snapshot.place, name.table, change.snapshot, SparkSemantics(case_sensitive=True))
+        index, partition = table.read_partitioned(numbers)
+        found = check_index(index, layout=layout, rows=True, partition=partition)
+        if broken := [each for each in found if each.severity is Severity.ERROR]:
+            more = f" and {len(broken) - 1} more" if broken[1:] else ""
+            raise _unproven(name, change, f"{broken[0].location}: {broken[0].message}{more}")
+    in_files = 0 if index is None else int(index.row_count.sum())
+    if rows is not None and in_files != rows:
+        raise _unproven(name, change, f"Spark reports {rows} rows written, and the files hold {in_files}")
+    return index
+
+
+def _unproven(name: NameInSession, change: Change, why: str) -> UnprovenWrite:
+    back = (
+        f"DROP TABLE {name.table}"
+        if change.parent is None
+        else f"CALL `{name.catalog}`.system.rollback_to_snapshot('{name.argument}', {change.parent})"
+    )
+    return UnprovenWrite(
+        f"{name.table.replace('`', '')}: snapshot {change.version} has not the layout ({why}); go back to the table "
+        f"before it with {back}"
+    )
+
+
+def paths_of(files: tuple[str, ...]) -> tuple[str, ...]:
+    """Return files by their paths or addresses."""
+    return tuple(map(place_of, files))

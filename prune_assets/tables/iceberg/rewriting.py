@@ -1,0 +1,171 @@
+"""Rewrite files of an Iceberg table by Iceberg's own procedures, told by conditions which files are meant.
+
+One call has one group of a partition at most: it sorts what it takes of a partition as one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.errors import LayoutError
+from prune_assets.sql.render import column_sql
+from prune_assets.tables.iceberg.metadata_files import place_of, understood
+from prune_assets.tables.iceberg.partition_by import are_same, parse_transform, transforms_of
+from prune_assets.tables.iceberg.proof import change_at, prove
+from prune_assets.tables.iceberg.rewrite_conditions import conditions_of
+from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.table_properties import (
+    check_layout,
+    properties_of,
+    removed_properties,
+    sql_text,
+    statements,
+)
+from prune_assets.tables.rewriting import Rewritten
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.iceberg.session_catalog import NameInSession
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+    from prune_assets.tables.iceberg.table import IcebergTable
+    from prune_assets.tables.rewriting import Rewrite
+
+# A condition of more groups would be long.
+_MOST_GROUPS = 100
+# So many times as many manifests as their bytes need are too many.
+_MANIFESTS = 4
+_MANIFEST_BYTES = 8 << 20
+
+
+def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
+    """Refuse a layout that Iceberg's procedures cannot give, or of other partitions than the table has."""
+    check_layout(layout)
+    if layout.hilbert_by:
+        raise LayoutError("hilbert_by: Iceberg rewrites files along a Z-order alone; use zorder_by, or write anew")
+    mine, theirs = list(map(parse_transform, layout.partition_by)), transforms_of(table.snapshot)
+    if mine and not are_same(mine, theirs):
+        raise LayoutError(
+            f"partition_by = {', '.join(layout.partition_by)}: {table.name} is partitioned by "
+            f"{', '.join(map(str, theirs)) or 'nothing'}, and optimize does not change that; leave out partition_by, "
+            "or change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
+        )
+
+
+def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -> list[str]:
+    """Return the calls that rewrite the groups, each with conditions of groups in different partitions."""
+    by_partition: dict[str, list[int]] = defaultdict(list)
+    files: dict[int, list[int]] = defaultdict(list)
+    for number, group in sorted(rewrite.group_of.items()):
+        files[group].append(number)
+    for group, numbers in files.items():
+        by_partition[table.snapshot.partition_keys[numbers[0]]].append(group)
+    calls = []
+    for i in range(max(map(len, by_partition.values()), default=0)):
+        groups = [groups[i] for groups in by_partition.values() if i < len(groups)]
+        for start in range(0, len(groups), _MOST_GROUPS):
+            some = [files[group] for group in groups[start : start + _MOST_GROUPS]]
+            calls.append(_call(table, rewrite, named, " OR ".join(conditions_of(table, rewrite, named, some))))
+    return calls
+
+
+def _call(table: IcebergTable, rewrite: Rewrite, named: NameInSession, where: str) -> str:
+    layout = rewrite.layout
+    order = ", ".join(map(str, layout.sort_keys))
+    if layout.zorder_by:
+        order = f"zorder({', '.join(column_sql((name,)) for name in layout.zorder_by)})"
+    # Without an order Iceberg merges what is small; else all of the files that the condition selects are taken.
+    all_of_them = bool(order or layout.bloom)
+    options = {"target-file-size-bytes": str(layout.target_file_bytes)}
+    options |= {"rewrite-all": "true"} if all_of_them else {"min-input-files": "2", "delete-file-threshold": "1"}
+    if table.deletes:
+        options["remove-dangling-deletes"] = "true"
+    arguments = {"table": named.table, "strategy": "sort" if order else "binpack"}
+    arguments |= ({"sort_order": order} if order else {}) | ({} if where == "TRUE" else {"where": where})
+    said = ", ".join(f"{name} => {sql_text(value)}" for name, value in arguments.items())
+    listed = ", ".join(f"{sql_text(name)}, {sql_text(value)}" for name, value in options.items())
+    return f"CALL `{named.catalog}`.system.rewrite_data_files({said}, options => map({listed}))"
+
+
+def upkeep_calls(snapshot: IcebergSnapshot, named: NameInSession) -> list[str]:
+    """Return the calls that merge files of position deletes and manifests where there are many."""
+    calls = []
+    deletes = Counter(
+        f"{entry.data_file.spec_id} {list(entry.data_file.partition)!r}"
+        for entry in snapshot.deletes
+        if entry.data_file.content == 1 and str(entry.data_file.file_format.value).upper() == "PARQUET"
+    )
+    if any(count > 1 for count in deletes.values()):
+        calls.append(
+            f"rewrite_position_delete_files(table => {sql_text(named.table)}, options => map('rewrite-all', 'true'))"
+        )
+    count, size = _manifests(snapshot)
+    target = int(snapshot.metadata.properties.get("commit.manifest.target-size-bytes", _MANIFEST_BYTES))
+    if count > _MANIFESTS * max(1, -(-size // target)):
+        calls.append(f"rewrite_manifests(table => {sql_text(named.table)})")
+    return [f"CALL `{named.catalog}`.system.{call}" for call in calls]
+
+
+def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
+    """Count the manifests of data files, and their bytes."""
+    if snapshot.snapshot is None:
+        return 0, 0
+    from pyiceberg.manifest import ManifestContent, read_manifest_list
+
+    with understood(snapshot.place):
+        found = read_manifest_list(snapshot.io.new_input(snapshot.snapshot.manifest_list))
+        sizes = [manifest.manifest_length for manifest in found if manifest.content == ManifestContent.DATA]
+    return len(sizes), sum(sizes)
+
+
+def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) -> Rewritten:
+    """Give the table its layout, have Iceberg rewrite the groups, and prove what came of it."""
+    named, layout = name_in_session(table.name, spark), rewrite.layout
+    present = table.snapshot.metadata.properties
+    options = _bloom_options(spark, named, rewrite, present)
+    properties = properties_of(layout, options, partitioned=bool(transforms_of(table.snapshot)), present=present)
+    removed = removed_properties(layout, present)
+    for statement in statements(named.table, table.snapshot, properties, keys=layout.sort_keys, removed=removed):
+        spark.sql(statement)
+    for call in rewrite_calls(table, rewrite, named):
+        spark.sql(call)
+    return _proven(spark, table, named, replace(layout, partition_by=()))
+
+
+def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
+    """Return the options of filters; the distinct values of columns are counted where the table does not say them."""
+    from pyspark.sql import functions as fn
+
+    layout = rewrite.layout
+    size = sum(file.size for file in rewrite.files)
+    in_group = max(1, rewrite.rows * layout.row_group_bytes // max(1, size))
+    new = [name for name in layout.bloom if f"write.parquet.bloom-filter-ndv.column.{name}" not in present]
+    counts = [fn.approx_count_distinct(column_sql(tuple(name.split(".")))) for name in new]
+    counted = dict(zip(new, spark.table(named.table).agg(*counts).first() or (), strict=True)) if new else {}
+    options = {f"parquet.bloom.filter.fpp#{name}": str(share) for name, share in layout.bloom.items()}
+    return options | {
+        f"parquet.bloom.filter.expected.ndv#{name}": str(min(in_group, counted.get(name, 1))) for name in layout.bloom
+    }
+
+
+def _proven(spark: SparkSession, table: IcebergTable, named: NameInSession, layout: LayoutSpec) -> Rewritten:
+    """Prove each snapshot that rewrote files since the one that was looked at."""
+    from pyiceberg.table.snapshots import Operation
+
+    current = snapshot_in_session(named.table, spark)
+    known = {each.snapshot_id for each in table.snapshot.metadata.snapshots}
+    added: dict[str, int] = {}
+    removed: set[str] = set()
+    for each in current.metadata.snapshots:
+        if each.snapshot_id in known or each.summary is None or each.summary.operation is not Operation.REPLACE:
+            continue
+        change = change_at(snapshot_in_session(named.table, spark, each.snapshot_id))
+        prove(named, change, layout)
+        sizes = {file.file_path: file.file_size_in_bytes for file in change.snapshot.files}
+        removed |= set(change.removed)
+        added = {path: size for path, size in added.items() if path not in removed}
+        added |= {path: sizes[path] for path in change.added}
+    return Rewritten({place_of(path): size for path, size in added.items()}, frozenset(map(place_of, removed)))

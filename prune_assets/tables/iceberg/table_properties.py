@@ -1,0 +1,160 @@
+"""A layout in the words of Iceberg: table properties, which its Parquet writer reads, and the table's sort order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.iceberg.partition_by import PartitionTransform
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+_BLOOM = "write.parquet.bloom-filter"
+_DISTINCT = f"{_BLOOM}-ndv.column."
+_MAX_BYTES = f"{_BLOOM}-max-bytes"
+DISTRIBUTION = "write.distribution-mode"
+# Iceberg looks at sizes after so many rows at first, unless it is told otherwise.
+_FIRST_CHECK = 100
+# Filters stay that were made for so much fewer values: each change of a property is a commit, and counts are estimates.
+_ENOUGH = 0.8
+# Iceberg's own limit of a filter, and the largest that parquet-java makes.
+_DEFAULT_BLOOM_BYTES, _MOST_BLOOM_BYTES = 1 << 20, 128 << 20
+# What Iceberg's writer has no setting for.
+_UNKNOWN = {
+    "row_group_rows": "row groups are limited in bytes alone: use row_group_bytes",
+    "dictionary": "a table has dictionaries for all of its columns or for none, and none with bloom filters",
+    "statistics_truncate_length": "the bounds of row groups are never cut: use column_index_truncate_length",
+}
+
+
+def check_layout(layout: LayoutSpec) -> None:
+    """Refuse what Iceberg's writer cannot honour, by name."""
+    for name, why in _UNKNOWN.items():
+        if getattr(layout, name):
+            raise LayoutError(f"{name}: of Iceberg's writer, {why}; leave it out")
+
+
+def properties_of(
+    layout: LayoutSpec, options: Mapping[str, str], *, partitioned: bool, present: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the properties of a table with a layout.
+
+    `options`: the layout as `arrange` has it for Spark's writer, with the distinct values of bloom columns.
+    `present`: those that the table keeps, of which a filter that is large enough stays.
+    """
+    codec = {"none": "uncompressed"}.get(layout.compression, layout.compression)
+    first_check = int(options.get("parquet.page.size.row.check.min", _FIRST_CHECK))
+    found: dict[str, object] = {
+        "write.target-file-size-bytes": layout.target_file_bytes,
+        "write.parquet.row-group-size-bytes": layout.row_group_bytes,
+        "write.parquet.page-size-bytes": layout.page_bytes,
+        "write.parquet.page-row-limit": layout.page_rows,
+        "write.parquet.compression-codec": codec,
+        DISTRIBUTION: "range" if layout.sort_by else "hash" if partitioned else "none",
+    }
+    if present.get("write.format.default", "parquet") != "parquet":
+        found["write.format.default"] = "parquet"
+    if first_check < _FIRST_CHECK:
+        found["write.parquet.row-group-check-min-record-count"] = first_check
+    if layout.compression_level is not None:
+        found["write.parquet.compression-level"] = layout.compression_level
+    if layout.column_index_truncate_length is not None:
+        found["parquet.columnindex.truncate.length"] = layout.column_index_truncate_length
+    return {name: str(value) for name, value in (found | _bloom_properties(options, present)).items()}
+
+
+def _bloom_properties(options: Mapping[str, str], present: Mapping[str, str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    most = int(present.get(_MAX_BYTES, _DEFAULT_BLOOM_BYTES))
+    for option, wanted in options.items():
+        name, _, column = option.partition("#")
+        if name != "parquet.bloom.filter.expected.ndv":
+            continue
+        probability, distinct = float(options[f"parquet.bloom.filter.fpp#{column}"]), max(1, int(wanted))
+        before = int(present.get(f"{_DISTINCT}{column}", 0))
+        distinct = before if before >= _ENOUGH * distinct else distinct
+        found |= {
+            f"{_BLOOM}-enabled.column.{column}": "true",
+            f"{_BLOOM}-fpp.column.{column}": probability,
+            f"{_DISTINCT}{column}": distinct,
+        }
+        most = max(most, min(_MOST_BLOOM_BYTES, _filter_bytes(distinct, probability)))
+    if found:
+        # A chunk that stays dictionary-encoded gets no filter, and Iceberg knows no such setting for one column.
+        found |= {_MAX_BYTES: most, "parquet.enable.dictionary": "false"}
+    return found
+
+
+def _filter_bytes(distinct: int, probability: float) -> int:
+    """Return the bytes of parquet-java's filter: a power of two, with 8 bits for a value in a block."""
+    bits = -8 * distinct / math.log1p(-(probability ** (1 / 8)))
+    return 1 << math.ceil(math.log2(max(256, bits) / 8))
+
+
+def removed_properties(layout: LayoutSpec, present: Mapping[str, str]) -> list[str]:
+    """Return the properties of filters that the layout does not ask for."""
+    stale = {name.rpartition(".column.")[2] for name in present if name.startswith(f"{_BLOOM}-enabled.column.")}
+    stale -= set(layout.bloom)
+    names = [name for name in present if name.startswith(_BLOOM) and name.rpartition(".column.")[2] in stale]
+    return [*names, *(["parquet.enable.dictionary"] if names and not layout.bloom else [])]
+
+
+def statements(
+    table: str,
+    snapshot: IcebergSnapshot,
+    properties: Mapping[str, str],
+    keys: Sequence[SortKey],
+    removed: Sequence[str],
+) -> list[str]:
+    """Return the statements that give a table its layout for all who write to it later; none where it has it."""
+    present, said = snapshot.metadata.properties, []
+    if sort_order_of(snapshot) != [str(key) for key in keys]:
+        # It sets the way of distribution, too.
+        order = f"ORDERED BY {', '.join(map(str, keys))}" if keys else "UNORDERED"
+        said.append(f"ALTER TABLE {table} WRITE {order}")
+        present = {**present, DISTRIBUTION: "range" if keys else "none"}
+    other = {name: value for name, value in properties.items() if present.get(name) != value}
+    if other:
+        said.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed_properties(other)})")
+    if removed:
+        said.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES ({', '.join(map(sql_text, removed))})")
+    return said
+
+
+def creation(
+    table: str, columns: str, partition_by: Sequence[PartitionTransform], properties: Mapping[str, str]
+) -> str:
+    """Return the statement that makes a table."""
+    by = f" PARTITIONED BY ({', '.join(each.sql('') for each in partition_by)})" if partition_by else ""
+    return f"CREATE TABLE {table} ({columns}) USING iceberg{by} TBLPROPERTIES ({listed_properties(properties)})"
+
+
+def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
+    """Return the keys of the table's sort order as SQL; of a transform, which no layout has, its text."""
+    metadata = snapshot.metadata
+    order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
+    keys = []
+    for field in () if order is None else order.fields:
+        name = str(metadata.schema().find_column_name(field.source_id))
+        if str(field.transform) != "identity":
+            name = f"{field.transform} {name}"
+        keys.append(
+            str(SortKey(name, str(field.direction.value) == "desc", str(field.null_order.value) == "nulls-last"))
+        )
+    return keys
+
+
+def listed_properties(properties: Mapping[str, str]) -> str:
+    """Return properties as SQL has them."""
+    return ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
+
+
+def sql_text(value: str) -> str:
+    """Return a text as a literal of Spark SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,285 @@
+"""Write a DataFrame into an Iceberg table: its catalog gives it the layout, Iceberg writes and commits the files.
+
+Rows come to Iceberg in the order of the layout, as other formats have it, so its own distribution is switched off for
+the write. The table keeps the layout as properties and sort order, for whoever writes to it later.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from prune_assets.session.columns import column_of
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.spark_versions import java_error, observation
+from prune_assets.tables.iceberg.column_definitions import column_definitions
+from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
+from prune_assets.tables.iceberg.partition_by import are_same, parse_transform, transforms_of, with_partition_values
+from prune_assets.tables.iceberg.proof import WRITE_ID, change_of, paths_of, prove
+from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.table_properties import (
+    check_layout,
+    creation,
+    properties_of,
+    removed_properties,
+    sort_order_of,
+    statements,
+)
+from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.writing.arrange import arrange, merged_options
+from prune_assets.writing.write_options import bind_layout
+from prune_assets.writing.write_result import WriteResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from prune_assets.tables.catalogs.entry import CatalogEntry
+    from prune_assets.tables.iceberg.partition_by import PartitionTransform
+    from prune_assets.tables.iceberg.session_catalog import NameInSession
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+    from prune_assets.writing.write_options import BoundLayout
+
+# Rows come arranged, and files are cut already: a limit would part one that comes out a little larger.
+_OPTIONS = {
+    "use-table-distribution-and-ordering": "false",
+    "target-file-size-bytes": str(1 << 50),
+    "fanout-enabled": "false",
+}
+_OUTSIDE = "prune-assets: a row outside of where"
+_OUTSIDE_REMEDY = "filter its rows out, or widen the condition"
+
+
+@dataclass(frozen=True, slots=True)
+class _Arranged:
+    """Rows in the order of the layout, `bound` to them, and the properties of their table."""
+
+    frame: DataFrame
+    bound: BoundLayout
+    properties: dict[str, str]
+    removed: list[str]
+
+
+def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResult:
+    """Write and commit, as `write` says, then prove what was written."""
+    spark, layout = df.sparkSession, request.layout
+    name = table if request.entry is None else request.entry.name
+    check_installed(name)
+    check_layout(layout)
+    merged_options(_OPTIONS, request.options)
+    named = name_in_session(name, spark)
+    before = None if request.entry is None else snapshot_in_session(name, spark)
+    if before is not None and request.mode == "error":
+        raise WrongUse(
+            f"{name}: this table of Iceberg exists already; pass the mode append, overwrite or replace_partitions"
+        )
+    transforms = _transforms(name, request, before)
+    refuse_without_partitions(name, [each.column for each in transforms], request)
+    frame = df if before is None else _conformed(df, name)
+    frame = _held_to(frame, request.where)
+    if request.only_by_rows and frame.isEmpty():
+        return WriteResult(name, (), 0, 0, 0, (), None if before is None else _version(before))
+    with _naming_conflicts(name):
+        arranged = _arranged(frame, request, transforms, named, before)
+        made = _give_layout(named, frame, transforms, arranged, before)
+        try:
+            rows, write_id = _commit(arranged.frame, named, request, made)
+        except BaseException:
+            if before is None:
+                _drop_if_empty(name, spark, named)
+            raise
+    change = change_of(name, spark, lambda summary: summary.get(WRITE_ID) == write_id)
+    index = prove(named, change, layout, rows=rows)
+    return WriteResult(
+        table=name,
+        files=paths_of(change.added),
+        rows=rows,
+        bytes=0 if index is None else sum(file.size for file in index.files),
+        row_groups=0 if index is None else len(index),
+        removed=paths_of(change.removed),
+        version=change.version,
+    )
+
+
+def _version(snapshot: IcebergSnapshot) -> int | None:
+    return None if snapshot.snapshot is None else snapshot.snapshot.snapshot_id
+
+
+def _transforms(name: str, request: WriteRequest, before: IcebergSnapshot | None) -> list[PartitionTransform]:
+    """Return how rows are parted: by the table, which a write does not change, or by the layout of a new one."""
+    mine = [parse_transform(each) for each in request.layout.partition_by]
+    if before is None:
+        return mine
+    theirs = transforms_of(before)
+    if mine and not are_same(mine, theirs):
+        raise LayoutError(
+            f"partition_by = {', '.join(request.layout.partition_by)}: {name} is partitioned by "
+            f"{', '.join(map(str, theirs)) or 'nothing'}, and a write does not change that; leave out partition_by, or "
+            "change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
+        )
+    return theirs
+
+
+def _conformed(df: DataFrame, name: str) -> DataFrame:
+    """Return the columns of a table in its order and spelling; WrongUse where the data have others."""
+    spark = df.sparkSession
+    case_sensitive = semantics_of(spark).case_sensitive
+    mine = {column if case_sensitive else column.casefold(): column for column in df.columns}
+    columns = []
+    for field in spark.table(name).schema.fields:
+        given = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
+        kind = field.dataType.simpleString()
+        found = None if given is None else df.schema[given].dataType.simpleString()
+        if given is None or found != kind:
+            difference = "the data lack it" if given is None else f"in the data it is {found}"
+            raise WrongUse(f"{name}: the table has column {field.name} {kind}, {difference}; write the same columns")
+        columns.append(column_of(given, nested=False).alias(field.name))
+    if mine:
+        raise WrongUse(f"{name}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")
+    return df.select(*columns)
+
+
+def _condition(where: str | Column) -> Column:
+    from pyspark.sql import functions as fn
+
+    return fn.expr(where) if isinstance(where, str) else where
+
+
+def _held_to(frame: DataFrame, where: str | Column | None) -> DataFrame:
+    """Return a frame whose rows raise an error where they are none of those that are replaced."""
+    from pyspark.sql import functions as fn
+
+    if where is None:
+        return frame
+    first = frame.columns[0]
+    outside = fn.raise_error(fn.lit(_OUTSIDE)).cast(frame.schema[first].dataType)
+    column = column_of(first, nested=False)
+    return frame.withColumn(first, fn.when(_condition(where), column).otherwise(outside))
+
+
+def _arranged(
+    frame: DataFrame,
+    request: WriteRequest,
+    transforms: Sequence[PartitionTransform],
+    named: NameInSession,
+    before: IcebergSnapshot | None,
+) -> _Arranged:
+    parted, names = with_partition_values(frame, transforms, named.catalog)
+    layout = replace(request.layout, partition_by=names)
+    bound = bind_layout(parted.schema, layout, case_sensitive=semantics_of(frame.sparkSession).case_sensitive)
+    arranged, options = arrange(parted, layout, bound)
+    # Where all rows go, so do the filters that were made for them.
+    stay = before is not None and (request.mode != "overwrite" or request.where is not None)
+    present = before.metadata.properties if before is not None and stay else {}
+    spelled = replace(request.layout, bloom=bound.bloom)
+    return _Arranged(
+        arranged.drop(*names),
+        bound,
+        properties_of(spelled, options, partitioned=bool(transforms), present=present),
+        removed_properties(spelled, {} if before is None else before.metadata.properties),
+    )
+
+
+def _give_layout(
+    named: NameInSession,
+    frame: DataFrame,
+    transforms: Sequence[PartitionTransform],
+    arranged: _Arranged,
+    before: IcebergSnapshot | None,
+) -> IcebergSnapshot:
+    """Make the table, or change what differs of its properties and order; return it as it is then."""
+    spark = frame.sparkSession
+    if before is None:
+        spark.sql(creation(named.table, column_definitions(frame.schema), transforms, arranged.properties))
+        before = snapshot_in_session(named.table, spark)
+    said = statements(named.table, before, arranged.properties, keys=arranged.bound.sort_by, removed=arranged.removed)
+    for statement in said:
+        spark.sql(statement)
+    return snapshot_in_session(named.table, spark) if said else before
+
+
+def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table: IcebergSnapshot) -> tuple[int, str]:
+    """Write and commit the rows; return how many passed, and what the snapshot has for its id."""
+    from pyspark.sql import functions as fn
+
+    write_id, version = uuid4().hex, _version(table)
+    options = {f"snapshot-property.{WRITE_ID}": write_id, **_OPTIONS}
+    if sort_order_of(table):
+        options["output-sort-order-id"] = str(table.metadata.default_sort_order_id)
+    if request.mode != "append" and version is not None:
+        # What was committed meanwhile is not replaced unseen.
+        options |= {"isolation-level": "serializable", "validate-from-snapshot-id": str(version)}
+    passed = observation(frame)
+    writer = frame.observe(passed, fn.count(fn.lit(1)).alias("rows")).writeTo(named.table)
+    for option, value in merged_options(options, request.options).items():
+        writer = writer.option(option, value)
+    if request.mode == "overwrite":
+        writer.overwrite(fn.lit(True) if request.where is None else _condition(request.where))  # noqa: FBT003 - SQL's
+    elif request.mode == "replace_partitions":
+        writer.overwritePartitions()
+    else:
+        writer.append()
+    return int(passed.get["rows"]), write_id
+
+
+def _drop_if_empty(name: str, spark: SparkSession, named: NameInSession) -> None:
+    """Remove the table that was made for rows that did not come."""
+    if exists_in_session(name, spark) and _version(snapshot_in_session(name, spark)) is None:
+        spark.sql(f"DROP TABLE {named.table}")
+
+
+@contextmanager
+def _naming_conflicts(name: str) -> Iterator[None]:
+    """Turn what Iceberg says of a commit that it refuses into one line; any other error stays."""
+    from pyspark.errors import PySparkException
+
+    from deltalog.errors import CommitConflict
+
+    try:
+        yield
+    except (PySparkException, java_error()) as error:
+        text = str(error)
+        if _OUTSIDE in text:
+            raise WrongUse(f"{name}: where does not select all rows of the data; {_OUTSIDE_REMEDY}") from None
+        if "some, but not all, rows match filter" in text or "Cannot convert" in text or "Cannot translate" in text:
+            raise WrongUse(
+                f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "
+                "the table is partitioned by"
+            ) from None
+        if "ommitFailedException" in text or "Found conflicting files" in text or "Found new conflicting" in text:
+            raise CommitConflict(
+                f"{name}: another commit came first, and the two do not go together; nothing was written; write again"
+            ) from error
+        if "WRITE" in text and "ParseException" in type(error).__name__:
+            raise UnsupportedFeature(
+                f"{name}: the session has not Iceberg's extension; set spark.sql.extensions="
+                "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+            ) from None
+        raise
+
+
+def _refuse_existing(table: str) -> None:
+    if is_iceberg(table):
+        raise UnsupportedFeature(f"{table}: {BY_NAME}")
+
+
+def _check_entry(entry: CatalogEntry) -> None:
+    """Refuse a table of Iceberg that its catalog takes for another."""
+    if entry.format != "iceberg" and is_iceberg(entry.location):
+        raise UnsupportedFeature(
+            f"{entry.name}: the catalog has it as {entry.format}, and there is a table of Iceberg at {entry.location}; "
+            "drop one of the two"
+        )
+
+
+def _place(table: str) -> str:
+    if "/" in table:
+        raise UnsupportedFeature(f"{table}: {BY_NAME}")
+    return table
+
+
+WRITING = Writing(location=_place, write=write_iceberg, refuse_existing=_refuse_existing, check_entry=_check_entry)
