@@ -6,14 +6,13 @@ Source: "Binary single-value serialization" in Iceberg's specification. What is 
 from __future__ import annotations
 
 import datetime as dt
-import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.comparable_values import bounds_type
 
 if TYPE_CHECKING:
@@ -23,26 +22,63 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.date(1970, 1, 1)
 # A long may have been an int when its file was written, and a double a float.
-_WIDTHS = {"int": (4,), "long": (4, 8), "date": (4,), "timestamp": (8,), "timestamptz": (8,)}
+_WIDTHS = {
+    "int": (4,),
+    "long": (4, 8),
+    "date": (4,),
+    "timestamp": (8,),
+    "timestamptz": (8,),
+    "float": (4,),
+    "double": (4, 8),
+}
+# What reads many of them at once.
+_CODES = {"int": "<i4", "date": "<i4", "long": "<i8", "float": "<f4", "double": "<f8"}
+_CODES |= dict.fromkeys(("timestamp", "timestamptz"), "<i8")
+_NUMBERS = frozenset({"int", "long", "date", "timestamp", "timestamptz"})
 _LONGEST_DECIMAL = 16
 
 
-def decoded(column: IcebergColumn, values: Sequence[bytes | None]) -> pa.Array:
+def decoded(column: IcebergColumn, values: pa.Array | Sequence[bytes | None]) -> pa.Array:
     """Decode values of a column."""
+    values = values if isinstance(values, pa.Array) else pa.array(values, pa.binary())
+    kind = bounds_type(column.leaf)
+    if pa.types.is_binary(kind):
+        return values.cast(kind)
+    code = _CODES.get(column.kind)
+    if code is not None:
+        return _of_widths(values, np.dtype(code), _WIDTHS[column.kind]).view(kind)
     decode = _decoder(column)
-    return as_array(column, [None if value is None else decode(value) for value in values])
+    return as_array(column, [None if value is None else decode(value) for value in values.to_pylist()])
+
+
+def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[Any]:
+    """Decode values one by one, as the number, text or bytes that stands for each; None for what is none."""
+    decode = _decoder(column)
+    texts = column.kind == "string"
+    found = [None if value is None else decode(value) for value in values]
+    return [value.decode() if texts and value is not None else value for value in found]
+
+
+def _of_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) -> pa.Array:
+    """Decode numbers; of half the width are those that were written before the column was widened."""
+    lengths = numbers_from(pc.fill_null(pc.binary_length(values), 0))
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values)]
+    data = np.frombuffer(values.buffers()[2] or b"", np.uint8)
+    found, known = np.zeros(len(values), dtype), np.zeros(len(values), np.bool_)
+    for width in widths:
+        at = np.flatnonzero(lengths == width)
+        read = data[offsets[at][:, None] + np.arange(width)].view(f"<{dtype.kind}{width}")
+        found[at], known[at] = read.reshape(-1).astype(dtype), True
+    return from_numpy(found, valid=known)
 
 
 def _decoder(column: IcebergColumn) -> Callable[[bytes], Any]:
     kind = column.kind
-    if kind in _WIDTHS:
+    if kind in _NUMBERS:
         widths = _WIDTHS[kind]
         return lambda value: int.from_bytes(value, "little", signed=True) if len(value) in widths else None
     if kind == "boolean":
         return lambda value: value != b"\0" if len(value) == 1 else None
-    if kind in {"float", "double"}:
-        codes = {4: "<f", 8: "<d"} if kind == "double" else {4: "<f"}
-        return lambda value: struct.unpack(codes[len(value)], value)[0] if len(value) in codes else None
     if kind.startswith("decimal("):
         return lambda value: int.from_bytes(value, "big", signed=True) if 0 < len(value) <= _LONGEST_DECIMAL else None
     return lambda value: value
