@@ -22,6 +22,7 @@ from benchmarks.advisor import advisor
 from benchmarks.delta_logs import large_commits, million_files, thousand_commits
 from benchmarks.delta_reads import NAME as DELTA_READS
 from benchmarks.delta_reads import delta_reads
+from benchmarks.iceberg import iceberg_files
 from benchmarks.many_files import hundred_thousand_files, many_files
 from benchmarks.page_reader import NAME as PAGE_READER
 from benchmarks.page_reader import page_reader
@@ -78,6 +79,14 @@ COMPARISONS = [
         "delta_rs_refresh",
         None,
         million_files,
+    ),
+    Comparison(
+        "Iceberg, 100,000 files in 100 manifests: partition + 2 bounds | pyiceberg",
+        *("iceberg_plan", "pyiceberg_plan", 0.5, iceberg_files, 0.5),
+    ),
+    Comparison("Iceberg, the same once more in the process", "iceberg_warm", "pyiceberg_warm", 0.1, iceberg_files),
+    Comparison(
+        "Iceberg, a partition that few manifests have", "iceberg_clustered", "pyiceberg_clustered", 0.5, iceberg_files
     ),
     Comparison(
         "100,000 files: cold plan (1.5 GB) | Spark lists and takes the schema",

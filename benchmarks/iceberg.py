@@ -33,6 +33,24 @@ SCATTERED = "region = 'DE' AND id BETWEEN 5000000 AND 9000000 AND amount < 400"
 CLUSTERED = "day = DATE '2024-02-10' AND id > 5000000 AND amount < 400"
 
 
+def planned_here(metadata: str, where: str) -> int:
+    """Return how many files this package leaves of a predicate."""
+    from prune_assets.session.lower_predicate import lower_predicate
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.opening import open_table
+
+    table = open_table(metadata, semantics=SparkSemantics())
+    return int(table.answers(lower_predicate(where, table, session=None).predicate).kept.sum())
+
+
+def planned_by_pyiceberg(metadata: str, where: str) -> int:
+    """Return how many files pyiceberg leaves, which knows neither BETWEEN nor the type of a literal."""
+    from pyiceberg.table import StaticTable
+
+    where = where.replace("BETWEEN 5000000 AND", ">= 5000000 AND id <=").replace("DATE '", "'")
+    return len(list(StaticTable.from_metadata(metadata).scan(row_filter=where).plan_files()))
+
+
 def iceberg_files() -> Path:
     """Return the file of metadata of the table, made once."""
     if not PLACE.is_dir():
@@ -132,7 +150,7 @@ def _files(manifest: int) -> Iterator[Any]:
     for i in range(manifest * FILES_EACH, (manifest + 1) * FILES_EACH):
         sign = f"{(i * SCATTER) % (1 << 64):016x}"
         day, region, first = FIRST_DAY + i // 400, REGIONS[i % len(REGIONS)], i * ROWS
-        amount = dt_decimal(i * 7_919 % 1_000_000)
+        amount = amount_of(i * 7_919 % 1_000_000)
         low = {1: first, 2: (FIRST_MS + 37 * first) * 1000, 3: day, 4: region, 5: f"k{sign[:15]}", 6: amount}
         low |= {7: i % 997 / 10, 9: i % 5_000, 10: f"b{sign[:4]}"}
         high = low | {1: first + ROWS - 1, 2: (FIRST_MS + 37 * (first + ROWS)) * 1000, 5: f"z{sign[:15]}"}
@@ -156,7 +174,7 @@ def _files(manifest: int) -> Iterator[Any]:
         )
 
 
-def dt_decimal(cents: int) -> Any:
+def amount_of(cents: int) -> Any:
     """Return an amount of two digits behind the point."""
     from decimal import Decimal
 

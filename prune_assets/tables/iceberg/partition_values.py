@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy
 from parquet_core.evidence.many_leaves import bounds_of_values
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
@@ -81,7 +81,7 @@ def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequenc
     if transform == "identity":
         array = as_array(column, numbers)
         bounds = bounds_of_values(array)
-        lost = np.array(array.is_null()) & ~null
+        lost = flags_from(array.is_null()) & ~null
         known = from_numpy(np.where(lost, -1, null), valid=~lost)
         return bounds if not lost.any() else Bounds(bounds.lower, bounds.upper, known, bounds.row_count)
     enclose = ends_of(column, transform)
@@ -145,7 +145,7 @@ def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there:
     """Return the buckets of the literals of a leaf; None where it is not told by equality."""
     match leaf:
         case Compare(_, Op.EQ, value):
-            values = pa.array([value.as_py()], value.type)
+            values = array_of([value.as_py()], value.type)
         case In(_, values):
             pass
         case _:
