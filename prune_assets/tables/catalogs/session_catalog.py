@@ -43,6 +43,16 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
     """Return the table that a session's catalogs describe so; refuse what is not read by its files alone."""
+    if said.get("Provider", "").lower() == "iceberg" and said["Type"] in {"MANAGED", "EXTERNAL"}:
+        from prune_assets.tables.iceberg.session_metadata import session_metadata
+
+        return CatalogEntry(
+            name,
+            session_metadata(name, spark),
+            "iceberg",
+            read_only="only Iceberg commits to it",
+            in_session=True,
+        )
     entry = entry_of(
         name,
         provider=said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"],

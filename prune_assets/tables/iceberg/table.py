@@ -44,13 +44,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class IcebergTable:
-    """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it."""
+    """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it.
+
+    `in_session`: its name in the catalogs of a Spark session, if that was asked. `is_older`: a version was asked for.
+    """
 
     given: str
     name: str
     snapshot: IcebergSnapshot
     semantics: SparkSemantics
     cache: MetadataCache | None = None
+    in_session: str | None = None
+    is_older: bool = False
     is_unfinished: ClassVar[bool] = False
     is_file: ClassVar[bool] = False
     # Iceberg's files have their partition columns, and none is told by a directory alone.
@@ -104,10 +109,16 @@ class IcebergTable:
         return spark.createDataFrame([], self.declared_schema())
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open these files by Spark's own reader of Parquet, where it reads what Iceberg would."""
+        """Open these files by Iceberg, of a table of the session's catalogs, or by Spark's own reader of Parquet."""
         from prune_assets.tables.iceberg.reading import open_files
+        from prune_assets.tables.iceberg.reading_with_iceberg import open_with_iceberg
 
-        return open_files(spark, self, wanted)
+        frame = open_with_iceberg(spark, self, wanted) if len(wanted.files) else None
+        return open_files(spark, self, wanted) if frame is None else frame
+
+    def kept_by_manifests(self) -> int:
+        """Return how many files the last answer left: about those that Iceberg would read by itself."""
+        return len(self.snapshot.files) if self._asked is None else int(self._asked[1].kept.sum())
 
     def answers(self, predicate: Predicate) -> FileAnswers:
         """Return what the metadata say of a predicate for every file; the last answer is cached."""
