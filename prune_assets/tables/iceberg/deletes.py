@@ -85,7 +85,9 @@ def deleted_rows(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -
     path = snapshot.files.path(number)
     other = next((each for each in deletes.positions if each.file_format.upper() != "PARQUET"), None)
     if deletes.equality or other is not None:
-        what = "equality deletes" if deletes.equality else f"deletes in a file of {other and other.file_format}"
+        what = (
+            "equality deletes" if deletes.equality else f"deletion vectors in a file of {other and other.file_format}"
+        )
         raise UnsupportedFeature(
             f"{path}: has {what} ({(deletes.equality or deletes.positions)[0].file_path}), which are not "
             "applied here; read it with Spark and Iceberg, or compact it first (rewrite_data_files)"

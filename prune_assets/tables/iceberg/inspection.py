@@ -90,12 +90,14 @@ def planned_version(
     if table.version_number is None:
         return None
     of_positions, of_equality = _with_deletes(table)
+    of_vectors = sum(1 for one in table.deletes.values() if any(each.is_vector for each in one.positions))
     here = sum(1 for number in table.deletes if read[number])
     notes = [
         f"row counts include rows that {what} deletes of {counted(count, 'file')} may hide"
         for what, count in (("position", of_positions), ("equality", of_equality))
         if count
     ]
+    notes += [f"{counted(of_vectors, 'file')} of these have deletion vectors"] if of_vectors else []
     return DeltaVersion(
         version=table.version_number,
         files=len(index.files),

@@ -76,12 +76,27 @@ def _staged_in_java(
 
 def _frame(spark: SparkSession, name: str, java_table: JavaObject, task_set: str) -> DataFrame:
     reader = spark.read.format("iceberg").option("scan-task-set-id", task_set)
-    cache = spark._jvm.org.apache.iceberg.spark.SparkTableCache  # type: ignore[union-attr]
-    if not hasattr(cache, "get"):
+    cache = _table_cache(spark)
+    if cache is None:
         return reader.load(name)
     # Newer runtimes find a set by the name of a table that is being rewritten, and ignore the option.
-    cache.get().add(task_set, java_table)
+    cache.add(task_set, java_table)
     return reader.load(task_set)
+
+
+def _table_cache(spark: SparkSession) -> JavaObject | None:
+    """Return the tables that are being rewritten; None of a runtime for Spark 3.5, which keeps them to itself."""
+    from py4j.protocol import Py4JError
+
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    try:
+        # By reflection: Py4J does not always find the method of the class.
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]
+        found = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
+        method = found.getMethod("get", gateway.new_array(jvm.java.lang.Class, 0))  # type: ignore[union-attr]
+        return method.invoke(None, gateway.new_array(jvm.java.lang.Object, 0))  # type: ignore[union-attr]
+    except Py4JError:
+        return None
 
 
 def _scans(frame: DataFrame) -> set[str]:

@@ -137,10 +137,9 @@ def test_what_is_committed_later_is_not_read(run):
     assert run(there.kept_while_written, name, "id >= 0") == 400
 
 
-@pytest.mark.parametrize("part", ["branch_main", "tag_x", "snapshot_id_5"])
+@pytest.mark.parametrize("part", ["branch_main", "tag_x"])
 def test_names_of_snapshots_are_refused(run, part):
     name = made(run, f"selected_{part}")
     run(there.run_sql, f"ALTER TABLE {name} CREATE TAG x")
     said = run(there.said, f"{name}.{part}")
-    assert said is not None
-    assert "names a snapshot of a table" in said or "no such path" in said
+    assert "names a snapshot of a table" in said

@@ -95,8 +95,13 @@ def test_equality_deletes_are_refused_where_a_row_may_be_hidden(table, monkeypat
 def test_deletes_in_other_formats_are_refused_by_name(table, monkeypatch):
     first = entries(table)[0]
     with_delete(monkeypatch, first, content=POSITIONS, file_format="PUFFIN")
-    with pytest.raises(UnsupportedFeature, match=r"has deletes in a file of .*which are not applied here"):
+    with pytest.raises(
+        UnsupportedFeature, match=r"has deletion vectors in a file of PUFFIN.*which are not applied here"
+    ):
         pr.count(made.folder(table))
+    report = pr.plan(made.folder(table), where="k < 100").report
+    assert any("have deletion vectors" in note for note in report.delta.notes)
+    assert any("to read have deletes" in note for note in report.delta.notes)
 
 
 def test_inspect_counts_the_files_that_have_deletes(table, monkeypatch):
