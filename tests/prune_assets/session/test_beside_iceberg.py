@@ -55,12 +55,21 @@ def test_all_functions_work_by_name(run):
     check_all_functions(run(there.all_functions, "default.plain", "parquet", create))
 
 
-@pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t", "lake.db.t.files"])
-def test_a_table_of_iceberg_is_refused_by_its_name(run, name):
-    for function, refused in run(there.refusals, name).items():
+@pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t"])
+def test_a_table_of_iceberg_is_read_by_its_name_and_not_written(run, name):
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+    said = run(there.refusals, name)
+    assert {function for function, why in said.items() if why is None} >= {"read", "plan", "audit"}
+    for function in ("write", "optimize", "write Delta"):
+        assert said[function] is not None, function
+        assert "only" in said[function][1], function
+
+
+def test_a_metadata_table_is_refused_by_its_name(run):
+    for function, refused in run(there.refusals, "lake.db.t.files").items():
         assert refused is not None, function
         assert refused[0] == "UnsupportedFeature", function
-        assert refused[1].startswith(f"{name}: the catalog lists it as iceberg, which is read here by its path"), (
+        assert refused[1].startswith("lake.db.t.files: the catalog lists it as iceberg, and shows no metadata"), (
             function
         )
 
