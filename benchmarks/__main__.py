@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PAIRS = 11
+ICEBERG_READS = "read, Iceberg of 200 files"
 SIDES = Path(__file__).with_name("sides")
 CACHE = Path(".bench") / "cache"
 
@@ -138,6 +139,10 @@ def main() -> None:
         Console(width=160).print(reads())
     if word and word in DELTA_READS:
         Console(width=160).print(delta_reads())
+    if word and word in ICEBERG_READS:
+        from benchmarks.iceberg_reads import iceberg_reads
+
+        Console(width=160).print(iceberg_reads())
     if word and word in PAGE_READER:
         Console(width=160).print(page_reader())
     if word and word in ADVISOR:
