@@ -26,6 +26,7 @@ from benchmarks.advisor_time import advice_time
 from benchmarks.delta_logs import large_commits, million_files, thousand_commits
 from benchmarks.delta_reads import NAME as DELTA_READS
 from benchmarks.delta_reads import delta_reads
+from benchmarks.iceberg import iceberg_files
 from benchmarks.many_files import hundred_thousand_files, many_files
 from benchmarks.page_reader import NAME as PAGE_READER
 from benchmarks.page_reader import page_reader
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PAIRS = 11
+ICEBERG_READS = "read, Iceberg of 200 files"
 SIDES = Path(__file__).with_name("sides")
 CACHE = Path(".bench") / "cache"
 
@@ -82,6 +84,14 @@ COMPARISONS = [
         "delta_rs_refresh",
         None,
         million_files,
+    ),
+    Comparison(
+        "Iceberg, 100,000 files in 100 manifests: partition + 2 bounds | pyiceberg",
+        *("iceberg_plan", "pyiceberg_plan", 0.5, iceberg_files, 0.5),
+    ),
+    Comparison("Iceberg, the same once more in the process", "iceberg_warm", "pyiceberg_warm", 0.1, iceberg_files),
+    Comparison(
+        "Iceberg, a partition that few manifests have", "iceberg_clustered", "pyiceberg_clustered", 0.5, iceberg_files
     ),
     Comparison(
         "100,000 files: cold plan (1.5 GB) | Spark lists and takes the schema",
@@ -133,15 +143,23 @@ def main() -> None:
         Console(width=160).print(reads())
     if word and word in DELTA_READS:
         Console(width=160).print(delta_reads())
+    if word and word in ICEBERG_READS:
+        from benchmarks.iceberg_reads import iceberg_reads
+
+        Console(width=160).print(iceberg_reads())
     if word and word in PAGE_READER:
         Console(width=160).print(page_reader())
-    for name, one in ((ADVISOR, advisor), (ADVISOR, parity), (REGRET, regret), (ADVICE_TIME, advice_time)):
-        if word and word in name:
-            Console(width=160).print(one())
+    _print_advice(word)
     if word in WRITES:
         Console(width=160).print(writes())
     if not word:
         Console(width=130).print(figures())
+
+
+def _print_advice(word: str) -> None:
+    for name, one in ((ADVISOR, advisor), (ADVISOR, parity), (REGRET, regret), (ADVICE_TIME, advice_time)):
+        if word and word in name:
+            Console(width=160).print(one())
 
 
 def row_of(comparison: Comparison) -> list[str]:

@@ -45,6 +45,15 @@ class FoundElsewhere:
 
 
 @dataclass(frozen=True, slots=True)
+class ByList:
+    """What a list of the lists of files tells: outcomes by leaf for every file, and how many lists were not read."""
+
+    by_leaf: tuple[OutcomeArray, ...]
+    lists: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileAnswers:
     """The possible outcomes of a predicate in each file.
 
@@ -52,7 +61,7 @@ class FileAnswers:
     `by_partition`: those of leaves by partition values alone, where columns of partitions have statistics too.
     `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
     `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
-    process was involved.
+    process was involved. `by_list`: None where files are in one list.
     """
 
     partitions: OutcomeArray
@@ -63,6 +72,7 @@ class FileAnswers:
     examined_files: int = 0
     elsewhere: FoundElsewhere | None = None
     by_partition: tuple[OutcomeArray, ...] | None = None
+    by_list: ByList | None = None
 
     @property
     def of_partitions(self) -> tuple[OutcomeArray, ...]:
@@ -74,8 +84,12 @@ class FileAnswers:
         by_leaf, of_partitions = (
             tuple(outcomes[files] for outcomes in each) for each in (self.by_leaf, self.of_partitions)
         )
+        by_list = self.by_list
+        if by_list is not None:
+            by_list = replace(by_list, by_leaf=tuple(outcomes[files] for outcomes in by_list.by_leaf))
         return replace(
             self,
+            by_list=by_list,
             partitions=self.partitions[files],
             outcomes=self.outcomes[files],
             by_leaf=by_leaf,

@@ -83,7 +83,7 @@ def read(
     else:
         _check_plan(spark, plan, table, where)
         spark_read = _for_session(spark, plan)
-        opened = _open(spark, spark_read)
+        opened = _open(spark, spark_read, where)
         is_planned = _lists_as_planned(opened, spark_read)
     # What asked the clock was given one answer, for the plan and for Spark.
     frozen = spark_read.plan.lowered.frozen
@@ -125,7 +125,7 @@ def _plan_and_open(
             table, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
         )
         spark_read = SPARK(planned)
-        opened = _open(spark, spark_read)
+        opened = _open(spark, spark_read, where)
         return spark_read, opened, _lists_as_planned(opened, spark_read)
 
     return retry_on_stale_listing(attempt, is_steady=lambda made: made[2] or not hasattr(made[1], "_jdf"))
@@ -189,9 +189,11 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
         raise StaleTable(f"{changed}: changed since it was planned; plan again")
 
 
-def _open(spark: SparkSession, spark_read: SparkRead) -> DataFrame:
+def _open(spark: SparkSession, spark_read: SparkRead, where: str | Column) -> DataFrame:
     plan, scan = spark_read.plan, spark_read.scan
     # Of this read alone: settings of the session would change every other.
     options = {warning.option: "false" for warning in spark_read.warnings}
-    wanted = FilesToRead(plan.index, plan.surviving_numbers, scan.opening, options)
+    # The text of a Column may mean something else.
+    text = plan.lowered.frozen_sql if isinstance(where, str) else None
+    wanted = FilesToRead(plan.index, plan.surviving_numbers, scan.opening, options, text)
     return plan.table.open_in_spark(spark, wanted)

@@ -12,6 +12,7 @@ class KnownLevel(Enum):
     ('page_index', 'Page index')
     """
 
+    MANIFEST_LIST = "Manifest list"
     PARTITION_VALUES = "Partition values"
     DELTA_STATISTICS = "File statistics"
     EXECUTORS = "Spark's executors"

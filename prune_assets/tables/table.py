@@ -47,13 +47,14 @@ class FilesToRead:
     """The files of which Spark reads rows.
 
     `files`: their numbers in the index, which ascend. `opening`: how to name them, where Spark lists files by itself.
-    `options`: of Spark's reader, for this read alone.
+    `options`: of Spark's reader, for this read alone. `where`: the predicate as a text, where it is one.
     """
 
     index: MetadataIndex
     files: NDArray[np.int64]
     opening: Opening
     options: Mapping[str, str]
+    where: str | None = None
 
 
 class LogLimits(NamedTuple):

@@ -1,9 +1,10 @@
 """The levels in cost order: a new kind of evidence is a module here and an entry in LEVELS.
 
-Partition values stand in paths or in a Delta log, which gives statistics of whole files behind them; footers, with the
-statistics in them, are read of the files that these leave. Where a chunk has both a bloom filter and a dictionary the
-filter is the smaller by far, a byte or two a value; the dictionary may also have to be decompressed. Page indexes come
-last, because they leave parts of row groups, which nothing else can use.
+A list of manifests sums up what each of them has. Partition values stand in paths or in a Delta log, which gives
+statistics of whole files behind them; footers, with the statistics in them, are read of the files that these leave.
+Where a chunk has both a bloom filter and a dictionary the filter is the smaller by far, a byte or two a value; the
+dictionary may also have to be decompressed. Page indexes come last, because they leave parts of row groups, which
+nothing else can use.
 
 Each level evaluates only what the levels before it left open, and its outcomes are intersected with theirs at the
 leaf. So an OR is skipped when statistics deny one arm and a bloom filter the other.
@@ -11,11 +12,11 @@ leaf. So an OR is skipped when statistics deny one arm and a bloom filter the ot
 
 from prune_assets.planner.levels.bloom_level import BLOOM_FILTERS
 from prune_assets.planner.levels.dictionary_level import DICTIONARIES
-from prune_assets.planner.levels.file_levels import EXECUTORS, LOG_STATISTICS, PARTITIONS
+from prune_assets.planner.levels.file_levels import EXECUTORS, LOG_STATISTICS, MANIFESTS, PARTITIONS
 from prune_assets.planner.levels.page_level import PAGES
 from prune_assets.planner.levels.statistics_level import STATISTICS
 
-LEVELS = (PARTITIONS, LOG_STATISTICS, EXECUTORS, STATISTICS, BLOOM_FILTERS, DICTIONARIES, PAGES)
+LEVELS = (MANIFESTS, PARTITIONS, LOG_STATISTICS, EXECUTORS, STATISTICS, BLOOM_FILTERS, DICTIONARIES, PAGES)
 
 __all__ = [
     "BLOOM_FILTERS",
@@ -23,6 +24,7 @@ __all__ = [
     "EXECUTORS",
     "LEVELS",
     "LOG_STATISTICS",
+    "MANIFESTS",
     "PAGES",
     "PARTITIONS",
     "STATISTICS",

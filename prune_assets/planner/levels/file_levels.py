@@ -1,6 +1,7 @@
 """The levels about whole files, evaluated before a footer is read here.
 
-Partition values, what a log says of files, and what other processes found in them.
+What a list of manifests says of them, partition values, what a log says of files, and what other processes found in
+them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of
+from parquet_core.quantities import counted
 from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.report.levels import KnownLevel
 
@@ -21,9 +23,29 @@ if TYPE_CHECKING:
     from prune_assets.planner.levels.pruning_query import PruningQuery, Unit
     from prune_assets.report.skip_report import Status
 
+_MANIFESTS = KnownLevel.MANIFEST_LIST.key
 _PARTITIONS = KnownLevel.PARTITION_VALUES.key
 _LOG_STATISTICS = KnownLevel.DELTA_STATISTICS.key
 _EXECUTORS = KnownLevel.EXECUTORS.key
+
+
+def evaluate_manifests(query: PruningQuery, before: LevelState) -> LevelState | None:
+    """Evaluate the partition values that a list of manifests sums up; None of a table without one."""
+    by_list = query.files.by_list
+    if by_list is None:
+        return None
+    outcomes = before.by_leaf.copy()
+    for i, of_files in enumerate(by_list.by_leaf):
+        outcomes[i] = of_files[query.index.file]
+    why = f"{by_list.unread:,} of {counted(by_list.lists, 'manifest')} are not read"
+    if query.files.by_values.isdisjoint(columns_of(query.predicate)):
+        return LevelState(
+            _MANIFESTS, query.fold_anywhere(outcomes), outcomes, "not_applicable", _why_not(query), "file"
+        )
+    return LevelState(_MANIFESTS, query.fold_anywhere(outcomes), outcomes, "consulted", why, "file")
+
+
+MANIFESTS = Level(_MANIFESTS, evaluate_manifests, is_free=True)
 
 
 def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:

@@ -24,6 +24,7 @@ class CatalogEntry:
     `format`: "parquet", "delta" or "iceberg", of which `location` is the file of metadata. `text_partitions`: all
     partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
     them. `read_only`: why nothing is written by the name.
+    `in_session`: a catalog of the Spark session has it, so that its own reader can be asked for it by this name.
     `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
     """
 
@@ -35,6 +36,7 @@ class CatalogEntry:
     read_only: str | None = None
     files: frozenset[str] | None = None
     directories: frozenset[str] | None = None
+    in_session: bool = False
 
     def check_files(self, planned: Iterable[DataFile]) -> None:
         """Refuse files that are not those of the table: partitions may lie elsewhere, or not be registered."""

@@ -44,7 +44,7 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
     """Return the table that a session's catalogs describe so; refuse what is not read by its files alone."""
-    if said.get("Provider", "").lower() == "iceberg":
+    if said.get("Provider", "").lower() == "iceberg" and said["Type"] in {"MANAGED", "EXTERNAL"}:
         return entry_in_session(name, spark)
     entry = entry_of(
         name,

@@ -33,12 +33,13 @@ def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file
 
     snapshot = _latest(table)
+    files = snapshot.open_all()
     deletes = deletes_by_file(snapshot)
     named = {column.field_id: column.leaf.name for column in snapshot.columns}
     fields = [field for field in snapshot.partition_fields if field.transform == "identity"]
     known = {named[field.source]: field.source for field in fields if field.source in named}
     sources = [known[partition_named(column, known)] for column in columns]
-    for i, file in enumerate(snapshot.files):
+    for i, file in enumerate(files):
         values = {field.source: file.partition[field.position] for field in fields if field.spec == file.spec_id}
         texts = [None if (value := values.get(source)) is None else str(value) for source in sources]
         of_file = deletes.get(i, FileDeletes())

@@ -29,7 +29,7 @@ class ManifestClaims:
 
     def rows(self, file: int) -> int | None:
         """Return how many rows a file has, deleted ones among them."""
-        return int(self.table.snapshot.files[file].record_count)
+        return int(self.table.snapshot.files.numbers("records", 0)[file])
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - of all
         """Return None: bounds and counts are those of all rows as they were written."""

@@ -15,56 +15,50 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
+from prune_assets.tables.iceberg.delete_files import EQUALITY, only_file
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 from prune_assets.tables.iceberg.snapshot import partition_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pyiceberg.manifest import DataFile
 
+    from prune_assets.tables.iceberg.delete_files import DeleteFile
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
-
-# The ids of the columns of a file of position deletes.
-_FILE_PATH = 2147483546
 
 
 class FileDeletes(NamedTuple):
     """The files of deletes that may concern a file of data."""
 
-    positions: tuple[DataFile, ...] = ()
-    equality: tuple[DataFile, ...] = ()
+    positions: tuple[DeleteFile, ...] = ()
+    equality: tuple[DeleteFile, ...] = ()
 
 
 def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
-    """Return the deletes of files, by their numbers; of files that have some."""
+    """Return the deletes of files, by their numbers; of files that have some, and whose manifests were read."""
     if not snapshot.deletes:
         return {}
-    numbers = {file.file_path: i for i, file in enumerate(snapshot.files)}
+    known = np.flatnonzero(snapshot.files.known).tolist()
+    numbers = {snapshot.files.path(i): i for i in known}
+    sequences = snapshot.files.numbers("sequence", 0)
     partitions: dict[str, list[int]] = defaultdict(list)
-    for i, key in enumerate(snapshot.partition_keys):
+    for i, key in snapshot.partition_keys().items():
         partitions[key].append(i)
     unpartitioned = {spec.spec_id for spec in snapshot.metadata.partition_specs if spec.is_unpartitioned()}
     found: dict[int, FileDeletes] = {}
-    for entry in snapshot.deletes:
-        delete, sequence = entry.data_file, entry.sequence_number or 0
-        is_equality = delete.content.value == 2
-        concerned = partitions[partition_key(delete, delete.spec_id)]
+    for delete in snapshot.deletes:
+        is_equality = delete.content == EQUALITY
+        concerned = partitions[partition_key(delete.spec_id, delete.partition)]
         if is_equality and delete.spec_id in unpartitioned:
-            concerned = list(numbers.values())
-        elif not is_equality and (only := _only_file(delete)) is not None:
+            concerned = known
+        elif not is_equality and (only := only_file(delete)) is not None:
             concerned = [numbers[only]] if only in numbers else []
         for i in concerned:
             # An equality delete does not concern what was written with it.
-            if snapshot.sequence[i] <= sequence - is_equality:
+            if sequences[i] <= delete.sequence - is_equality:
                 of_file = found.get(i, FileDeletes())
                 kind = "equality" if is_equality else "positions"
                 found[i] = of_file._replace(**{kind: (*getattr(of_file, kind), delete)})
     return found
-
-
-def _only_file(delete: DataFile) -> str | None:
-    low, high = (delete.lower_bounds or {}).get(_FILE_PATH), (delete.upper_bounds or {}).get(_FILE_PATH)
-    return low.decode(errors="replace") if low is not None and low == high else None
 
 
 class PositionDeletes(NamedTuple):
@@ -88,13 +82,15 @@ class PositionDeletes(NamedTuple):
 
 def deleted_rows(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> PositionDeletes:
     """Return the position deletes of a file; refuse what is not read of deletes, by name."""
-    file = snapshot.files[number]
-    other = next((each for each in deletes.positions if str(each.file_format.value).upper() != "PARQUET"), None)
+    path = snapshot.files.path(number)
+    other = next((each for each in deletes.positions if each.file_format.upper() != "PARQUET"), None)
     if deletes.equality or other is not None:
-        what = "equality deletes" if deletes.equality else f"deletes in a file of {other and other.file_format}"
+        what = (
+            "equality deletes" if deletes.equality else f"deletion vectors in a file of {other and other.file_format}"
+        )
         raise UnsupportedFeature(
-            f"{file.file_path}: has {what} ({(deletes.equality or deletes.positions)[0].file_path}), which are not "
+            f"{path}: has {what} ({(deletes.equality or deletes.positions)[0].file_path}), which are not "
             "applied here; read it with Spark and Iceberg, or compact it first (rewrite_data_files)"
         )
     deletes_of = tuple(each.file_path for each in deletes.positions)
-    return PositionDeletes(file.file_path, deletes_of, snapshot.io.root, tuple(snapshot.io.allow))
+    return PositionDeletes(path, deletes_of, snapshot.io.root, tuple(snapshot.io.allow))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def inspect_snapshot(table: IcebergTable, names: Sequence[str]) -> Inspection:
     """Describe a snapshot; `names`: columns to tell of, all by default."""
     snapshot, metadata = table.snapshot, table.snapshot.metadata
+    files = snapshot.open_all()
     history = [entry.snapshot_id for entry in reversed(metadata.snapshot_log)]
     chosen = {resolve(name, table.columns) for name in names}
     of_positions, of_equality = _with_deletes(table)
@@ -42,9 +43,9 @@ def inspect_snapshot(table: IcebergTable, names: Sequence[str]) -> Inspection:
         snapshots=tuple(dict.fromkeys(history)),
         partitions=tuple(_partitions(table)),
         sorted_by=tuple(table.clustered_by()),
-        files=len(snapshot.files),
-        bytes=sum(file.file_size_in_bytes for file in snapshot.files),
-        rows=sum(file.record_count for file in snapshot.files),
+        files=len(files),
+        bytes=int(files.numbers("sizes", 0).sum()),
+        rows=int(files.numbers("records", 0).sum()),
         files_with_position_deletes=of_positions,
         files_with_equality_deletes=of_equality,
         columns=tuple(_coverage(table, it) for it in snapshot.columns if not chosen or it.leaf.path[0] in chosen),
@@ -65,7 +66,7 @@ def _partitions(table: IcebergTable) -> list[IcebergPartitionField]:
             field.name,
             snapshot.schema.find_column_name(field.source) or "a dropped column",
             field.transform,
-            int(np.count_nonzero(snapshot.spec == field.spec)),
+            int(np.count_nonzero(snapshot.files.spec == field.spec)),
         )
         for field in snapshot.partition_fields
     ]
@@ -89,12 +90,14 @@ def planned_version(
     if table.version_number is None:
         return None
     of_positions, of_equality = _with_deletes(table)
+    of_vectors = sum(1 for one in table.deletes.values() if any(each.is_vector for each in one.positions))
     here = sum(1 for number in table.deletes if read[number])
     notes = [
         f"row counts include rows that {what} deletes of {counted(count, 'file')} may hide"
         for what, count in (("position", of_positions), ("equality", of_equality))
         if count
     ]
+    notes += [f"{counted(of_vectors, 'file')} of these have deletion vectors"] if of_vectors else []
     return DeltaVersion(
         version=table.version_number,
         files=len(index.files),

@@ -94,7 +94,15 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
         allow = addresses(allow)
     snapshot = open_iceberg(place, version=version, timestamp=options.timestamp, allow=allow)
     name = os.fspath(location) if entry is None else entry.name  # type: ignore[arg-type]
-    return IcebergTable(os.fspath(location), name, snapshot, options.semantics, options.cache)  # type: ignore[arg-type]
+    return IcebergTable(
+        os.fspath(location),  # type: ignore[arg-type]  # as above
+        name,
+        snapshot,
+        options.semantics,
+        options.cache,
+        in_session=entry.name if entry is not None and entry.in_session else None,
+        is_older=version is not None or options.timestamp is not None,
+    )
 
 
 def check_installed(name: str) -> None:

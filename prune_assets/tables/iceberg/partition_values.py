@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy
 from parquet_core.evidence.many_leaves import bounds_of_values
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
@@ -52,11 +52,13 @@ def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ic
     outcomes = unknown(len(snapshot.files))
     for field in snapshot.partition_fields:
         if field.source == column.field_id and field.transform != "void":
-            at = snapshot.spec == field.spec
+            at, values = snapshot.files.partition_values(field.spec, field.position)
+            if not len(at):
+                continue
             wanted = None
             if field.transform.startswith("bucket["):
-                wanted = _buckets(leaf, column, field.transform, snapshot.schema.find_type(column.field_id))
-            outcomes[at] &= _outcomes(leaf, column, field.transform, snapshot.values_of(field), wanted)
+                wanted = buckets(leaf, column, field.transform, snapshot.schema.find_type(column.field_id))
+            outcomes[at] &= _outcomes(leaf, column, field.transform, values, wanted)
     return outcomes
 
 
@@ -79,24 +81,26 @@ def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequenc
     if transform == "identity":
         array = as_array(column, numbers)
         bounds = bounds_of_values(array)
-        lost = np.array(array.is_null()) & ~null
+        lost = flags_from(array.is_null()) & ~null
         known = from_numpy(np.where(lost, -1, null), valid=~lost)
         return bounds if not lost.any() else Bounds(bounds.lower, bounds.upper, known, bounds.row_count)
-    ends_of = _ends(column, transform)
-    ends = [_UNKNOWN if number is None else ends_of(number) for number in numbers]
+    enclose = ends_of(column, transform)
+    ends = [_UNKNOWN if number is None else enclose(number) for number in numbers]
     return Bounds(
         lower=as_array(column, [end.low for end in ends]),
         upper=as_array(column, [end.high for end in ends]),
-        null_count=from_numpy(null.astype(np.int64), valid=np.full(len(null), _tells_nulls(transform))),
+        null_count=from_numpy(null.astype(np.int64), valid=np.full(len(null), tells_nulls(transform))),
         row_count=np.ones(len(null), np.int64),
     )
 
 
-def _tells_nulls(transform: str) -> bool:
+def tells_nulls(transform: str) -> bool:
+    """Tell whether a transform is null where the column is, and there alone."""
     return transform in _UNITS or transform.startswith(("bucket[", "truncate["))
 
 
-def _ends(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
+def ends_of(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
+    """Return what encloses the values of the column by a value of a transform."""
     name, _, width = transform.rstrip("]").partition("[")
     if name in _UNITS:
         return lambda value: _of_time(_UNITS[name], value, is_date=column.kind == "date")
@@ -137,11 +141,11 @@ def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
     return _Ends(low, head[:-1] + bytes([head[-1] + 1]) if head else None)
 
 
-def _buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there: IcebergType) -> set[int] | None:
+def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there: IcebergType) -> set[int] | None:
     """Return the buckets of the literals of a leaf; None where it is not told by equality."""
     match leaf:
         case Compare(_, Op.EQ, value):
-            values = pa.array([value.as_py()], value.type)
+            values = array_of([value.as_py()], value.type)
         case In(_, values):
             pass
         case _:

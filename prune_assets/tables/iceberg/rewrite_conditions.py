@@ -54,7 +54,7 @@ def _of_partition(table: IcebergTable, named: NameInSession, number: int) -> Ite
     by_id = {column.field_id: column for column in table.by_path.values()}
     for field in snapshot.partition_fields:
         column = by_id.get(field.source)
-        if field.spec != snapshot.spec[number] or field.transform == "void" or column is None:
+        if field.spec != snapshot.files[number].spec_id or field.transform == "void" or column is None:
             continue
         name, value = column_sql(column.leaf.path), snapshot.files[number].partition[field.position]
         transform, _, width = field.transform.removesuffix("]").partition("[")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import LayoutError
 from prune_assets.sql.render import column_sql
+from prune_assets.tables.iceberg.delete_files import POSITIONS
 from prune_assets.tables.iceberg.metadata_files import place_of, understood
 from prune_assets.tables.iceberg.partition_by import are_same, parse_transform, transforms_of
 from prune_assets.tables.iceberg.proof import change_at, prove
@@ -61,8 +62,9 @@ def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -
     files: dict[int, list[int]] = defaultdict(list)
     for number, group in sorted(rewrite.group_of.items()):
         files[group].append(number)
+    keys = table.snapshot.partition_keys()
     for group, numbers in files.items():
-        by_partition[table.snapshot.partition_keys[numbers[0]]].append(group)
+        by_partition[keys[numbers[0]]].append(group)
     calls = []
     for i in range(max(map(len, by_partition.values()), default=0)):
         groups = [groups[i] for groups in by_partition.values() if i < len(groups)]
@@ -94,9 +96,9 @@ def upkeep_calls(snapshot: IcebergSnapshot, named: NameInSession) -> list[str]:
     """Return the calls that merge files of position deletes and manifests where there are many."""
     calls = []
     deletes = Counter(
-        f"{entry.data_file.spec_id} {list(entry.data_file.partition)!r}"
-        for entry in snapshot.deletes
-        if entry.data_file.content == 1 and str(entry.data_file.file_format.value).upper() == "PARQUET"
+        f"{file.spec_id} {list(file.partition)!r}"
+        for file in snapshot.deletes
+        if file.content == POSITIONS and file.file_format.upper() == "PARQUET"
     )
     if any(count > 1 for count in deletes.values()):
         calls.append(

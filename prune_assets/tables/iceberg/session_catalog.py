@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import UnsupportedFeature
 from prune_assets.session.spark_versions import java_error, quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry
-from prune_assets.tables.iceberg.metadata_files import place_of
+from prune_assets.tables.iceberg.session_metadata import session_metadata
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,29 +43,23 @@ def name_in_session(name: str, spark: SparkSession) -> NameInSession:
 
 def entry_in_session(name: str, spark: SparkSession) -> CatalogEntry:
     """Return a table with its current file of metadata, as the session's catalog has it now."""
-    return CatalogEntry(name, place_of(current_metadata(name, spark)), "iceberg")
+    return CatalogEntry(name, current_metadata(name, spark), "iceberg", in_session=True)
 
 
 def current_metadata(name: str, spark: SparkSession) -> str:
-    """Return the location of the current file of metadata, after the changes of other sessions."""
+    """Return the address of the current file of metadata, after the changes of other sessions."""
     from pyspark.errors import PySparkException
 
-    try:
-        with quiet():
-            spark.catalog.refreshTable(name)
-            rows = spark.table(f"{name}.metadata_log_entries").select("file").collect()
-    except (PySparkException, java_error()):
-        raise UnsupportedFeature(
-            f"{name}: shows the metadata of a table of Iceberg, or is none of its tables; name a table itself"
-        ) from None
-    return str(rows[-1]["file"])
+    with quiet(), suppress(PySparkException, java_error()):
+        spark.catalog.refreshTable(name)
+    return session_metadata(name, spark)
 
 
 def snapshot_in_session(name: str, spark: SparkSession, version: int | None = None) -> IcebergSnapshot:
     """Open the current snapshot of a table, or another one of its current metadata."""
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
-    return open_iceberg(place_of(current_metadata(name, spark)), version=version, timestamp=None, allow=())
+    return open_iceberg(current_metadata(name, spark), version=version, timestamp=None, allow=())
 
 
 def exists_in_session(name: str, spark: SparkSession) -> bool:

@@ -6,43 +6,122 @@ Source: "Binary single-value serialization" in Iceberg's specification. What is 
 from __future__ import annotations
 
 import datetime as dt
-import struct
-from typing import TYPE_CHECKING, Any
+import decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 from parquet_core.format.comparable_values import bounds_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from prune_assets.tables.iceberg.columns import IcebergColumn
 
 _EPOCH = dt.date(1970, 1, 1)
 # A long may have been an int when its file was written, and a double a float.
-_WIDTHS = {"int": (4,), "long": (4, 8), "date": (4,), "timestamp": (8,), "timestamptz": (8,)}
+_WIDTHS = {
+    "int": (4,),
+    "long": (4, 8),
+    "date": (4,),
+    "timestamp": (8,),
+    "timestamptz": (8,),
+    "float": (4,),
+    "double": (4, 8),
+}
+# What reads many of them at once.
+_CODES = {"int": "<i4", "date": "<i4", "long": "<i8", "float": "<f4", "double": "<f8"}
+_CODES |= dict.fromkeys(("timestamp", "timestamptz"), "<i8")
+_NUMBERS = frozenset({"int", "long", "date", "timestamp", "timestamptz"})
 _LONGEST_DECIMAL = 16
 
 
-def decoded(column: IcebergColumn, values: Sequence[bytes | None]) -> pa.Array:
+def decoded(column: IcebergColumn, values: pa.Array | Sequence[bytes | None]) -> pa.Array:
     """Decode values of a column."""
+    values = values if isinstance(values, pa.Array) else bytes_array(values)
+    kind = bounds_type(column.leaf)
+    if pa.types.is_binary(kind):
+        return values
+    if pa.types.is_decimal(kind):
+        return _of_decimals(values, kind)
+    code = _CODES.get(column.kind)
+    if code is not None:
+        return _of_widths(values, np.dtype(code), _WIDTHS[column.kind]).view(kind)
+    return as_array(column, numbers_of(column, values.to_pylist()))
+
+
+def bytes_array(values: Sequence[bytes | None]) -> pa.Array:
+    """Return bytes as an array; `pa.array` would load pandas, where it is installed."""
+    known = np.array([value is not None for value in values], np.bool_)
+    ends = np.cumsum([0, *(len(value or b"") for value in values)], dtype=np.int32)
+    data = pa.py_buffer(b"".join(value or b"" for value in values))
+    return pa.Array.from_buffers(pa.binary(), len(known), [from_numpy(known).buffers()[1], pa.py_buffer(ends), data])
+
+
+def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[Any]:
+    """Decode values one by one, as the number, text or bytes that stands for each; None for what is none."""
     decode = _decoder(column)
-    return as_array(column, [None if value is None else decode(value) for value in values])
+    texts = column.kind == "string"
+    found = [None if value is None else decode(value) for value in values]
+    return [value.decode() if texts and value is not None else value for value in found]
+
+
+class _Bytes(NamedTuple):
+    """An array of bytes as numpy has it: where each begins and how long it is, 0 of null."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    known: NDArray[np.bool_]
+
+
+def _bytes(values: pa.Array) -> _Bytes:
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
+    known = flags_from(values.is_valid())
+    lengths = np.where(known, np.diff(offsets), 0).astype(np.int64)
+    return _Bytes(np.frombuffer(values.buffers()[2] or b"", np.uint8), offsets[:-1].astype(np.int64), lengths, known)
+
+
+def _of_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) -> pa.Array:
+    """Decode numbers; of half the width are those that were written before the column was widened."""
+    given = _bytes(values)
+    found, known = np.zeros(len(values), dtype), np.zeros(len(values), np.bool_)
+    for width in widths:
+        at = np.flatnonzero(given.lengths == width)
+        read = given.data[given.starts[at][:, None] + np.arange(width)].view(f"<{dtype.kind}{width}")
+        found[at], known[at] = read.reshape(-1).astype(dtype), True
+    return from_numpy(found, valid=known)
+
+
+def _of_decimals(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Decode decimals, which are as many bytes as they take, the highest first; null beyond the precision."""
+    given = _bytes(values)
+    words = np.zeros((len(values), _LONGEST_DECIMAL), np.uint8)
+    for length in range(1, _LONGEST_DECIMAL + 1):
+        at = np.flatnonzero(given.lengths == length)
+        if len(at):
+            read = given.data[given.starts[at][:, None] + np.arange(length)]
+            words[at] = np.where(read[:, :1] >= 0x80, np.uint8(0xFF), np.uint8(0))
+            words[at, :length] = read[:, ::-1]
+    known = (given.lengths > 0) & (given.lengths <= _LONGEST_DECIMAL)
+    stored = pa.Array.from_buffers(kind, len(values), [from_numpy(known).buffers()[1], pa.py_buffer(words)])
+    most = scalar_of(decimal.Decimal((0, (9,) * kind.precision, -kind.scale)), kind)
+    fits = pc.and_(pc.less_equal(stored, most), pc.greater_equal(stored, pc.negate(most)))
+    return pc.if_else(fits, stored, pa.nulls(1, kind)[0])
 
 
 def _decoder(column: IcebergColumn) -> Callable[[bytes], Any]:
     kind = column.kind
-    if kind in _WIDTHS:
+    if kind in _NUMBERS:
         widths = _WIDTHS[kind]
         return lambda value: int.from_bytes(value, "little", signed=True) if len(value) in widths else None
     if kind == "boolean":
         return lambda value: value != b"\0" if len(value) == 1 else None
-    if kind in {"float", "double"}:
-        codes = {4: "<f", 8: "<d"} if kind == "double" else {4: "<f"}
-        return lambda value: struct.unpack(codes[len(value)], value)[0] if len(value) in codes else None
     if kind.startswith("decimal("):
         return lambda value: int.from_bytes(value, "big", signed=True) if 0 < len(value) <= _LONGEST_DECIMAL else None
     return lambda value: value
@@ -64,22 +143,20 @@ def as_array(column: IcebergColumn, values: Sequence[Any]) -> pa.Array:
     """Return numbers, texts or bytes as an array of the column's bounds type; null where one does not fit."""
     kind = bounds_type(column.leaf)
     if pa.types.is_binary(kind):
-        return pa.array([value.encode() if isinstance(value, str) else value for value in values], kind)
+        return bytes_array([value.encode() if isinstance(value, str) else value for value in values])
+    known = np.array([value is not None for value in values], np.bool_)
     if pa.types.is_boolean(kind):
-        return pa.array(values, kind)
+        return from_numpy(np.array([bool(value) for value in values], np.bool_), valid=known)
     if pa.types.is_floating(kind):
-        return pa.array(values, pa.float64()).cast(kind, safe=False)
+        numbers = np.array([0.0 if value is None else value for value in values], np.float64)
+        return from_numpy(numbers.astype(f"f{kind.bit_width // 8}"), valid=known)
     if pa.types.is_decimal(kind):
-        return _decimals(values, kind)
-    width = kind.bit_width
-    fits = [None if value is None or not -(1 << width - 1) <= value < 1 << width - 1 else value for value in values]
-    return pa.array(fits, pa.int32() if width == 32 else pa.int64()).view(kind)
-
-
-def _decimals(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
-    most = 10**kind.precision
-    fits = [value if value is not None and -most < value < most else None for value in values]
-    words = b"".join((value or 0).to_bytes(16, "little", signed=True) for value in fits)
-    stored = pa.Array.from_buffers(kind, len(fits), [None, pa.py_buffer(words)])
-    known = from_numpy(np.array([value is not None for value in fits], np.bool_))
-    return pc.if_else(known, stored, pa.nulls(1, kind)[0])
+        most = 1 << 127
+        fits = [value if value is not None and -most <= value < most else None for value in values]
+        return _of_decimals(
+            bytes_array([None if value is None else value.to_bytes(16, "big", signed=True) for value in fits]), kind
+        )
+    most = 1 << kind.bit_width - 1
+    known &= np.array([value is not None and -most <= value < most for value in values], np.bool_)
+    plain = [value if fits else 0 for value, fits in zip(values, known.tolist(), strict=True)]
+    return from_numpy(np.array(plain, f"i{kind.bit_width // 8}"), valid=known).view(kind)

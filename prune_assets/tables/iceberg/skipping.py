@@ -4,40 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.dataset.logged import FileAnswers
+from parquet_core.dataset.logged import ByList, FileAnswers
 from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.outcomes import intersect, unknown
+from parquet_core.outcomes import intersect, may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.tables.iceberg.file_bounds import with_statistics
+from prune_assets.tables.iceberg.manifest_skipping import outcomes_of_manifests
 from prune_assets.tables.iceberg.metadata_files import understood
 from prune_assets.tables.iceberg.partition_values import outcomes_of_partitions
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Predicate
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Predicate
+    from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.iceberg.table import IcebergTable
 
 
 def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
-    """Tell of every file whether it may hold rows that a predicate selects, before any is opened."""
-    snapshot, count = table.snapshot, len(table.snapshot.files)
-    columns = table.by_path
-    sources = {field.source for field in snapshot.partition_fields if field.transform != "void"}
+    """Tell of every file whether it may hold rows that a predicate selects, before any is opened.
+
+    Of the manifests only those are read that the list of manifests leaves.
+    """
+    snapshot, columns, parts = table.snapshot, table.by_path, list(leaves(predicate))
+    named = [columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None for leaf in parts]
+    with understood(snapshot.place):
+        of_manifests = [_of_manifests(leaf, column, snapshot) for leaf, column in zip(parts, named, strict=True)]
+    read = snapshot.open(
+        may_match(fold(predicate, of_manifests)), {column.field_id for column in named if column is not None}
+    )
+    files = snapshot.files
+    by_list = [files.by_file(outcomes) for outcomes in of_manifests]
     of_partitions, by_leaf, told = [], [], {}
-    for leaf in leaves(predicate):
-        known = unknown(count)
-        if isinstance(leaf, Constant):
-            known = constant_answers(leaf, count)
-        column = columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
-        with understood(snapshot.place):
-            if column is not None and isinstance(leaf, ColumnLeaf):
-                known = outcomes_of_partitions(leaf, column, snapshot)
+    for leaf, column, known in zip(parts, named, by_list, strict=True):
+        if column is not None and isinstance(leaf, ColumnLeaf):
+            with understood(snapshot.place):
+                known = intersect(known, outcomes_of_partitions(leaf, column, snapshot))  # noqa: PLW2901 - step by step
         of_partitions.append(known)
         bounds = None if column is None else table.file_bounds(column.leaf.path)
         if bounds is not None and column is not None and isinstance(leaf, ColumnLeaf):
             told[column.leaf.path] = with_statistics(bounds)
-            known = intersect(known, outcomes_from_bounds(leaf, bounds))
+            known = intersect(known, outcomes_from_bounds(leaf, bounds))  # noqa: PLW2901 - see above
         by_leaf.append(known)
+    sources = {field.source for field in snapshot.partition_fields if field.transform != "void"}
     return FileAnswers(
         partitions=fold(predicate, of_partitions),
         outcomes=fold(predicate, by_leaf),
@@ -45,5 +55,15 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
         by_partition=tuple(of_partitions),
         by_values=frozenset(path for path, column in columns.items() if column.field_id in sources),
         files_with_statistics=told,
-        examined_files=count,
+        examined_files=int(files.known.sum()),
+        by_list=ByList(tuple(by_list), len(read), int(len(read) - read.sum())),
     )
+
+
+def _of_manifests(leaf: Leaf, column: IcebergColumn | None, snapshot: IcebergSnapshot) -> OutcomeArray:
+    count = len(snapshot.summaries)
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, count)
+    if column is None or not isinstance(leaf, ColumnLeaf):
+        return unknown(count)
+    return outcomes_of_manifests(leaf, column, snapshot)

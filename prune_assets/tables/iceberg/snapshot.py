@@ -16,19 +16,24 @@ import numpy as np
 from deltalog.log.allowed_locations import ALLOW
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from prune_assets.tables.iceberg.columns import columns_of, numbered
+from prune_assets.tables.iceberg.delete_files import delete_files
+from prune_assets.tables.iceberg.listed_files import ListedFiles, Miscounted
+from prune_assets.tables.iceberg.manifest_list import listed_manifests, listing, with_believable_counts
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyiceberg.manifest import DataFile, ManifestEntry
+    from pyiceberg.manifest import PartitionFieldSummary
     from pyiceberg.schema import Schema
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
     from parquet_core.dataset.logged import Numbered
     from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.delete_files import DeleteFile
+    from prune_assets.tables.iceberg.manifest import Listed
 
 MAX_BYTES = 1 << 30
 # Snapshots that are kept in memory, the last ones that were asked for.
@@ -51,17 +56,16 @@ class PartitionField(NamedTuple):
 class IcebergSnapshot:
     """A snapshot; None is that of a table without rows. `files`: live ones, in the order of the manifests.
 
-    By file: `spec` is the number of its partition spec, `sequence` that of its commit. `deletes`: files of deletes.
+    `summaries`: by manifest what the list of manifests says of each partition field. `deletes`: files of deletes.
     """
 
     place: str
     metadata: TableMetadata
     snapshot: Snapshot | None
     schema: Schema
-    files: list[DataFile]
-    spec: NDArray[np.int64]
-    sequence: NDArray[np.int64]
-    deletes: list[ManifestEntry]
+    files: ListedFiles
+    summaries: list[Sequence[PartitionFieldSummary]]
+    deletes: list[DeleteFile]
     io: MetadataFiles
 
     @cached_property
@@ -88,18 +92,32 @@ class IcebergSnapshot:
         ]
 
     @cached_property
-    def partition_keys(self) -> list[str]:
-        """Spec and values of each file's partition, as a text."""
-        return [partition_key(file, spec) for file, spec in zip(self.files, self.spec.tolist(), strict=True)]
+    def widths(self) -> dict[int, int]:
+        """How many fields each partition spec has."""
+        return {spec.spec_id: len(spec.fields) for spec in self.metadata.partition_specs}
 
-    def values_of(self, field: PartitionField) -> list[Any]:
-        """Return the value of a partition field in each file of its spec."""
-        return [self.files[i].partition[field.position] for i in np.flatnonzero(self.spec == field.spec).tolist()]
+    def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = ()) -> NDArray[np.bool_]:
+        """Read some manifests; returns which: all, where the list of manifests counts their files wrongly."""
+        try:
+            self.files.open(wanted, fields, self.io)
+        except Miscounted:
+            self.files = ListedFiles(self.files.listed, self.widths, self.io, miscounted=True)
+            wanted = np.ones(len(wanted), np.bool_)
+        return wanted
+
+    def open_all(self) -> ListedFiles:
+        """Read all manifests."""
+        self.open(np.ones(len(self.files.listed), np.bool_))
+        return self.files
+
+    def partition_keys(self) -> dict[int, str]:
+        """Return spec and values of the partition of each file, as a text; of files whose manifests were read."""
+        return {i: partition_key(spec, partition) for i, spec, partition in self.files.partitions()}
 
 
-def partition_key(file: DataFile, spec: int) -> str:
+def partition_key(spec: int, partition: Sequence[Any]) -> str:
     """Return spec and values of a file's partition, as a text."""
-    return f"{spec}: {list(file.partition)!r}"
+    return f"{spec}: {list(partition)!r}"
 
 
 def open_iceberg(
@@ -127,22 +145,19 @@ def _opened(
         schema = metadata.schema()
         if snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id:
             schema = schema if snapshot.schema_id is None else metadata.schema_by_id(snapshot.schema_id) or schema
-        data, deletes = _entries(snapshot, io)
-        files = [entry.data_file for entry in data]
-        specs = {spec.spec_id: len(spec.fields) for spec in metadata.partition_specs}
-        for file in files:
-            _check(file, specs, place)
-    return IcebergSnapshot(
-        place=place,
-        metadata=metadata,
-        snapshot=snapshot,
-        schema=schema,
-        files=files,
-        spec=np.array([file.spec_id for file in files], np.int64),
-        sequence=np.array([entry.sequence_number or 0 for entry in data], np.int64),
-        deletes=deletes,
-        io=io,
-    )
+        widths = {spec.spec_id: len(spec.fields) for spec in metadata.partition_specs}
+        data, deletes = listed_manifests(snapshot, io)
+        listed = [listing(one, widths, place) for one in (*data, *deletes)]
+        return IcebergSnapshot(
+            place=place,
+            metadata=metadata,
+            snapshot=snapshot,
+            schema=schema,
+            files=ListedFiles(with_believable_counts(listed[: len(data)]), widths, io),
+            summaries=[one.partitions or () for one in data],
+            deletes=_deletes(listed[len(data) :], widths, io),
+            io=io,
+        )
 
 
 def _metadata(place: str, io: MetadataFiles) -> TableMetadata:
@@ -198,26 +213,10 @@ def _milliseconds(timestamp: dt.datetime | int | str) -> int:
     return int(timestamp.timestamp() * 1000)
 
 
-def _entries(snapshot: Snapshot | None, io: MetadataFiles) -> tuple[list[ManifestEntry], list[ManifestEntry]]:
-    if snapshot is None:
-        return [], []
-    from pyiceberg.manifest import ManifestContent, read_manifest_list
-
-    manifests = list(read_manifest_list(io.new_input(snapshot.manifest_list)))
-    io.fetch([manifest.manifest_path for manifest in manifests])
-    found: tuple[list[ManifestEntry], list[ManifestEntry]] = [], []
-    for manifest in manifests:
-        of_content = found[manifest.content != ManifestContent.DATA]
-        of_content += manifest.fetch_manifest_entry(io)
+def _deletes(listed: Sequence[Listed], widths: Mapping[int, int], io: MetadataFiles) -> list[DeleteFile]:
+    io.fetch([one.location for one in listed])
+    found: list[DeleteFile] = []
+    for one in listed:
+        with understood(one.location):
+            found += delete_files(one, io.new_input(one.location).data, widths[one.spec])
     return found
-
-
-def _check(file: DataFile, specs: Mapping[int, int], place: str) -> None:
-    if str(file.file_format.value).upper() != "PARQUET":
-        raise UnsupportedFeature(f"{place}: {file.file_path} is a file of {file.file_format}, and only Parquet is read")
-    if file.file_size_in_bytes < 0 or not file.file_path:
-        raise MalformedFile(f"{place}: a manifest has a file of {file.file_size_in_bytes} bytes; it is damaged")
-    if specs.get(file.spec_id) != len(file.partition):
-        raise MalformedFile(
-            f"{place}: {file.file_path} has not the partition fields of its spec; a manifest is damaged"
-        )

@@ -43,19 +43,25 @@ if TYPE_CHECKING:
 
 @dataclass
 class IcebergTable:
-    """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it."""
+    """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it.
+
+    `in_session`: its name in the catalogs of a Spark session, if that was asked. `is_older`: a version was asked for.
+    """
 
     given: str
     name: str
     snapshot: IcebergSnapshot
     semantics: SparkSemantics
     cache: MetadataCache | None = None
+    in_session: str | None = None
+    is_older: bool = False
     is_unfinished: ClassVar[bool] = False
     is_file: ClassVar[bool] = False
     # Iceberg's files have their partition columns, and none is told by a directory alone.
     partitions: ClassVar[Sequence[LeafColumn]] = ()
     _asked: tuple[Predicate, FileAnswers] | None = None
-    _bounds: dict[ColumnPath, Bounds] = field(default_factory=dict)
+    _bounds: dict[tuple[ColumnPath, int], Bounds] = field(default_factory=dict)
+    _deletes: tuple[int, dict[int, FileDeletes]] | None = None
 
     @property
     def format(self) -> Format:
@@ -80,10 +86,13 @@ class IcebergTable:
         """The columns that metadata say something of, by path."""
         return {column.leaf.path: column for column in self.snapshot.columns if not column.leaf.unsupported}
 
-    @cached_property
+    @property
     def deletes(self) -> dict[int, FileDeletes]:
-        """The deletes of files that have some."""
-        return deletes_by_file(self.snapshot)
+        """The deletes of files that have some, of those whose manifests were read."""
+        opened = int(self.snapshot.files.opened.sum())
+        if self._deletes is None or self._deletes[0] != opened:
+            self._deletes = opened, deletes_by_file(self.snapshot)
+        return self._deletes[1]
 
     def check_columns(self, spark: SparkSession) -> None:
         """Refuse nothing: the metadata have the columns."""
@@ -99,10 +108,16 @@ class IcebergTable:
         return spark.createDataFrame([], self.declared_schema())
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open these files by Spark's own reader of Parquet, where it reads what Iceberg would."""
+        """Open these files by Iceberg, of a table of the session's catalogs, or by Spark's own reader of Parquet."""
         from prune_assets.tables.iceberg.reading import open_files
+        from prune_assets.tables.iceberg.reading_with_iceberg import open_with_iceberg
 
-        return open_files(spark, self, wanted)
+        frame = open_with_iceberg(spark, self, wanted) if len(wanted.files) else None
+        return open_files(spark, self, wanted) if frame is None else frame
+
+    def kept_by_manifests(self) -> int:
+        """Return how many files the last answer left: about those that Iceberg would read by itself."""
+        return len(self.snapshot.files) if self._asked is None else int(self._asked[1].kept.sum())
 
     def answers(self, predicate: Predicate) -> FileAnswers:
         """Return what the metadata say of a predicate for every file; the last answer is cached."""
@@ -113,12 +128,15 @@ class IcebergTable:
         return self._asked[1]
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds that the manifests give of a column; None for one that they cannot tell of."""
+        """Return the bounds that the manifests which were read give of a column; None for one that none tells of."""
         from prune_assets.tables.iceberg.file_bounds import bounds_of
 
-        if path in self.by_path and path not in self._bounds:
-            self._bounds[path] = bounds_of(self.by_path[path], self.snapshot.files)
-        return self._bounds.get(path)
+        if path not in self.by_path:
+            return None
+        known = path, int(self.snapshot.files.opened.sum())
+        if known not in self._bounds:
+            self._bounds[known] = bounds_of(self.by_path[path], self.snapshot.files)
+        return self._bounds[known]
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:  # noqa: ARG002 - files have all columns
         """Return the position deletes of files; UnsupportedFeature for deletes that are not read."""
@@ -133,6 +151,7 @@ class IcebergTable:
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of all live files."""
+        self.snapshot.open_all()
         return self.read(self.unread())
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
@@ -159,8 +178,7 @@ class IcebergTable:
 
     def _files(self) -> FileList:
         files = self.snapshot.files
-        sizes = np.array([file.file_size_in_bytes for file in files], np.int64)
-        return FileList(lambda number: place_of(files[number].file_path), sizes, {})
+        return FileList(lambda number: place_of(files.name(number)), files.numbers("sizes", 0), {})
 
     def _places(self, numbers: Sequence[int]) -> list[str]:
         from deltalog.log.allowed_locations import opened_place
@@ -185,25 +203,31 @@ class IcebergTable:
         )
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Put in how many rows the unopened files have, as the manifests say: no plan needs it, reports do."""
-        from prune_assets.tables.iceberg.file_bounds import rows_of
+        """Put in how many rows the unopened files have, as the manifests say: no plan needs it, reports do.
 
+        Of manifests that were not read their list knows the rows, and the snapshot the bytes of all files.
+        """
         if index.opened is None or index.opened.all():
             return
+        from prune_assets.tables.iceberg.unread_manifests import totals_of
+
+        rows, sizes = totals_of(self.snapshot)
         here = ~index.opened[index.file]
         counts = index.row_count.copy()
-        counts[here] = rows_of(self.snapshot.files)[index.file[here]]
+        counts[here] = rows[index.file[here]]
+        index.sizes_of_files()[:] = sizes
         index.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file position deletes take away; they are read for it."""
-        counts = np.zeros(len(self.snapshot.files), np.int64)
+        counts = np.zeros(len(self.snapshot.open_all()), np.int64)
         for i, deletes in self.deletes.items():
             counts[i] = len(deleted_rows(self.snapshot, i, deletes).read())
         return counts
 
     def claims(self) -> Claims:
         """Return the claims of the manifests."""
+        self.snapshot.open_all()
         from prune_assets.tables.iceberg.claims import ManifestClaims
 
         return ManifestClaims(self)
@@ -211,12 +235,17 @@ class IcebergTable:
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the values that a file's partition has of a column, in words; None where it has none."""
         column, snapshot = self.by_path.get(path), self.snapshot
-        fields = [
-            f"{field.name} = {snapshot.files[file].partition[field.position]!r}"
+        positions = [
+            field
             for field in snapshot.partition_fields
-            if column is not None and field.source == column.field_id and field.spec == snapshot.spec[file]
+            if column is not None and field.source == column.field_id and field.spec == snapshot.files.spec[file]
         ]
-        return f"in a file of {', '.join(fields)}" if fields else None
+        if not positions:
+            return None
+        if not snapshot.files.known[file]:
+            return "in a manifest that was not read"
+        values = snapshot.files[file].partition
+        return f"in a file of {', '.join(f'{field.name} = {values[field.position]!r}' for field in positions)}"
 
     def version(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
@@ -248,8 +277,10 @@ class IcebergTable:
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition of each file."""
-        numbers = {key: i for i, key in enumerate(sorted(set(self.snapshot.partition_keys)))}
-        return np.array([numbers[key] for key in self.snapshot.partition_keys], np.int64)
+        self.snapshot.open_all()
+        keys = self.snapshot.partition_keys()
+        numbers = {key: i for i, key in enumerate(sorted(set(keys.values())))}
+        return np.array([numbers[keys[i]] for i in range(len(keys))], np.int64)
 
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse a layout that Iceberg's procedures cannot give to the files."""

@@ -62,3 +62,84 @@ def selected(spark, name, predicates):
     """
     everything = spark.table(name).localCheckpoint()
     return [sorted(row["k"] for row in everything.where(where).select("k").collect()) for where in predicates]
+
+
+def by_name(spark, name, predicates):
+    """Of each predicate the rows by this package, those by Iceberg, how Spark reads, and files kept of all."""
+    import prune_assets as pr
+    from prune_assets.tables.iceberg.reading_with_iceberg import _scans
+
+    found = []
+    for where in predicates:
+        frame = pr.read(spark, name, where=where)
+        ours = sorted(map(str, frame.collect()))
+        theirs = sorted(map(str, spark.table(name).where(where).collect()))
+        kept = pr.plan(name, where=where, session=spark).report
+        scans = _scans(frame) if "BatchScan" in frame._jdf.queryExecution().sparkPlan().toString() else set()
+        found.append((where, ours, theirs, scans, kept.kept.files, kept.total.files))
+    return found
+
+
+def said(spark, name):
+    """What a read says against a table; None for nothing."""
+    import prune_assets as pr
+    from parquet_core.errors import PruneError
+
+    try:
+        pr.read(spark, name, where="true")
+    except PruneError as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def rows_of_version(spark, name, version):
+    import prune_assets as pr
+
+    ours = pr.read(spark, name, where="true", version=version)
+    theirs = spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+    return sorted(map(str, ours.collect())), sorted(map(str, theirs.collect())), ours.schema == theirs.schema
+
+
+def snapshots(spark, name):
+    return [row[0] for row in spark.sql(f"SELECT snapshot_id FROM {name}.snapshots ORDER BY committed_at").collect()]
+
+
+def kept_while_written(spark, name, where):
+    """The rows of a frame that was made before a commit, and run after it."""
+    import prune_assets as pr
+
+    frame = pr.read(spark, name, where=where)
+    spark.sql(f"INSERT INTO {name} SELECT * FROM {name}")
+    return frame.count()
+
+
+def with_equality_deletes(spark, name, column, values):
+    """Commit equality deletes by Iceberg's Java classes, as Flink writes them."""
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+    field = table.schema().findField(column)
+    fields = gateway.new_array(jvm.java.lang.Integer, 1)
+    fields[0] = field.fieldId()
+    some = table.schema().select([column])
+    record = jvm.org.apache.iceberg.data.GenericRecord.create(some)
+    rows = jvm.java.util.ArrayList()
+    for value in values:
+        each = record.copy()
+        each.setField(column, value)
+        rows.add(each)
+    ids = gateway.new_array(jvm.int, 1)
+    ids[0] = field.fieldId()
+    factory = jvm.org.apache.iceberg.data.GenericAppenderFactory(table.schema(), table.spec(), ids, some, None)
+    place = f"{table.location()}/data/equality-{values[0]}.parquet"
+    out = jvm.org.apache.iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(table.io().newOutputFile(place))
+    kind = jvm.org.apache.iceberg.FileFormat.PARQUET
+    writer = factory.newEqDeleteWriter(out, kind, None)
+    for each in rows:
+        writer.write(each)
+    writer.close()
+    table.newRowDelta().addDeletes(writer.toDeleteFile()).commit()
+    spark.sql(f"REFRESH TABLE {name}")
+
+
+def columns_of(spark, name):
+    return spark.table(name).columns

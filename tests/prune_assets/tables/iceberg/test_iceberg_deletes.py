@@ -13,14 +13,9 @@ import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.cli import main
 from prune_assets.tables.iceberg import snapshot as opened
+from prune_assets.tables.iceberg.delete_files import EQUALITY, POSITIONS, DeleteFile
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
-from tests.prune_assets.tables.iceberg.iceberg_tables import (
-    DataFile,
-    DataFileContent,
-    FileFormat,
-    IdentityTransform,
-    ManifestEntry,
-)
+from tests.prune_assets.tables.iceberg.iceberg_tables import IdentityTransform
 
 
 @pytest.fixture
@@ -41,21 +36,18 @@ def entries(table):
 
 def with_delete(monkeypatch, beside, *, content, path="s3://nowhere/d.parquet", sequence=3, bounds=None, **more):
     """Have the snapshot list a file of deletes in the partition of a file."""
-    file = DataFile.from_args(
+    file = DeleteFile(
         content=content,
         file_path=path,
-        file_format=more.get("file_format", FileFormat.PARQUET),
-        partition=beside.data_file.partition,
-        record_count=1,
-        file_size_in_bytes=1,
-        lower_bounds=bounds,
-        upper_bounds=bounds,
+        file_format=more.get("file_format", "PARQUET"),
+        spec_id=beside.data_file.spec_id,
+        partition=tuple(beside.data_file.partition),
+        sequence=sequence,
+        lower_bounds=bounds or {},
+        upper_bounds=bounds or {},
     )
-    file.spec_id = beside.data_file.spec_id
-    entry = ManifestEntry.from_args(status=1, snapshot_id=1, sequence_number=sequence, data_file=file)
     monkeypatch.setattr(opened, "_KEPT", {})
-    found = opened._entries
-    monkeypatch.setattr(opened, "_entries", lambda snapshot, io: (found(snapshot, io)[0], [entry]))
+    monkeypatch.setattr(opened, "_deletes", lambda *_: [file])
 
 
 def ks(table, where):
@@ -77,7 +69,7 @@ def test_position_deletes_hide_rows_of_the_file_that_they_name(table, monkeypatc
     rows = pq.read_table(entry.data_file.file_path.removeprefix("file://"))["k"].to_pylist()
     bounds = {2147483546: entry.data_file.file_path.encode()} if named else None
     path = positions(table, entry, [0])
-    with_delete(monkeypatch, entry, content=DataFileContent.POSITION_DELETES, path=path, bounds=bounds)
+    with_delete(monkeypatch, entry, content=POSITIONS, path=path, bounds=bounds)
     assert ks(table, "true") == sorted(set(before) - {rows[0]})
     assert pr.count(made.folder(table)) == len(before) - 1
     assert not pr.exists(made.folder(table), where=f"k = {rows[0]}")
@@ -87,7 +79,7 @@ def test_position_deletes_hide_rows_of_the_file_that_they_name(table, monkeypatc
 def test_equality_deletes_are_refused_where_a_row_may_be_hidden(table, monkeypatch):
     younger, elsewhere = (ks(table, where) for where in ("flag AND k >= 200", "NOT flag"))
     concerned = [e for e in entries(table) if e.data_file.partition[0] is True]
-    with_delete(monkeypatch, concerned[0], content=DataFileContent.EQUALITY_DELETES, sequence=3)
+    with_delete(monkeypatch, concerned[0], content=EQUALITY, sequence=3)
     place = made.folder(table)
     with pytest.raises(
         UnsupportedFeature, match=r"has equality deletes \(.*read it with Spark and Iceberg, or compact"
@@ -102,14 +94,19 @@ def test_equality_deletes_are_refused_where_a_row_may_be_hidden(table, monkeypat
 
 def test_deletes_in_other_formats_are_refused_by_name(table, monkeypatch):
     first = entries(table)[0]
-    with_delete(monkeypatch, first, content=DataFileContent.POSITION_DELETES, file_format=FileFormat.PUFFIN)
-    with pytest.raises(UnsupportedFeature, match=r"has deletes in a file of .*which are not applied here"):
+    with_delete(monkeypatch, first, content=POSITIONS, file_format="PUFFIN")
+    with pytest.raises(
+        UnsupportedFeature, match=r"has deletion vectors in a file of PUFFIN.*which are not applied here"
+    ):
         pr.count(made.folder(table))
+    report = pr.plan(made.folder(table), where="k < 100").report
+    assert any("have deletion vectors" in note for note in report.delta.notes)
+    assert any("to read have deletes" in note for note in report.delta.notes)
 
 
 def test_inspect_counts_the_files_that_have_deletes(table, monkeypatch):
     first = entries(table)[0]
-    with_delete(monkeypatch, first, content=DataFileContent.EQUALITY_DELETES)
+    with_delete(monkeypatch, first, content=EQUALITY)
     shown = CliRunner().invoke(main, ["inspect", made.folder(table)], catch_exceptions=False).output
     assert "Equality deletes" in shown
     assert "identity of flag (spec 1" in shown
@@ -120,7 +117,7 @@ def test_deletes_without_a_partition_concern_every_older_file(tmp_path, monkeypa
     for i in range(2):
         table.append(made.rows(random.Random(i), i * 100, 4))
     first = min(entries(table), key=lambda entry: entry.sequence_number)
-    with_delete(monkeypatch, first, content=DataFileContent.EQUALITY_DELETES, sequence=2)
+    with_delete(monkeypatch, first, content=EQUALITY, sequence=2)
     with pytest.raises(UnsupportedFeature, match="equality deletes"):
         ks(table, "k < 100")
     assert ks(table, "k >= 100") == [100, 101, 102, 103]

@@ -1,0 +1,222 @@
+"""Walk the rows of an Avro file, of which a manifest is one: where wanted fields lie, and what maps hold of a key.
+
+Rows have no index, so each is walked from its begin to its end, by the `Node`s of the schema that wrote them. A node
+with a slot notes where its value begins; null notes nothing. The bytes are not trusted: a count or a length is
+believed only when that much is left. This is the hot loop of manifests: `avro_walk.pxd` gives it the types by which
+Cython compiles it. As Python the same takes about as long as pyiceberg.
+Source: "Binary encoding" in Avro's specification.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from parquet_core.errors import MalformedFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+# What a value is: nothing, a number as a varint, bytes of one length, bytes behind their length, or made of others.
+NULL: Final = 0
+VARINT: Final = 1
+FIXED: Final = 2
+BYTES: Final = 3
+ARRAY: Final = 4
+MAP: Final = 5
+RECORD: Final = 6
+UNION: Final = 7
+# The `size` of an array of records of a number and a number, or of a number and bytes: what all maps of manifests are.
+PAIRS_OF_NUMBERS: Final = 1
+PAIRS_OF_BYTES: Final = 2
+# The same as numbers of the machine.
+_PAIRS_OF_NUMBERS: Final = 1
+_PAIRS_OF_BYTES: Final = 2
+_NULL: Final = 0
+_VARINT: Final = 1
+_FIXED: Final = 2
+_BYTES: Final = 3
+_ARRAY: Final = 4
+_MAP: Final = 5
+_RECORD: Final = 6
+_UNION: Final = 7
+
+
+class Node:
+    """A type of a schema. `size`: of FIXED; `least`: the bytes that a value has at least; `slot`: -1 for none."""
+
+    def __init__(self, kind: int, children: list[Node], size: int, least: int, slot: int) -> None:
+        self.kind = kind
+        self.children = children
+        self.size = size
+        self.least = least
+        self.slot = slot
+
+
+def is_compiled() -> bool:
+    """Tell whether this runs as machine code."""
+    return not __file__.endswith(".py")
+
+
+def walk(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> None:
+    """Walk `count` rows, which must fill the buffer; put where fields lie into `table`, `width` cells a row."""
+    _rows(buffer, node, count, width, table)
+
+
+def _rows(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> None:
+    data, size, position = buffer, len(buffer), 0
+    for row in range(count):
+        position = _walk(data, position, size, node, table, row * width)
+    if position != size:
+        raise MalformedFile(f"{size - position} bytes are left behind its rows")
+
+
+def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
+    """Read the number at each place into `found`, which keeps what it has where the place is -1."""
+    data, size = buffer, len(buffer)
+    for i in range(len(starts)):
+        if starts[i] >= 0:
+            position = _after(data, starts[i], size)
+            found[i] = _number(data, starts[i], position)
+
+
+def bytes_of_key(buffer: bytes, starts: Numbers, key: int, found: Numbers) -> None:
+    """Of each array of pairs put where the bytes of a key begin, and how many there are; -1 without the key."""
+    data, size = buffer, len(buffer)
+    for i in range(len(starts)):
+        found[2 * i] = -1
+        found[2 * i + 1] = 0
+        if starts[i] >= 0:
+            position = starts[i]
+            left = 0
+            while True:
+                if left == 0:
+                    stop = _after(data, position, size)
+                    left = _number(data, position, stop)
+                    position = stop
+                    if left < 0:
+                        left = -left
+                        position = _after(data, position, size)
+                    if left == 0:
+                        break
+                stop = _after(data, position, size)
+                is_it = _number(data, position, stop) == key
+                position = stop
+                stop = _after(data, position, size)
+                length = _number(data, position, stop)
+                if length < 0 or length > size - stop:
+                    raise IndexError
+                if is_it:
+                    found[2 * i] = stop
+                    found[2 * i + 1] = length
+                    break
+                position = stop + length
+                left -= 1
+
+
+def numbers_of_key(buffer: bytes, starts: Numbers, key: int, found: Numbers) -> None:
+    """Of each array of pairs put the number of a key into `found`, which keeps what it has without the key."""
+    data, size = buffer, len(buffer)
+    for i in range(len(starts)):
+        if starts[i] >= 0:
+            position = starts[i]
+            left = 0
+            while True:
+                if left == 0:
+                    stop = _after(data, position, size)
+                    left = _number(data, position, stop)
+                    position = stop
+                    if left < 0:
+                        left = -left
+                        position = _after(data, position, size)
+                    if left == 0:
+                        break
+                stop = _after(data, position, size)
+                is_it = _number(data, position, stop) == key
+                position = _after(data, stop, size)
+                if is_it:
+                    found[i] = _number(data, stop, position)
+                    break
+                left -= 1
+
+
+# Every function below that takes a position returns the one after what it read.
+
+
+def _after(data: bytes, position: int, size: int) -> int:
+    while position < size and data[position] >= 0x80:
+        position += 1
+    if position >= size:
+        raise IndexError
+    return position + 1
+
+
+def _number(data: bytes, position: int, stop: int) -> int:
+    """Return the number that stands from `position` to `stop`."""
+    if stop - position > 10 or (stop - position == 10 and data[stop - 1] > 1):
+        raise IndexError
+    result = 0
+    shift = 0
+    while position < stop:
+        part = data[position] & 0x7F
+        result |= part << shift
+        shift += 7
+        position += 1
+    return (result >> 1) ^ -(result & 1)
+
+
+def _walk(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
+    if node.slot >= 0:
+        table[cell + node.slot] = position
+    kind = node.kind
+    if kind == VARINT:
+        return _after(data, position, size)
+    if kind == BYTES:
+        return _after_bytes(data, position, size)
+    if kind == UNION:
+        stop = _after(data, position, size)
+        branch = _number(data, position, stop)
+        if branch < 0 or branch >= len(node.children):
+            raise IndexError
+        return _walk(data, stop, size, node.children[branch], table, cell)
+    if kind == RECORD:
+        for child in node.children:
+            position = _walk(data, position, size, child, table, cell)
+        return position
+    if kind == FIXED:
+        if node.size > size - position:
+            raise IndexError
+        return position + node.size
+    if kind == _ARRAY or kind == _MAP:  # noqa: PLR1714, SIM109 - of numbers of the machine
+        return _walk_many(data, position, size, node, table, cell)
+    return position
+
+
+def _after_bytes(data: bytes, position: int, size: int) -> int:
+    stop = _after(data, position, size)
+    length = _number(data, position, stop)
+    if length < 0 or length > size - stop:
+        raise IndexError
+    return stop + length
+
+
+def _walk_many(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
+    """Walk what is repeated: blocks of a count and as many values, behind their bytes where it is negative."""
+    while True:
+        stop = _after(data, position, size)
+        count = _number(data, position, stop)
+        position = stop
+        if count == 0:
+            return position
+        if count < 0:
+            count = -count
+            position = _after(data, position, size)
+        if count < 0 or count > (size - position) // node.least:
+            raise IndexError
+        while count > 0:
+            if node.kind == MAP:
+                position = _after_bytes(data, position, size)
+            position = _walk(data, position, size, node.children[0], table, cell)
+            count -= 1

@@ -1,0 +1,86 @@
+"""Files of deletes as their manifests list them: few beside those of data, so each is read whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from prune_assets.tables.iceberg import manifest as m
+from prune_assets.tables.iceberg.avro_file import value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prune_assets.tables.iceberg.manifest import Listed
+
+POSITIONS, EQUALITY = 1, 2
+_REFERENCED, _OFFSET, _LENGTH = 143, 144, 145
+
+
+class DeleteFile(NamedTuple):
+    """A file of deletes; `content`: POSITIONS or EQUALITY, `sequence`: the number of its commit.
+
+    `referenced`: the one file that it concerns, where that is said. `offset` and `length`: where a deletion vector lies
+    in a file of Puffin.
+    """
+
+    content: int
+    file_path: str
+    file_format: str
+    spec_id: int
+    partition: tuple[Any, ...]
+    sequence: int
+    lower_bounds: Mapping[int, bytes]
+    upper_bounds: Mapping[int, bytes]
+    record_count: int = 0
+    referenced: str | None = None
+    offset: int | None = None
+    length: int | None = None
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a deletion vector, as version 3 of the format has them."""
+        return self.file_format.upper() == "PUFFIN"
+
+
+def delete_files(listed: Listed, packed: bytes, width: int) -> list[DeleteFile]:
+    """Read a manifest of deletes."""
+    places = m.places(packed, listed, width, [])
+    rows, found, at = places.rows, [], 0
+    partition = m.partition_columns(places, np.arange(rows.count))
+    for i in range(rows.count):
+        entry, at = value_at(rows.schema, rows.data, at)
+        if entry[m.STATUS] != m.DELETED:
+            values = tuple(column[i] for column in partition)
+            found.append(_delete(listed, entry[m.DATA_FILE], entry.get(m.SEQUENCE), values))
+    return found
+
+
+def _delete(listed: Listed, file: Mapping[int, Any], sequence: int | None, partition: tuple[Any, ...]) -> DeleteFile:
+    return DeleteFile(
+        content=int(file[m.CONTENT]),
+        file_path=str(file[m.PATH]),
+        file_format=str(file[m.FORMAT]),
+        spec_id=listed.spec,
+        partition=partition,
+        sequence=listed.sequence if sequence is None else int(sequence),
+        lower_bounds=file.get(m.LOWER) or {},
+        upper_bounds=file.get(m.UPPER) or {},
+        record_count=int(file[m.RECORDS]),
+        referenced=file.get(_REFERENCED),
+        offset=file.get(_OFFSET),
+        length=file.get(_LENGTH),
+    )
+
+
+def only_file(delete: DeleteFile) -> str | None:
+    """Return the one file that deletes of positions concern, where what lists them tells."""
+    if delete.referenced is not None:
+        return delete.referenced
+    low, high = delete.lower_bounds.get(_FILE_PATH), delete.upper_bounds.get(_FILE_PATH)
+    return low.decode(errors="replace") if low is not None and low == high else None
+
+
+# The id of the column of a file of position deletes that names the file of data.
+_FILE_PATH = 2147483546

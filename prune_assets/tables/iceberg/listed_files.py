@@ -1,0 +1,176 @@
+"""The live files of a snapshot by number, in the order of its manifests; those are read that are asked for.
+
+The list of manifests says how many files each has, so files of manifests that are not read have numbers too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+import pyarrow as pa
+
+from prune_assets.tables.iceberg.manifest import BOUNDS, Listed, Manifest, open_manifest
+from prune_assets.tables.iceberg.metadata_files import understood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from prune_assets.tables.iceberg.metadata_files import MetadataFiles
+
+# Manifests that are fetched at once, and held packed and unpacked.
+_AT_ONCE = 32
+
+
+class ListedFile(NamedTuple):
+    """A file as its manifest lists it, under the names that Iceberg gives the fields."""
+
+    file_path: str
+    file_size_in_bytes: int
+    record_count: int
+    spec_id: int
+    partition: tuple[Any, ...]
+
+
+class Miscounted(Exception):
+    """A manifest has another number of files than the list of manifests says."""
+
+
+class ListedFiles(Sequence[ListedFile]):
+    """Files by number. `widths`: by spec how many fields it has; `miscounted`: the list is wrong, so all were read."""
+
+    def __init__(
+        self, listed: Sequence[Listed], widths: Mapping[int, int], io: MetadataFiles, *, miscounted: bool = False
+    ) -> None:
+        """Know what the list of manifests says."""
+        self.listed, self._widths, self._io = listed, widths, io
+        self._opened: dict[int, Manifest] = {}
+        unknown = range(len(listed)) if miscounted else [i for i, one in enumerate(listed) if one.files is None]
+        self._read(list(unknown), ())
+        counts = [len(self._opened[i].row) if i in self._opened else one.files or 0 for i, one in enumerate(listed)]
+        self.first = np.array([0, *accumulate(counts)], np.int64)
+
+    def __len__(self) -> int:
+        """Return how many files there are, those of manifests that were not read among them."""
+        return int(self.first[-1])
+
+    @property
+    def opened(self) -> NDArray[np.bool_]:
+        """Which manifests were read."""
+        found = np.zeros(len(self.listed), np.bool_)
+        found[list(self._opened)] = True
+        return found
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which files are of manifests that were read."""
+        return self.by_file(self.opened)
+
+    def by_file(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return for each file the value of its manifest."""
+        return np.repeat(values, np.diff(self.first))
+
+    def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = (), io: MetadataFiles | None = None) -> None:
+        """Read these manifests, with bounds of some columns; Miscounted where the list of manifests is wrong."""
+        fields, self._io = list(fields), io or self._io
+        for i in np.flatnonzero(wanted & self.opened).tolist():
+            with understood(self.listed[i].location):
+                self._opened[i].read(fields)
+        self._read(np.flatnonzero(wanted & ~self.opened).tolist(), fields)
+        for i, manifest in self._opened.items():
+            if len(manifest.row) != self.first[i + 1] - self.first[i]:
+                raise Miscounted
+
+    def _read(self, numbers: list[int], fields: Iterable[int]) -> None:
+        for first in range(0, len(numbers), _AT_ONCE):
+            some = numbers[first : first + _AT_ONCE]
+            self._io.fetch([self.listed[i].location for i in some])
+            for i in some:
+                one = self.listed[i]
+                with understood(one.location):
+                    data = self._io.new_input(one.location).data
+                    self._opened[i] = open_manifest(one, data, fields, self._widths[one.spec])
+
+    @overload
+    def __getitem__(self, index: int) -> ListedFile: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[ListedFile]: ...
+
+    def __getitem__(self, index: int | slice) -> ListedFile | list[ListedFile]:
+        """Return a file; its manifest is read for it."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        of, i = self._place(int(index) % len(self))
+        one = self._manifest(of)
+        partition = tuple(values[i] for values in one.partition)
+        return ListedFile(self.path(int(index)), int(one.sizes[i]), int(one.records[i]), one.listed.spec, partition)
+
+    def path(self, index: int) -> str:
+        """Return the location of a file as its manifest has it."""
+        of, i = self._place(index % len(self))
+        with understood(self.listed[of].location):
+            return self._manifest(of).paths()[i]
+
+    def name(self, index: int) -> str:
+        """Return the same; where its manifest was not read, that and the number of the file in it: `m0.avro#3`."""
+        of, i = self._place(index % len(self))
+        return self.path(index) if of in self._opened else f"{self.listed[of].location}#{i}"
+
+    def _place(self, index: int) -> tuple[int, int]:
+        of = int(np.searchsorted(self.first, index, side="right")) - 1
+        return of, index - int(self.first[of])
+
+    def _manifest(self, of: int) -> Manifest:
+        if of not in self._opened:
+            self.open(np.arange(len(self.listed)) == of)
+        return self._opened[of]
+
+    def numbers(self, name: str, missing: int) -> NDArray[np.int64]:
+        """Return `sizes`, `records` or `sequence` of all files; `missing` for those of manifests that were not read."""
+        found = np.full(len(self), missing, np.int64)
+        for i, manifest in self._opened.items():
+            found[self.first[i] : self.first[i + 1]] = getattr(manifest, name)
+        return found
+
+    @property
+    def spec(self) -> NDArray[np.int64]:
+        """The number of the partition spec of each file."""
+        return self.by_file(np.array([one.spec for one in self.listed], np.int64))
+
+    def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
+        """Return the numbers of the files of a spec whose manifests were read, and what each has of a field."""
+        numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        values: list[Any] = []
+        for i, manifest in sorted(self._opened.items()):
+            if manifest.listed.spec == spec:
+                numbers.append(np.arange(self.first[i], self.first[i + 1]))
+                values += manifest.partition[position]
+        return np.concatenate(numbers), values
+
+    def partitions(self) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
+        """Yield number, spec and partition of each file whose manifest was read."""
+        for i, manifest in sorted(self._opened.items()):
+            for k in range(len(manifest.row)):
+                yield int(self.first[i]) + k, manifest.listed.spec, tuple(values[k] for values in manifest.partition)
+
+    def of_column(self, of: int, field_id: int) -> Any:
+        """Return the bounds or the counts of a column in all files: bytes, null where there is none, or numbers, -1."""
+        found: list[Any] = []
+        empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)
+        for i in range(len(self.listed)):
+            count = int(self.first[i + 1] - self.first[i])
+            if i in self._opened:
+                self._opened[i].read([field_id])
+                found.append(self._opened[i].kept[of, field_id])
+            else:
+                found.append(pa.nulls(count, pa.binary()) if of in BOUNDS else np.full(count, -1, np.int64))
+        if of in BOUNDS:
+            return pa.concat_arrays([empty, *found])
+        return np.concatenate([empty, *found])

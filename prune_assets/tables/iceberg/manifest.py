@@ -1,0 +1,269 @@
+"""A manifest: of each live file that it lists where it is, how large, of which partition, and bounds of wanted columns.
+
+It is unpacked to be walked, and only what was asked for is kept; `packed` is there to be asked for more. Field ids are
+those of "Manifests" in Iceberg's specification.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from prune_assets.tables.iceberg.avro_file import AvroRows, compiled, read_avro
+from prune_assets.tables.iceberg.avro_walk import (
+    BYTES,
+    PAIRS_OF_BYTES,
+    PAIRS_OF_NUMBERS,
+    UNION,
+    VARINT,
+    Node,
+    bytes_of_key,
+    numbers_at,
+    numbers_of_key,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+STATUS, SEQUENCE, DATA_FILE, FILE_SEQUENCE = 0, 3, 2, 4
+CONTENT, PATH, FORMAT, PARTITION, RECORDS, SIZE = 134, 100, 101, 102, 103, 104
+VALUE_COUNTS, NULL_COUNTS, NAN_COUNTS, LOWER, UPPER = 109, 110, 137, 125, 128
+COUNTS, BOUNDS = (VALUE_COUNTS, NULL_COUNTS, NAN_COUNTS), (LOWER, UPPER)
+# From these lengths on a varint of their double takes a byte more.
+_LONGEST = np.array([1 << 7 * i - 1 for i in range(1, 6)], np.int64)
+DELETED = 2
+_ADDED = 1
+_FIXED_FIELDS = (STATUS, SEQUENCE, PATH, FORMAT, RECORDS, SIZE, CONTENT)
+_MAPS = (*COUNTS, *BOUNDS)
+# Ids of the fields of partitions, by their position, beside those that manifests have.
+_OF_PARTITION = -1000
+
+
+class Listed(NamedTuple):
+    """What the list of manifests says of one: its place, the spec and the sequence number that its files inherit.
+
+    `files` and `rows` are those of live files; None where it does not tell.
+    """
+
+    location: str
+    spec: int
+    sequence: int
+    files: int | None
+    rows: int | None
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The live files of a manifest, as columns; `partition`: by position the value of each file.
+
+    `kept`: by map of a file (`LOWER`, ..) and column what it has of each file.
+    """
+
+    listed: Listed
+    packed: bytes
+    width: int
+    row: NDArray[np.int64]
+    records: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    sequence: NDArray[np.int64]
+    partition: list[list[Any]]
+    kept: dict[tuple[int, int], Any] = field(default_factory=dict)
+    _paths: list[str] | None = None
+
+    def paths(self) -> list[str]:
+        """Return where the files are, as the manifest has it."""
+        if self._paths is None:
+            found = places(self.packed, self.listed, self.width, [PATH])
+            self._paths = [str(text) for text in _texts(found.rows.data, found.at[PATH][self.row]).to_pylist()]
+        return self._paths
+
+    def read(self, fields: Iterable[int]) -> None:
+        """Keep what maps of files have of columns, by their field ids."""
+        missing = [field_id for field_id in fields if (LOWER, field_id) not in self.kept]
+        if missing:
+            _keep(self, places(self.packed, self.listed, self.width, _MAPS), missing)
+
+
+class Places(NamedTuple):
+    """Rows, and where their wanted fields lie: by field id, of partitions by `_OF_PARTITION` less their position."""
+
+    rows: AvroRows
+    node: Node
+    at: Mapping[int, NDArray[np.int64]]
+
+    def numbers(self, field_id: int, missing: int) -> NDArray[np.int64]:
+        """Return the numbers of a field, `missing` where it has none."""
+        found = np.full(self.rows.count, missing, np.int64)
+        numbers_at(self.rows.data, self.at[field_id], found)
+        return found
+
+
+def places(packed: bytes, listed: Listed, width: int, wanted: Iterable[int]) -> Places:
+    """Unpack a manifest, and find wanted fields of its rows and those of partitions, `width` of them."""
+    rows = read_avro(packed)
+    fields = _partition(rows.schema)
+    if len(fields) != width:
+        raise MalformedFile(
+            f"{listed.location}: its files have not the partition fields of their spec; the manifest is damaged"
+        )
+    for i, one in enumerate(fields):
+        one["field-id"] = _OF_PARTITION - i
+    slots = {field_id: i for i, field_id in enumerate((*wanted, *(one["field-id"] for one in fields)))}
+    node = compiled(rows.schema, slots)
+    table = np.full((rows.count, len(slots)), -1, np.int64)
+    walk(rows.data, node, rows.count, len(slots), table.reshape(-1))
+    by_field = np.ascontiguousarray(table.T)
+    return Places(rows, node, {field_id: by_field[i] for field_id, i in slots.items()})
+
+
+def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], width: int) -> Manifest:
+    """Read a manifest of data; `fields`: columns to keep bounds and counts of, `width`: fields that its spec has."""
+    fields = list(fields)
+    found = places(packed, listed, width, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
+    status, sequence = found.numbers(STATUS, _ADDED), found.numbers(SEQUENCE, -1)
+    row = np.flatnonzero(status != DELETED)
+    # As Iceberg inherits it; in version 1 of the format there is none.
+    sequence = np.where(sequence >= 0, sequence, listed.sequence)
+    manifest = Manifest(
+        listed,
+        packed,
+        width,
+        row,
+        found.numbers(RECORDS, 0)[row],
+        found.numbers(SIZE, -1)[row],
+        sequence[row],
+        partition_columns(found, row),
+    )
+    _check(manifest, found)
+    _keep(manifest, found, fields)
+    return manifest
+
+
+def partition_columns(found: Places, row: NDArray[np.int64]) -> list[list[Any]]:
+    """Return by field of the partition spec the value of some rows."""
+    fields = _partition(found.rows.schema)
+    return [_values(found.rows, one["type"], found.at[one["field-id"]][row]) for one in fields]
+
+
+def _partition(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    file = next(one["type"] for one in schema["fields"] if one.get("field-id") == DATA_FILE)
+    return list(next(one["type"] for one in file["fields"] if one.get("field-id") == PARTITION)["fields"])
+
+
+def _check(manifest: Manifest, found: Places) -> None:
+    """Refuse files that are no Parquet, and what no file can have."""
+    place, live, data = manifest.listed.location, manifest.row, found.rows.data
+    formats = _texts(data, found.at[FORMAT][live])
+    for name in formats.unique().to_pylist():
+        if str(name).upper() != "PARQUET":
+            path = manifest.paths()[formats.to_pylist().index(name)]
+            raise UnsupportedFeature(f"{place}: {path} is a file of {name}, and only Parquet is read")
+    if (manifest.sizes < 0).any() or (found.numbers(PATH, 0)[live] <= 0).any():
+        size = int(manifest.sizes.min())
+        raise MalformedFile(f"{place}: a manifest has a file of {size} bytes, or without a path; it is damaged")
+
+
+def _keep(manifest: Manifest, found: Places, fields: Iterable[int]) -> None:
+    fields = list(fields)
+    for of in _MAPS if fields else ():
+        at = found.at[of][manifest.row]
+        node = _node_of(found.rows.schema, of)
+        if node is not None and node.size != (PAIRS_OF_BYTES if of in BOUNDS else PAIRS_OF_NUMBERS):
+            at = np.full(len(at), -1, np.int64)  # of maps of another kind nothing is known
+        for field_id in fields:
+            manifest.kept[of, field_id] = (_bounds if of in BOUNDS else _counts)(found.rows.data, at, field_id)
+
+
+def _node_of(schema: Mapping[str, Any], of: int) -> Node | None:
+    file = next(one["type"] for one in schema["fields"] if one.get("field-id") == DATA_FILE)
+    kind = next((one["type"] for one in file["fields"] if one.get("field-id") == of), None)
+    branches = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
+    return None if kind is None or len(branches) != 1 else compiled(branches[0], {})
+
+
+def _counts(data: bytes, at: NDArray[np.int64], field_id: int) -> NDArray[np.int64]:
+    found = np.full(len(at), -1, np.int64)
+    numbers_of_key(data, at, field_id, found)
+    return found
+
+
+def _bounds(data: bytes, at: NDArray[np.int64], field_id: int) -> pa.Array:
+    found = np.empty(2 * len(at), np.int64)
+    bytes_of_key(data, at, field_id, found)
+    return _slices(data, found[::2], found[1::2])
+
+
+def _slices(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
+    """Return bytes as an array, null where one begins at -1."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    source = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+    values = np.frombuffer(data, np.uint8)[source]
+    offsets = pa.py_buffer(ends.astype(np.int32))
+    known = from_numpy(starts >= 0)
+    return pa.Array.from_buffers(pa.binary(), len(starts), [known.buffers()[1], offsets, pa.py_buffer(values)])
+
+
+def _texts(data: bytes, at: NDArray[np.int64]) -> pa.Array:
+    return _behind_lengths(data, at).cast(pa.string())
+
+
+def _behind_lengths(data: bytes, at: NDArray[np.int64]) -> pa.Array:
+    at, lengths = np.ascontiguousarray(at), np.zeros(len(at), np.int64)
+    numbers_at(data, at, lengths)
+    # A length takes a byte for each 7 bits of its double.
+    behind = at + 1 + np.searchsorted(_LONGEST, lengths, side="right")
+    return _slices(data, np.where(at < 0, -1, behind), lengths)
+
+
+def _values(rows: AvroRows, kind: Any, at: NDArray[np.int64]) -> list[Any]:
+    """Return the values of a field of partitions as Python has them; None where one is null."""
+    if isinstance(kind, list):
+        kinds = [one for one in kind if one != "null"]
+        if len(kinds) != 1:
+            raise ValueError("has a partition of several types")
+        kind = kinds[0]
+    at, node, name = np.ascontiguousarray(at), compiled(kind, {}), kind if isinstance(kind, str) else kind["type"]
+    if node.kind == VARINT:
+        numbers = np.zeros(len(at), np.int64)
+        numbers_at(rows.data, at, numbers)
+        return [None if place < 0 else number for place, number in zip(at.tolist(), numbers.tolist(), strict=True)]
+    if node.kind == UNION or node.kind > BYTES:
+        raise ValueError("has a partition of nested values")
+    if node.kind == BYTES:
+        found = (_texts if name == "string" else _behind_lengths)(rows.data, at)
+    else:
+        found = _slices(rows.data, at, np.where(at < 0, 0, node.size))
+    coded = found.dictionary_encode()
+    decode = _decoder(kind)
+    values = [decode(value) for value in coded.dictionary.to_pylist()]
+    return [None if code is None else values[code] for code in coded.indices.to_pylist()]
+
+
+def _decoder(kind: Any) -> Callable[[Any], Any]:
+    name = kind if isinstance(kind, str) else kind["type"]
+    logical = "" if isinstance(kind, str) else kind.get("logicalType", "")
+    if logical == "decimal":
+        scale = int(kind.get("scale", 0))
+        return lambda value: _decimal(int.from_bytes(value, "big", signed=True), scale)
+    if logical == "uuid" and name == "fixed":
+        return lambda value: uuid.UUID(bytes=value)
+    if name == "boolean":
+        return lambda value: value != b"\0"
+    if name in {"float", "double"}:
+        return lambda value: np.frombuffer(value, "<f4" if name == "float" else "<f8")[0].item()
+    return lambda value: value
+
+
+def _decimal(unscaled: int, scale: int) -> Decimal:
+    # Not by `scaleb`, which rounds to 28 digits.
+    return Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))

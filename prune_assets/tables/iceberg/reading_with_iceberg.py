@@ -1,0 +1,127 @@
+"""Read a table of a session's catalog with Iceberg itself, which knows deletes, evolution and defaults.
+
+Where the plan keeps fewer files than manifests alone would, exactly these are staged as a set of scan tasks, as
+Iceberg's own rewrites stage theirs. Elsewhere Iceberg scans the snapshot by the filters that it is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject, JVMView
+    from pyspark.sql import DataFrame, SparkSession
+
+    from prune_assets.tables.iceberg.table import IcebergTable
+    from prune_assets.tables.table import FilesToRead
+
+# Each task that Iceberg plans takes some calls to Java.
+_MOST_TASKS = 5_000
+_STAGED = "SparkStagedScan"
+
+
+def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
+    """Return rows of files, or of the snapshot; None where Iceberg cannot be held to the snapshot and its schema."""
+    name, version, snapshot = table.in_session, table.version_number, table.snapshot
+    if name is None or version is None:
+        return None
+    by_tasks = not table.is_older and hasattr(spark, "_jvm")
+    drifted = snapshot.snapshot is not None and snapshot.snapshot.schema_id != snapshot.metadata.current_schema_id
+    if by_tasks and (drifted or len(wanted.files) < table.kept_by_manifests()):
+        staged = _staged(spark, name, table, wanted)
+        if staged is not None:
+            return staged
+    if drifted and not table.is_older:
+        return None
+    return spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+
+
+def _staged(spark: SparkSession, name: str, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
+    from py4j.protocol import Py4JError
+
+    files = table.snapshot.files
+    paths = {files.path(number) for number in wanted.files.tolist()}
+    if len(paths) > _MOST_TASKS:
+        return None
+    try:
+        return _staged_in_java(spark, name, int(table.version_number or 0), paths, wanted.where)
+    except Py4JError:  # of a runtime that has it otherwise
+        return None
+
+
+def _staged_in_java(
+    spark: SparkSession, name: str, version: int, paths: set[str], where: str | None
+) -> DataFrame | None:
+    jvm: JVMView = spark._jvm
+    java_table = loaded(spark, name)
+    tasks = jvm.java.util.ArrayList()
+    scan = _filtered(spark, name, java_table.newScan().useSnapshot(version), where)
+    planned = scan.planFiles()
+    each, seen = planned.iterator(), 0
+    while each.hasNext() and seen <= _MOST_TASKS:
+        task, seen = each.next(), seen + 1
+        if str(task.file().location()) in paths:
+            tasks.add(task)
+    planned.close()
+    if seen > _MOST_TASKS:
+        return None
+    # The same files of the same snapshot are one set, however often they are read.
+    known = "\0".join([str(java_table.uuid()), str(version), str(where), *sorted(paths)])
+    task_set = f"prune-assets-{hashlib.sha256(known.encode()).hexdigest()[:32]}"
+    jvm.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(java_table, task_set, tasks)
+    frame = _frame(spark, name, java_table, task_set)
+    return frame if _scans(frame) == {_STAGED} else None
+
+
+def _frame(spark: SparkSession, name: str, java_table: JavaObject, task_set: str) -> DataFrame:
+    reader = spark.read.format("iceberg").option("scan-task-set-id", task_set)
+    cache = _table_cache(spark)
+    if cache is None:
+        return reader.load(name)
+    # Newer runtimes find a set by the name of a table that is being rewritten, and ignore the option.
+    cache.add(task_set, java_table)
+    return reader.load(task_set)
+
+
+def _table_cache(spark: SparkSession) -> JavaObject | None:
+    """Return the tables that are being rewritten; None of a runtime for Spark 3.5, which keeps them to itself."""
+    from py4j.protocol import Py4JError
+
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    try:
+        # By reflection: Py4J does not always find the method of the class.
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]
+        found = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
+        method = found.getMethod("get", gateway.new_array(jvm.java.lang.Class, 0))  # type: ignore[union-attr]
+        return method.invoke(None, gateway.new_array(jvm.java.lang.Object, 0))  # type: ignore[union-attr]
+    except Py4JError:
+        return None
+
+
+def _scans(frame: DataFrame) -> set[str]:
+    """Return what Spark reads the leaves of a frame with: an option that is not known is ignored without a word."""
+    leaves = frame._jdf.queryExecution().sparkPlan().collectLeaves()
+    found = [leaves.apply(i) for i in range(leaves.size())]
+    return {str(leaf.scan().getClass().getSimpleName()) for leaf in found}
+
+
+def _filtered(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
+    """Let Iceberg plan by a predicate, if it has words for it: its reader skips row groups by what is left of it."""
+    from py4j.protocol import Py4JJavaError
+
+    if where is None:
+        return scan
+    convert = spark._jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter  # type: ignore[union-attr]
+    try:
+        resolved = convert.collectResolvedSparkExpression(spark._jsparkSession, name, where)
+        return scan.filter(convert.convertToIcebergExpression(resolved))
+    except Py4JJavaError:
+        return scan
+
+
+def loaded(spark: SparkSession, name: str) -> JavaObject:
+    """Return Iceberg's own object of a table, as the session has it at the moment."""
+    return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(  # type: ignore[union-attr]
+        spark._jsparkSession, name
+    )

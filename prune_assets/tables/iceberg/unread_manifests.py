@@ -1,0 +1,48 @@
+"""Rows and bytes of files whose manifests were not read, for reports: sums are known, and spread over the files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+    Numbers = NDArray[np.int64]
+
+
+def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
+    """Return rows and bytes of every file; reads the other manifests where the sums are not known."""
+    files = snapshot.files
+    unread = np.flatnonzero(~files.opened).tolist()
+    left = 0 if not unread else _bytes_left(snapshot, unread)
+    if left is None:
+        files, unread, left = snapshot.open_all(), [], 0
+    rows, sizes = np.maximum(files.numbers("records", 1), 1), files.numbers("sizes", 0)
+    for i in unread:
+        at = slice(int(files.first[i]), int(files.first[i + 1]))
+        rows[at] = np.maximum(_spread(files.listed[i].rows or 0, at.stop - at.start), 1)
+    unknown = ~files.known
+    sizes[unknown] = _spread(left, int(unknown.sum()))
+    return rows, sizes
+
+
+def _bytes_left(snapshot: IcebergSnapshot, unread: list[int]) -> int | None:
+    """Return the bytes of files in manifests that were not read; None where they, or their rows, are not known."""
+    files, listed = snapshot.files, snapshot.files.listed
+    summary = None if snapshot.snapshot is None else snapshot.snapshot.summary
+    text = "" if summary is None else str(summary.get("total-files-size") or "")
+    # With deletes the sum is of their files too.
+    if not text.isdecimal() or snapshot.deletes or any(listed[i].rows is None for i in unread):
+        return None
+    left = int(text) - int(files.numbers("sizes", 0).sum())
+    return left if int((~files.known).sum()) <= left < 1 << 62 else None
+
+
+def _spread(total: int, count: int) -> Numbers:
+    found = np.full(count, total // max(count, 1), np.int64)
+    found[: total - int(found.sum())] += 1
+    return found

@@ -1,0 +1,91 @@
+"""Manifests that were made to mislead: sizes and counts that cannot be, schemas in circles, files elsewhere."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import MalformedFile, PruneError
+from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.tables.iceberg import snapshot as opened
+from prune_assets.tables.iceberg.avro_file import read_avro
+from prune_assets.tables.opening import open_table
+from tests.prune_assets.tables.iceberg import iceberg_tables as made
+from tests.prune_assets.tables.iceberg.test_manifest_lists import long, manifests, repacked
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.setattr(opened, "_KEPT", {})
+    found = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    found.append(made.rows(random.Random(1), 0, 9))
+    return found
+
+
+def avro(schema, rows=b"", count=0):
+    """A file of Avro."""
+    metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": b"null"}
+    head = b"".join(long(len(k)) + k.encode() + long(len(v)) + v for k, v in metadata.items())
+    sync = b"s" * 16
+    return b"Obj\x01" + long(2) + head + b"\0" + sync + long(count) + long(len(rows)) + rows + sync
+
+
+def record(kind):
+    return {"type": "record", "name": "r", "fields": [{"name": "a", "field-id": 2, "type": kind}]}
+
+
+SCHEMAS = {
+    "names itself": record(["null", "r"]),
+    "names what is not there": record("other"),
+    "nests deep": record(json.loads('{"type": "array", "items": ' * 60 + '"int"' + "}" * 60)),
+    "repeats nothing": record({"type": "array", "items": "null"}),
+    "a fixed of a negative size": record({"type": "fixed", "name": "f", "size": -5}),
+    "no record": "int",
+    "a list": [1],
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_schemas_are_refused_in_one_line(table, schema):
+    (path,) = manifests(table)
+    path.write_bytes(avro(schema))
+    with pytest.raises(MalformedFile, match="damaged") as it:
+        pr.count(made.folder(table))
+    assert "\n" not in str(it.value)
+
+
+def test_a_size_below_zero_is_refused(table):
+    (path,) = manifests(table)
+    rows = read_avro(path.read_bytes())
+    (size,) = table.inspect.files()["file_size_in_bytes"].to_pylist()
+    assert rows.data.count(long(size)) == 1
+    changed = rows.data.replace(long(size), b"\xff" * (len(long(size)) - 1) + b"\x7f")
+    assert len(changed) == len(rows.data)
+    path.write_bytes(repacked(path.read_bytes(), "null", lambda _: changed))
+    with pytest.raises(MalformedFile, match=r"a manifest has a file of -\d+ bytes"):
+        pr.count(made.folder(table))
+
+
+def test_a_count_of_more_rows_than_bytes_is_refused():
+    with pytest.raises(ValueError, match="rows without any"):
+        read_avro(avro(record("int"), b"\0", 1 << 40))
+
+
+def test_files_of_data_elsewhere_are_not_opened(table, tmp_path):
+    """Though the manifest itself is of the table."""
+    (path,) = manifests(table)
+    rows = read_avro(path.read_bytes())
+    (data,) = table.inspect.files()["file_path"].to_pylist()
+    elsewhere = "file:///etc/passwd".ljust(len(data), "x")
+    path.write_bytes(
+        repacked(path.read_bytes(), "null", lambda _: rows.data.replace(data.encode(), elsewhere.encode()))
+    )
+    place = made.folder(table)
+    assert open_table(place, semantics=SparkSemantics()).snapshot.files[0].file_path == elsewhere
+    with pytest.raises(PruneError, match=r"outside of the table's folder and was not opened.*allow="):
+        pr.count(place, where="k < 3")
+    with pytest.raises(PruneError, match="outside of the table's folder"):
+        pr.read_arrow(place, where="k < 3")

@@ -1,0 +1,145 @@
+"""Tables by the session's catalogs: Iceberg reads, of the files that a plan keeps alone, and has its own rows."""
+
+from __future__ import annotations
+
+import pytest
+import spark_packages
+
+pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+
+from tests.prune_assets.tables.iceberg import spark_with_iceberg as there
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+ROWS = "SELECT id, concat('s', id % 50) AS s, id % 3 AS part FROM range({}, {})"
+PREDICATES = [
+    "true",
+    "id = 205",
+    "id BETWEEN 190 AND 210",
+    "s = 's7' AND id > 100",
+    "part = 1 AND id < 50 OR id = 399",
+    "id % 100 = 5",
+    "s IS NULL",
+    "s LIKE 's1%' AND NOT id > 250",
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    place = tmp_path_factory.mktemp("lake")
+    settings = {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": str(place),
+    }
+    with spark_packages.process_with(spark_packages.ICEBERG, settings, place / "warehouse") as run:
+        yield run
+
+
+def made(run, name, version=2, by="", more=()):
+    """Four commits of a hundred rows each, statements after the second one."""
+    run(
+        there.run_sql,
+        f"CREATE TABLE lake.db.{name} (id BIGINT, s STRING, part BIGINT) USING iceberg {by} "
+        f"TBLPROPERTIES ('format-version'='{version}', {there.MODES})",
+        *(f"INSERT INTO lake.db.{name} {ROWS.format(i * 100, i * 100 + 100)}" for i in range(2)),
+        *(statement.format(f"lake.db.{name}") for statement in more),
+    )
+    columns = run(there.columns_of, f"lake.db.{name}")
+    rest = ", NULL" * (len(columns) - 3)
+    run(
+        there.run_sql,
+        *(
+            f"INSERT INTO lake.db.{name} SELECT *{rest} FROM ({ROWS.format(i * 100, i * 100 + 100)})"
+            for i in range(2, 4)
+        ),
+    )
+    return f"lake.db.{name}"
+
+
+def check(found):
+    for where, ours, theirs, _, kept, total in found:
+        assert ours == theirs, where
+        assert kept <= total
+    assert any(ours for _, ours, *_ in found)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_rows_are_those_of_iceberg(run, version):
+    name = made(run, f"plain{version}", version, "PARTITIONED BY (part)")
+    found = run(there.by_name, name, PREDICATES)
+    check(found)
+    by_predicate = {where: each for where, *each in found}
+    assert by_predicate["id = 205"][3:] == [3, 12]
+    assert by_predicate["true"][2] == {"SparkBatchQueryScan"}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_deletes_of_positions_are_iceberg_s(run, version):
+    """Deletion vectors in version 3."""
+    name = made(run, f"deleted{version}", version, more=["DELETE FROM {} WHERE id IN (5, 105, 107)"])
+    check(run(there.by_name, name, PREDICATES))
+
+
+def test_equality_deletes_are_iceberg_s(run):
+    name = made(run, "equality")
+    run(there.with_equality_deletes, name, "s", ["s5", "s49"])
+    found = run(there.by_name, name, [*PREDICATES, "s IN ('s5', 's6')"])
+    check(found)
+    by_predicate = {where: each for where, *each in found}
+    assert by_predicate["id = 205"][0] == []
+    assert len(by_predicate["true"][0]) == 384
+
+
+def test_schema_and_spec_may_evolve(run):
+    more = [
+        "ALTER TABLE {} ADD COLUMN more STRING",
+        "ALTER TABLE {} RENAME COLUMN s TO text",
+        "ALTER TABLE {} RENAME COLUMN text TO s",
+        "ALTER TABLE {} ADD PARTITION FIELD bucket(4, id)",
+        "DELETE FROM {} WHERE id = 7",
+    ]
+    name = made(run, "evolved", more=more)
+    check(run(there.by_name, name, [*PREDICATES, "more IS NULL AND id < 20"]))
+    # The snapshot is older than the schema now.
+    run(there.run_sql, f"ALTER TABLE {name} RENAME COLUMN s TO t", f"ALTER TABLE {name} ADD COLUMN last INT")
+    check(run(there.by_name, name, ["t = 's7'", "id = 205", "last IS NULL AND id < 5", "true"]))
+
+
+def test_exactly_the_kept_files_are_staged(run):
+    """Rows of each file have texts that lie between those of the others, so bounds tell none apart."""
+    name = "lake.db.staged"
+    run(
+        there.run_sql,
+        f"CREATE TABLE {name} (id BIGINT, s STRING) USING iceberg",
+        *(
+            f"INSERT INTO {name} SELECT /*+ REPARTITION(1) */ id, concat('s', id % 10 * 10 + {i}) FROM range(100, 200)"
+            for i in range(4)
+        ),
+    )
+    (found,) = run(there.by_name, name, ["s = 's52'"])
+    where, ours, theirs, scans, kept, total = found
+    assert (ours, len(ours), kept, total) == (theirs, 10, 1, 4), where
+    assert scans == {"SparkStagedScan"}
+
+
+def test_a_version_is_read_as_it_was(run):
+    name = made(run, "versions", more=["ALTER TABLE {} ADD COLUMN more STRING", "DELETE FROM {} WHERE id < 20"])
+    for version in run(there.snapshots, name):
+        ours, theirs, alike = run(there.rows_of_version, name, version)
+        assert ours == theirs
+        assert alike
+
+
+def test_what_is_committed_later_is_not_read(run):
+    name = made(run, "later")
+    assert run(there.kept_while_written, name, "id >= 0") == 400
+
+
+@pytest.mark.parametrize("part", ["branch_main", "tag_x"])
+def test_names_of_snapshots_are_refused(run, part):
+    name = made(run, f"selected_{part}")
+    run(there.run_sql, f"ALTER TABLE {name} CREATE TAG x")
+    said = run(there.said, f"{name}.{part}")
+    assert "names a snapshot of a table" in said
