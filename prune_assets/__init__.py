@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from prune_assets.reading.read_stats import ReadStats as ReadStats
     from prune_assets.reading.read_stats import read_stats as read_stats
     from prune_assets.reading.reader import read as read
-    from prune_assets.reading.register_source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
     from prune_assets.workload.declared import workload_of_predicates as workload_of_predicates

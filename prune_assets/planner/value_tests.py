@@ -65,9 +65,6 @@ class RememberedTest:
         self._asking = Lock()
         self._results: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
-    def __reduce__(self) -> tuple[type[RememberedTest], tuple[Sequence[LeafColumn], Ask, int]]:
-        return RememberedTest, (self._columns, self._ask, self._most)
-
     def holds(self, ask: Ask) -> bool:
         """Tell whether another session leaves no outcome possible that was ruled out."""
         try:

@@ -266,19 +266,3 @@ def option_that_was_set(session: SparkSession, key: str) -> str | None:
         return dict(session.client.config(everything).pairs).get(key)
     option = conf._jconf.getAll().get(key)  # noqa: SLF001 - before 4.0 Python had no door to it
     return str(option.get()) if option.isDefined() else None
-
-
-def check_python_data_source(*, pushing_filters: bool = False) -> None:
-    """Refuse the Python data source before Spark 4.0, and before 4.1 that filters are pushed into it."""
-    version = installed_version()
-    if version is None:
-        return
-    if release(version) < (4, 0):
-        raise UnsupportedFeature(
-            f"register_source: the Python data source needs Spark 4.0, and this is {version}; use pr.read"
-        )
-    if pushing_filters and release(version) < (4, 1):
-        raise UnsupportedFeature(
-            f"option pushFilters: a Python data source takes filters since Spark 4.1, and this is {version}; "
-            "give them as the option where"
-        )

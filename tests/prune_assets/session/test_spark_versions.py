@@ -32,19 +32,6 @@ def test_the_version_is_read_where_spark_s_workers_find_their_pyspark(monkeypatc
     assert spark_versions.installed_version() == "3.9.7"
 
 
-def test_the_python_data_source_is_refused_where_spark_has_none(monkeypatch):
-    installed(monkeypatch, "3.5.9")
-    with pytest.raises(UnsupportedFeature, match=r"the Python data source needs Spark 4\.0, and this is 3\.5\.9"):
-        pr.register_source(SimpleNamespace())
-
-
-def test_filters_that_spark_does_not_push_are_refused(monkeypatch):
-    installed(monkeypatch, "4.0.5")
-    spark_versions.check_python_data_source()
-    with pytest.raises(UnsupportedFeature, match=r"pushFilters: .* since Spark 4\.1, and this is 4\.0\.5"):
-        spark_versions.check_python_data_source(pushing_filters=True)
-
-
 @pytest.mark.parametrize(("version", "is_refused"), [("3.5.9", True), ("4.0.5", True), ("4.1.0", False)])
 def test_a_limit_that_the_writer_passes_over_is_refused(version, is_refused):
     session = SimpleNamespace(version=version)

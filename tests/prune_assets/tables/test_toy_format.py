@@ -111,13 +111,9 @@ def test_the_rows_are_those_that_spark_finds(spark, made, where):
 
 
 @pytest.mark.spark
-def test_the_data_source_finds_the_same_rows(spark, made):
-    from prune_assets.reading.source import PruneDataSource
-
+def test_read_arrow_finds_the_same_rows(spark, made):
     table, live = made
-    source = PruneDataSource({"path": str(table), "where": "id BETWEEN 90 AND 110"})
-    reader = source.reader(source.schema())
-    found = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
+    found = pr.read_arrow(table, where="id BETWEEN 90 AND 110").to_pylist()
     expected = spark.read.parquet(str(live)).where("id BETWEEN 90 AND 110").collect()
     assert sorted(found, key=lambda row: row["id"]) == [row.asDict() for row in sorted(expected)]
 
