@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
 _REMEDY = f"sort the files by the key: {OPTIMIZE}"
 _REMEDY_OF_ROWS = f"sort the files by the key: {OPTIMIZE_ROWS}"
-_SEE_INDEX = "as the finding on the column index says (column_index.absent)"
 
 
 def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:

@@ -32,8 +32,8 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
     Wildcard,
-    children_of,
 )
+from parquet_core.trees import post_order
 from prune_assets.sql.types.calendar import date_of
 from prune_assets.sql.types.zones import DAY, SECOND
 
@@ -80,18 +80,9 @@ _CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NU
 def render(predicate: Predicate) -> str:
     """Return the predicate as SQL; of a long list, the first 20 values and how many more there are."""
     rendered: list[str] = []
-    stack: list[tuple[Predicate, bool]] = [(predicate, False)]
-    while stack:
-        node, ready = stack.pop()
-        children = children_of(node)
-        if children and not ready:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children))
-            continue
-        operands = rendered[len(rendered) - len(children) :]
-        del rendered[len(rendered) - len(children) :]
-        rendered.append(_join(node, operands) if children else _leaf(node))
-    return rendered.pop()
+    for node, operands in post_order(predicate):
+        rendered.append(_join(node, [rendered[i] for i in operands]) if operands else _leaf(node))
+    return rendered[-1]
 
 
 def column_sql(path: Path) -> str:
