@@ -102,3 +102,12 @@ def test_inspect_shows_the_snapshot(tmp_path):
     shown = CliRunner().invoke(main, ["inspect", made.folder(table), "--column", "k"], catch_exceptions=False).output
     assert str(found["snapshots"][1]) in shown
     assert "day" not in shown
+
+
+def test_a_remedy_that_rewrites_says_that_only_the_name_does_it(tmp_path):
+    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    for first in (0, 100):
+        table.append(made.rows(random.Random(first), first, 20))
+    found = pr.check(made.folder(table), layout=pr.LayoutSpec(sort_by=["n"]))
+    (overlap,) = [each.remedy for each in found if each.code == "overlap.files"]
+    assert overlap.endswith("prune optimize TABLE --layout layout.yaml, by its name in a catalog of the Spark session")
