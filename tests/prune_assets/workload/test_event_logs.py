@@ -183,6 +183,11 @@ def test_a_plan_that_is_not_formatted_is_counted(tmp_path):
         ("PreparedDeltaFileIndex [file:/lake/t]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/part-0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1, ... 3 entries]", "/lake/t", None),
+        # A path of its own, be it a file or a directory with that name; but not what a writer of directories calls it.
+        ("InMemoryFileIndex [file:/lake/ships.parquet]", "/lake/ships.parquet", None),
+        ("InMemoryFileIndex [file:/lake/t/0.parquet, ... 3 entries]", "/lake/t", None),
+        ("InMemoryFileIndex [file:/lake/t/day=1/0.parquet]", "/lake/t", None),
+        ("InMemoryFileIndex [file:/lake/t/part-00000-0f.c000.parquet]", "/lake/t", None),
         (f"InMemoryFileIndex [file:/lake/t/write-{'0f' * 16}/day=1/part-0.parquet]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t, ... 3 entries]", None, "several directories read as one"),
         ("InMemoryFileIndex *********(redacted)", None, "the place of the files is not shown"),
