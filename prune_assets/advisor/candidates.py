@@ -59,12 +59,13 @@ class Candidate(NamedTuple):
             words.append(f"partition by {', '.join(layout.partition_by)}")
         for verb, names in (("sort", layout.sort_by), ("z-order", layout.zorder_by), ("Hilbert", layout.hilbert_by)):
             words += [f"{verb} by {', '.join(names)}"] if names else []
-        if not words or (len(words) == 1 and layout.partition_by):
-            words.append("rows as they lie")
+        # Where the order stays, sizes are what changes.
+        stays = not layout.sort_by and not layout.curve_by
+        words += ["rows in the same order"] if stays else []
         words += [f"bloom filter on {name}" for name in layout.bloom]
-        words += [f"pages of {layout.page_rows:,} rows"] if layout.page_rows != _USUAL.page_rows else []
-        is_usual = layout.row_group_bytes == _USUAL.row_group_bytes
-        return ", ".join([*words, *([] if is_usual else [f"row groups of {bytes_text(layout.row_group_bytes)}"])])
+        words += [f"pages of {layout.page_rows:,} rows"] if stays or layout.page_rows != _USUAL.page_rows else []
+        is_named = stays or layout.row_group_bytes != _USUAL.row_group_bytes
+        return ", ".join([*words, *([f"row groups of {bytes_text(layout.row_group_bytes)}"] if is_named else [])])
 
 
 class Tried(NamedTuple):

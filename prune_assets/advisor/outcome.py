@@ -134,7 +134,13 @@ def _spelled(location: str) -> str:
 
 
 def _last_part(name: str) -> str:
-    return re.split(r"[/.]", name.rstrip("/"))[-1]
+    """Return the last name of a path, or of a table in a catalog.
+
+    >>> _last_part("/lake/ships.parquet/"), _last_part("lake.ships")
+    ('ships', 'ships')
+    """
+    whole = name.rstrip("/").removesuffix(".parquet")
+    return re.split("/" if "/" in whole else r"\.", whole)[-1]
 
 
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:

@@ -155,7 +155,7 @@ class LayoutAdvice:
         sampled = "all rows" if self.sampled_rows == self.rows else f"a sample of {self.sampled_rows:,} rows"
         yield f"simulated on {sampled} of {self.rows:,}, for {counted(len(self.queries), 'predicate')}"
         yield ""
-        yield "one run of the workload reads"
+        yield "one run of the workload reads, of the columns that its queries read"
         for title, size, note in self.bars():
             share = round(24 * size / max(self.whole, 1))
             yield f"  {bytes_text(size):>10}  {'█' * share}{'░' * (24 - share)}  {title}{note}"

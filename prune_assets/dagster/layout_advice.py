@@ -146,7 +146,7 @@ def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
 
 def _ranking(advice: "LayoutAdvice") -> str:
     """Return a bar for each layout in Markdown, as long as what the queries read of it."""
-    lines = ["| layout | one run of the workload reads | |", "|---|---|---|"]
+    lines = ["| layout | one run of the workload reads, of the columns that its queries read | |", "|---|---|---|"]
     for title, size, note in advice.bars():
         bar = "█" * max(round(_BAR * size / max(advice.whole, 1)), 1)
         lines.append(f"| {as_code(title)}{note} | {bytes_text(size)} | {bar} |")

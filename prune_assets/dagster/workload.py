@@ -83,7 +83,7 @@ def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dic
 
 def _table(costs: "list[TableCost]", *, has_price: bool) -> str:
     """Return the tables in Markdown, the one first whose queries read most without need."""
-    titles = ["table", "queries", "bytes read", "without need", *(["price a day"] if has_price else [])]
+    titles = ["table", "queries", "bytes of files opened", "without need", *(["price a day"] if has_price else [])]
     rows = [
         [
             as_code(cost.table),

@@ -18,6 +18,7 @@ from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.planner.plan_read import plan_opened
+from prune_assets.simulation.columns_read import columns_read
 from prune_assets.simulation.lookups import distinct_in
 
 if TYPE_CHECKING:
@@ -150,9 +151,11 @@ def queries_of(
     step = max(1.0, len(ran) / MOST_QUERIES)
     chosen = [ran[int(i * step)] for i in range(min(len(ran), MOST_QUERIES))]
     found: list[Query] = []
+    every = [*table.columns, *table.partitions]
     for predicate, shape in chosen:
+        columns = columns_read(shape, every)
         try:
-            found.append(_planned(table, predicate.where, predicate.runs * step, shape.columns or None, session))
+            found.append(_planned(table, predicate.where, predicate.runs * step, columns, session))
         except PruneError as error:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
     if not found:

@@ -44,7 +44,7 @@ def _print_costs(costs: list[TableCost], console: Console) -> None:
         "table",
         "queries",
         "shapes",
-        "bytes read",
+        "bytes of files opened",
         "without need",
         "a day",
         *(["price a day"] if has_price else []),
@@ -68,7 +68,7 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
     console.print(f"\n{_name(cost)}", highlight=False, markup=False, style="bold")
     for shape in cost.shapes[:SHOWN_SHAPES]:
         lost = _without_need(needless_bytes(shape.totals), shape.totals.bytes_read)
-        facts = [f"{shape.runs:,.10g} x", *([f"{_bytes(shape.totals.bytes_read)} read"] if lost else [])]
+        facts = [f"{shape.runs:,.10g} x", *([f"{_bytes(shape.totals.bytes_read)} of files opened"] if lost else [])]
         facts += [f"{lost} without need"] if lost else []
         facts += [_reads(shape)]
         facts += [f"joined on {', '.join(shape.joined_on)}"] if shape.joined_on else []

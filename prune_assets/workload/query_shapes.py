@@ -10,7 +10,7 @@ MOST_PREDICATES = 100
 
 
 class RanPredicate(NamedTuple):
-    """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many scans had it."""
+    """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many queries had it."""
 
     where: str
     runs: float = 1.0
@@ -35,7 +35,7 @@ class QueryShape:
     """Queries on one table that differ in their constants alone.
 
     `table`: a path, or a name of a catalog. `shape`: the predicate with `?` for each constant. `columns`: what is read,
-    those of the predicate included. `runs`: scans, weights of a declared workload included.
+    those of the predicate included. `runs`: queries that had it, weights of a declared workload included.
     """
 
     table: str

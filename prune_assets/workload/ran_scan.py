@@ -12,7 +12,7 @@ class RanScan(NamedTuple):
     """A scan of a table: its predicate as SQL, what it read, and when, in milliseconds since 1970-01-01.
 
     `table`: a path, or a name where there is none. `name`: of a catalog, empty where it was read by its path.
-    `runs`: how many scans this one stands for. `left_out`: why conjuncts are missing.
+    `runs`: how many runs of queries this one stands for. `left_out`: why conjuncts are missing.
     """
 
     table: str

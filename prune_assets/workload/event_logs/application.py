@@ -18,6 +18,7 @@ from prune_assets.workload.event_logs.events import (
     LogStart,
     StageCompleted,
 )
+from prune_assets.workload.event_logs.one_run import one_run
 from prune_assets.workload.event_logs.plan_scans import scans_of
 from prune_assets.workload.event_logs.table_of import table_of
 from prune_assets.workload.not_understood import NotUnderstood
@@ -123,6 +124,11 @@ class Application:
                 del self.values[number]
 
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
+        yield from one_run(self._ran_scans(execution, failed=failed))
+        if not self.running:
+            self.values.clear()
+
+    def _ran_scans(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
         for scan in self._scans(execution):
             totals = self._totals(scan.metrics)
             # A plan alone does not say that the scan ran: the query failed before, its rows were cached, or it is the
@@ -138,8 +144,6 @@ class Application:
                 continue
             if ran is not None:
                 yield ran
-        if not self.running:
-            self.values.clear()
 
     def _totals(self, metrics: ScanMetrics) -> ScanTotals:
         time = None if metrics.seconds is None else self._value(metrics.seconds[0])

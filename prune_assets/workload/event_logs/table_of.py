@@ -12,6 +12,8 @@ from prune_assets.workload.not_understood import NotUnderstood
 _SCAN = re.compile(r"(?:Scan|BatchScan) ?(\S*)\s*(.*)")
 _LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
 _DATA_FILE = re.compile(r"/[^/]+\.parquet$")
+# So writers of directories call files.
+_PART = re.compile(r"/part-[^/]+$")
 # What Delta tables of this package have above the partitions of each write is no part of the table's path either.
 _PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
 _NAME = re.compile(r"[\w`.-]+")
@@ -32,7 +34,8 @@ def table_of(scan: str, location: str | None) -> ScannedTable | None:
     >>> table_of("BatchScan ice.sales.orders", None)
     ScannedTable(table='ice.sales.orders', name='ice.sales.orders')
 
-    Of a scan of single files, the directory of the table. Raises NotUnderstood.
+    Of a scan of several files, or of one that is a part, the directory of the table; else of one file that file. Raises
+    NotUnderstood.
     """
     found = _SCAN.match(scan)
     if found is None:
@@ -53,10 +56,14 @@ def _root(location: str) -> str:
     if found is None or "(redacted)" in location or found[1].endswith("..."):
         raise NotUnderstood("the place of the files is not shown")
     first = found[1]
+    directory = _DATA_FILE.sub("", first)
+    root = _PARTITIONS.sub("", directory)
     # Of several paths Spark shows the first: of files and partitions it tells the table, of directories it does not.
-    root = _PARTITIONS.sub("", _DATA_FILE.sub("", first))
-    if (found[2] or ", " in first) and root == first:
-        raise NotUnderstood("several directories read as one")
+    if found[2] or ", " in first:
+        if root == first:
+            raise NotUnderstood("several directories read as one")
+    elif root == directory and not _PART.search(first):
+        root = first
     try:
         return address(root) if is_remote(root) else local_path(root)
     except PruneError:

@@ -12,6 +12,7 @@ from made_tables import dated, in_order, put, uniform
 
 import prune_assets as pr
 from parquet_core.errors import PruneError, WrongUse
+from parquet_core.quantities import bytes_text
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
 
 ROWS = 200_000
@@ -74,6 +75,18 @@ def test_a_curve_that_needs_fine_pages_is_found(tmp_path):
     advice = pr.advise(table, workload=["a = 100", "a = 4000", "a = 7000", "b = 5000"])
     assert set(advice.advised.layout.curve_by) == {"a", "b"}
     assert all(one.bytes >= advice.advised.bytes for one in advice.ranking)
+
+
+def test_an_order_that_stays_names_what_changes(tmp_path):
+    """Rows in order in pages as large as row groups: smaller ones are what helps."""
+    rows = pa.table({"id": np.arange(ROWS), "v": np.random.default_rng(4).random(ROWS)})
+    (tmp_path / "t").mkdir()
+    pq.write_table(rows, tmp_path / "t" / "0.parquet", row_group_size=ROWS)
+    advice = pr.advise(tmp_path / "t", workload=["id < 100"])
+    kept = next(it for it in advice.ranking if not it.layout.sort_by and not it.layout.curve_by)
+    size = bytes_text(kept.layout.row_group_bytes)
+    assert kept.title == f"rows in the same order, pages of {kept.layout.page_rows:,} rows, row groups of {size}"
+    assert "one run of the workload reads, of the columns that its queries read\n" in str(advice)
 
 
 def test_the_layout_is_one_that_loads(shops, tmp_path):

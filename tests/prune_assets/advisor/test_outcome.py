@@ -10,6 +10,7 @@ from made_tables import put
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
+from prune_assets.advisor.outcome import shapes_on
 from prune_assets.advisor.result import LayoutAdvice
 from prune_assets.cli import main
 from prune_assets.workload.json_form import to_json
@@ -118,3 +119,17 @@ def test_the_commands_say_what_came_of_it(shops, tmp_path):
     refused = run("advise", shops, "--where", "shop = 9", "--promised", kept)
     assert refused.exit_code == 2
     assert "give what ran since with --workload" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("location", "ran_on", "is_same"),
+    [
+        ("/copy/ships.parquet", "/lake/ships.parquet", True),
+        ("/copy/ships.parquet", "/lake/boats.parquet", False),
+        ("/copy/ships", "lake.ships", True),
+        ("/copy/v1.2", "/lake/v2.2", False),
+    ],
+)
+def test_a_copy_has_the_last_name_of_the_original(location, ran_on, is_same):
+    found = shapes_on(location, workload=Workload((ran(ran_on, "id = 7", 1.0),)))
+    assert bool(found) == is_same

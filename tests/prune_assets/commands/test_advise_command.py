@@ -71,6 +71,16 @@ def test_a_file_of_sql_is_a_workload(table, tmp_path):
     assert "sort by shop" in done.output
 
 
+@pytest.mark.parametrize("option", ["--workload", "--promised"])
+@pytest.mark.parametrize("name", ["nothere.json", "nothere.sql", "nothere"])
+def test_a_file_that_is_not_there_is_wrong_use(table, tmp_path, option, name):
+    (tmp_path / "q.sql").write_text("shop = 7\n")
+    given = [] if option == "--workload" else ["--workload", str(tmp_path / "q.sql")]
+    done = run(table, *given, option, str(tmp_path / name))
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {tmp_path / name}: ")
+
+
 def test_conditions_of_a_file_are_on_the_table_that_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t").mkdir()

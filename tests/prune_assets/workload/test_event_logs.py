@@ -183,6 +183,11 @@ def test_a_plan_that_is_not_formatted_is_counted(tmp_path):
         ("PreparedDeltaFileIndex [file:/lake/t]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/part-0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1, ... 3 entries]", "/lake/t", None),
+        # A path of its own, be it a file or a directory with that name; but not what a writer of directories calls it.
+        ("InMemoryFileIndex [file:/lake/ships.parquet]", "/lake/ships.parquet", None),
+        ("InMemoryFileIndex [file:/lake/t/0.parquet, ... 3 entries]", "/lake/t", None),
+        ("InMemoryFileIndex [file:/lake/t/day=1/0.parquet]", "/lake/t", None),
+        ("InMemoryFileIndex [file:/lake/t/part-00000-0f.c000.parquet]", "/lake/t", None),
         (f"InMemoryFileIndex [file:/lake/t/write-{'0f' * 16}/day=1/part-0.parquet]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t, ... 3 entries]", None, "several directories read as one"),
         ("InMemoryFileIndex *********(redacted)", None, "the place of the files is not shown"),
@@ -206,6 +211,37 @@ def test_a_filter_on_what_a_projection_leaves_is_a_filter_of_the_scan():
     text = plan().replace("* Filter (2)\n+- Scan", "* Filter (2)\n+- * Project (3)\n   +- Scan")
     (scan,) = scans_of(f"{text}(3) Project\nOutput [1]: [k#1]\nInput [2]: [id#0L, k#1]\n\n", PlanNode("none"))
     assert scan.conditions == ["(k#1 = 3)"]
+
+
+def query_of_scans(*wheres):
+    """A query with a scan of one table for each condition, which all read 1000 bytes and select 10 of 100 rows."""
+    tree, sections, nodes, ran = "", "", [], b""
+    for number, where in enumerate(wheres):
+        text = plan(where).replace("k#1", f"k#{number}1").replace("id#0L", f"id#{number}0L")
+        scan, condition = text.split("\n\n\n")[1].split("\n\n")[:2]
+        at = 2 * number + 2
+        tree += f":- Filter ({at + 1})\n:  +- Scan parquet  ({at})\n"
+        sections += f"{scan.replace('(1)', f'({at})', 1)}\n\n{condition.replace('(2)', f'({at + 1})', 1)}\n\n"
+        node = json.loads(start(number))["sparkPlanInfo"]
+        node["children"][0]["simpleString"] = f"FileScan parquet [id#{number}0L,k#{number}1] Batched: true"
+        nodes.append(node)
+        ran += metrics(number).replace(f'"executionId":{number}'.encode(), b'"executionId":0')
+    event = json.loads(start(0, f"== Physical Plan ==\nUnion (1)\n{tree}\n\n(1) Union\n\n{sections}"))
+    event["sparkPlanInfo"] = {"nodeName": "Union", "simpleString": "Union", "children": nodes, "metrics": []}
+    return json.dumps(event, separators=(",", ":")).encode() + b"\n" + ran + end(0)
+
+
+def test_scans_with_one_condition_are_one_run_of_the_query(tmp_path):
+    """A read of a Delta table by `pr.read` has a scan for each partition; a self-join with two conditions has two."""
+    found, reader = scans(written(tmp_path, HEAD, query_of_scans("(k#1 = 3)", "(k#1 = 4)", "(k#1 = 3)", "(k#1 = 3)")))
+    assert reader.not_understood == {}
+    assert [(scan.where, scan.runs, scan.totals.bytes_read, scan.totals.rows_selected) for scan in found] == [
+        ("k = 3", 1.0, 3000, 30),
+        ("k = 4", 1.0, 1000, 10),
+    ]
+    # Another query with the condition is another run.
+    (shape,) = pr.workload(written(tmp_path, HEAD, query(0), query(1))).shapes
+    assert (shape.runs, shape.totals.bytes_read) == (2.0, 2000)
 
 
 def test_the_result_of_a_command_is_no_scan_of_its_own(tmp_path):

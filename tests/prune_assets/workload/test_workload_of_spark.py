@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from hadoop_aws import spark_process
 from printed_plans import make_table
 
@@ -53,3 +56,26 @@ def test_predicates_select_what_the_scans_selected(tmp_path, codec):
         selected = pr.count(tmp_path / "table", where=where, session=pr.SparkSemantics(time_zone="UTC"))
         assert (selected * runs, 800 * runs) == (shape.totals.rows_selected, shape.totals.rows_read), where
         assert selected > 0
+
+
+def read_both(spark, days, ships):
+    pr.read(spark, str(days), where="id < 900").collect()
+    pr.read(spark, str(days), where="id < 800").collect()
+    spark.read.parquet(str(ships)).where("id = 7").collect()
+    spark.stop()
+
+
+def test_a_table_of_partitions_is_one_run_and_a_file_is_a_table(tmp_path):
+    rows = pa.table({"day": [i % 10 for i in range(1000)], "id": range(1000)})
+    write_deltalake(str(tmp_path / "days"), rows, partition_by=["day"])
+    pq.write_table(rows, tmp_path / "ships.parquet")
+    (tmp_path / "log").mkdir()
+    settings = {"enabled": "true", "dir": (tmp_path / "log").as_uri(), "compress": "false"}
+    with spark_process([], **{f"spark.eventLog.{name}": value for name, value in settings.items()}) as run:
+        run(read_both, tmp_path / "days", tmp_path / "ships.parquet")
+    found = pr.workload(tmp_path / "log")
+    ran = {shape.table: (shape.shape, shape.runs, shape.totals.files_read) for shape in found.shapes if shape.shape}
+    assert ran == {
+        str(tmp_path / "days"): ("id < ?", 2.0, 20),
+        str(tmp_path / "ships.parquet"): ("id = ?", 1.0, 1),
+    }
