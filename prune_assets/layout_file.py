@@ -29,13 +29,13 @@ LayoutSource: TypeAlias = LayoutSpec | Mapping[str, Any] | str | PathLike[str]
 
 _MOST_BYTES = 256 << 10
 _KEYS = tuple(field.name for field in fields(LayoutSpec))
-_TYPE = re.compile(r"`(\w+)`")
+_TYPE = re.compile(r"`([\w |]+)`")
 # What msgspec calls a type, as people who write YAML do.
 _IN_YAML = {
     "array": "a list",
     "object": "a mapping",
     "str": "a string",
-    "int": "an integer",
+    "int": "a whole number",
     "float": "a number",
     "bool": "a truth value",
 }
@@ -194,11 +194,15 @@ def _typed(value: object, wanted: Any, location: str) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        problem = _TYPE.sub(lambda match: _IN_YAML.get(match[1], match[1]), str(error)).replace("$", location)
+        problem = _TYPE.sub(_in_yaml, str(error)).replace("$", location)
         problem = problem.replace("`", "")
         raise LayoutError(
             f"{location} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
         ) from error
+
+
+def _in_yaml(kinds: re.Match[str]) -> str:
+    return " or ".join(_IN_YAML.get(kind, kind) for kind in kinds[1].split(" | "))
 
 
 def _remedy(value: object, wanted: Any) -> str:

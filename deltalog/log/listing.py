@@ -6,6 +6,7 @@ files of the log.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from deltalog.errors import BrokenLog, NoSuchVersion, NotADeltaTable
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.storage import list_directory, name_of
+from parquet_core.storage import is_remote, list_directory, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,6 +72,8 @@ def list_log(table: str) -> LogListing:
     files = list_directory(location, _WANTED)
     listing = _sorted_out(location, files)
     if not listing.commits and not listing.checkpoints:
+        if not is_remote(table) and not os.path.lexists(table):
+            raise NotADeltaTable(f"{table}: no such file or directory; check the path")
         raise NotADeltaTable(f"{table}: not a Delta table: no {LOG} with a commit or checkpoint in it; check the path")
     return listing
 

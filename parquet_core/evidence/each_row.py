@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
 
+_LET_SPARK = "let Spark evaluate it"
+# How the limits of a test end that was asked about more values than it takes.
+TOO_MANY = "values to test"
 # How a remedy begins by which a part is evaluated; others help metadata to skip alone, as `add a range` does.
 _OTHERWISE = ("compare ", "pass ", "put ", "set ", "write ")
 
@@ -63,7 +66,7 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
     return outcomes_of_values(leaf, values[leaf.column])
 
 
-def not_evaluated(part: Unsupported, why: str = "") -> str:
+def not_evaluated(part: Unsupported, why: str = "", then: str = _LET_SPARK) -> str:
     """Say that a part is not evaluated, `why` beside its own reason, and what to do instead.
 
     >>> not_evaluated(Unsupported("f(x) = 1", "f() is not known here"))
@@ -71,7 +74,7 @@ def not_evaluated(part: Unsupported, why: str = "") -> str:
     """
     says = "; ".join(filter(None, (part.reason, why)))
     instead = f"{part.remedy}, or " if part.remedy.startswith(_OTHERWISE) else ""
-    return f"{part.sql}: {says}; {instead}let Spark evaluate it"
+    return f"{part.sql}: {says}; {instead}{then}"
 
 
 def _is_one(outcomes: int) -> bool:
@@ -85,8 +88,11 @@ def _why(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array]) -
         if isinstance(leaf, Unsupported):
             return not_evaluated(leaf, f"there is a row where {shown}" if shown else "")
         if isinstance(leaf, OnValues | OnPartitions):
-            return not_evaluated(leaf.part, leaf.test.limits or f"it is not known what Spark computes where {shown}")
-    return f"it is not known what Spark computes where {shown}; let Spark evaluate it"
+            # So many are not asked of a session either.
+            then = "read it with pr.read" if leaf.test.limits.endswith(TOO_MANY) else _LET_SPARK
+            why = leaf.test.limits or f"it is not known what Spark computes where {shown}"
+            return not_evaluated(leaf.part, why, then)
+    return f"it is not known what Spark computes where {shown}; {_LET_SPARK}"
 
 
 def _shown(value: object) -> str:

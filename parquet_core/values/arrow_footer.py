@@ -48,7 +48,7 @@ def reading(file: DataFile, what: str = "") -> Iterator[None]:
 
 
 def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
 
 
 class Leaf(NamedTuple):

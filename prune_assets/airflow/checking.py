@@ -60,6 +60,7 @@ class LayoutCheckOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from parquet_core.layout.spec import Severity
         from parquet_core.printable import redacted
+        from parquet_core.quantities import counted
         from prune_assets.checks.layout_proof import check
 
         if self.severity not in {"error", "warn"}:
@@ -71,7 +72,8 @@ class LayoutCheckOperator(TableOperator):
         errors, warnings = of[Severity.ERROR], of[Severity.WARN]
         self._log([*errors, *warnings])
         what = "health" if self.layout is None else "layout"
-        summary = f"{redacted(str(self.table))}: {len(errors):,} errors, {len(warnings):,} warnings of its {what}"
+        counts = f"{counted(len(errors), 'error')}, {counted(len(warnings), 'warning')}"
+        summary = f"{redacted(str(self.table))}: {counts} of its {what}"
         if errors and self.severity == "error":
             raise TableTaskError(f"{summary}; the first: {line(errors[0])}")
         self.log.info(summary)

@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from click.core import ParameterSource
 
+from parquet_core.errors import WrongUse
 from prune_assets.session.spark_defaults import configured_time_zone
 from prune_assets.session.spark_versions import installed_version
 from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.sql.types.zones import check_zone_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,8 +70,22 @@ def listed_names(option: str, text: str | None) -> list[str] | None:
 
 def semantics_of(time_zone: str | None, spark_version: str | None = None) -> SparkSemantics:
     """Return how predicates are understood: by a version of Spark, by default the one installed, in a time zone."""
+    if time_zone is not None:
+        _check(time_zone)
     semantics = SparkSemantics.of(installed_version() if spark_version is None else spark_version)
     return replace(semantics, time_zone=configured_time_zone() if time_zone is None else time_zone)
+
+
+def _check(time_zone: str) -> None:
+    """Refuse a time zone that is not known, by the name of the variable that it is from."""
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source("time_zone")
+    try:
+        check_zone_name(time_zone)
+    except WrongUse as error:
+        if source is not ParameterSource.ENVIRONMENT:
+            raise
+        raise WrongUse(f"PRUNE_TIME_ZONE: {error}") from None
 
 
 _OPTIONS = (

@@ -127,7 +127,8 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
     index.save()
     target = request.layout.target_file_bytes
     rows_read = request.rows or not measured.keys
-    picked, left_out = within(pick(measured.numbers, target=target), measured.numbers, request.budget)
+    needed = pick(measured.numbers, target=target, wanted=request.layout.files)
+    picked, left_out = within(needed, measured.numbers, request.budget)
     return TableAssessment(table, measured, picked, target, rows_read, left_out)
 
 

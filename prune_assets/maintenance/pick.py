@@ -6,6 +6,7 @@ leading sort key, with none between them that is not in the group: written as on
 A group is what overlaps, directly or through others; or a file with a fault of its own; or a run of small ones. Of
 those a run is merged only if each file at least doubles by it, so that data that arrive day by day are rewritten
 a number of times that grows with the logarithm of the target size alone, and what was merged is left alone.
+Where a layout says how many files a partition should have, up to so many are none too small.
 """
 
 from __future__ import annotations
@@ -80,8 +81,10 @@ class Picked(NamedTuple):
     reasons: Mapping[int, tuple[Reason, ...]]
 
 
-def pick(files: FileNumbers, *, target: int) -> Picked:
+def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
     """Pick the files of a table that need it; `target`: the bytes that a file should have.
+
+    `wanted`: how many files a partition should have, by its layout; None to go by the target alone.
 
     >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
@@ -102,15 +105,19 @@ def pick(files: FileNumbers, *, target: int) -> Picked:
     merged = np.arange(len(first))
     is_small = files.live_bytes() < target / SMALL_PART
     small = np.zeros(len(first), np.bool_)
-    for start, stop in _small_runs(size, files.partition[order][first], target):
+    beside = _files_beside(files)
+    is_spare = beside[order][first] > (0 if wanted is None else wanted)
+    for start, stop in _small_runs(size, files.partition[order][first], (size < target / SMALL_PART) & is_spare):
         merged[start:stop] = start
         small[start:stop] = True
     needed = overlapping | faulty | small
     groups, reasons = [], dict[int, tuple[Reason, ...]]()
     for group in np.unique(merged[needed]).tolist():
         here = order[merged[unit] == group].tolist()
-        total = float(size[merged == group].sum())
-        groups.append(Group(tuple(here), max(1, -int(-total // target))))
+        outputs = max(1, -int(-float(size[merged == group].sum()) // target))
+        if wanted is not None and len(here) == beside[here[0]]:
+            outputs = wanted  # as a write of all of the partition has it
+        groups.append(Group(tuple(here), outputs))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:
             # What overlaps is written as one anyway; that it is small is worth saying all the same.
@@ -165,9 +172,15 @@ def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:
     return order, np.flatnonzero(begins)
 
 
-def _small_runs(size: NDArray[np.float64], partition: Numbers, target: int) -> Iterator[tuple[int, int]]:
+def _files_beside(files: FileNumbers) -> Numbers:
+    """Return of each file how many its partition has, itself among them."""
+    _, at, counts = np.unique(files.partition, return_inverse=True, return_counts=True)
+    beside: Numbers = counts[at]
+    return beside
+
+
+def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) -> Iterator[tuple[int, int]]:
     """Yield the runs of small units, one behind the other in a partition, that are to be merged."""
-    is_small = size < target / SMALL_PART
     ends = np.flatnonzero(np.diff(partition) != 0) + 1
     for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(size)], strict=True):
         edges = np.flatnonzero(np.diff(is_small[start:stop].astype(np.int8), prepend=0, append=0)) + start

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, from_numpy, numbers_from
+from parquet_core.errors import UnknownColumn
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.layout.sort_key import parse_sort_key
+from parquet_core.layout.sort_key import direction_hint, parse_sort_key
 from parquet_core.ragged import distinct
 from prune_assets.reading.arrow_columns import names_of, refused
 from prune_assets.reading.arrow_scan import scan_of
@@ -50,6 +51,9 @@ def rows_in_order(
 
     Raises UnknownColumn for a key, and UnsupportedFeature for a column that rows are not sorted by.
     """
+    for key in keys:
+        if hint := direction_hint(key.column, names_of(plan, None)):
+            raise UnknownColumn(f"unknown column {key.column}: {hint}")
     spelled = names_of(plan, [key.column for key in keys])
     keys = [key._replace(column=name) for key, name in zip(keys, spelled, strict=True)]
     scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session)

@@ -21,7 +21,7 @@ from parquet_core.trust.bounds import Bounds, unknown_bounds
 from parquet_core.trust.inconsistencies import reason_of
 from prune_assets.checks.audit.chunk import Chunk, WholeFile, audit_chunk, count_claims, is_text
 from prune_assets.checks.audit.claim_checks import CheckedClaims
-from prune_assets.checks.audit.findings import REWRITE, ClaimSource, findings_of_claims, not_relied_on
+from prune_assets.checks.audit.findings import REWRITE, WRITE_AGAIN, ClaimSource, findings_of_claims, not_relied_on
 from prune_assets.checks.audit.row_counts import check_empty, check_pages
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def report_errors(findings: Findings, skipped: dict[str, str], *, what: str, loc
     except UnsupportedFeature as error:
         skipped.setdefault(what, str(error))
     except MalformedFile as error:
-        finding = Finding("unreadable", Severity.ERROR, location, f"nothing can be held against it: {error}", REWRITE)
+        finding = Finding("unreadable", Severity.ERROR, location, f"could not be verified: {error}", WRITE_AGAIN)
         findings.add(finding, key)
 
 

@@ -15,7 +15,8 @@ from prune_assets.report.quantities import value_text
 if TYPE_CHECKING:
     from prune_assets.checks.audit.claim_checks import CheckedClaims, Miscount, Outside
 
-REWRITE = "write the file again, with a writer that tells the truth, and do not skip by it until then"
+WRITE_AGAIN = "write the file again"
+REWRITE = f"{WRITE_AGAIN}, with a writer that tells the truth, and do not skip by it until then"
 _RANK = {severity: rank for rank, severity in enumerate((Severity.ERROR, Severity.WARN, Severity.INFO))}
 
 

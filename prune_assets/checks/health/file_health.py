@@ -16,6 +16,7 @@ from parquet_core.layout.column_indexes import nan_remedy
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
+from prune_assets.checks.health.foreign_files import foreign_files
 from prune_assets.checks.health.small_row_groups import small_row_groups
 from prune_assets.tables.small_files import small_files
 
@@ -42,7 +43,8 @@ class ExaminedFiles:
     """The files of a table, by their footers.
 
     `partition`: a number for the partition of each file. `columns`: those to look at; by default all by which
-    predicates prune. `clustered_by`: the columns that cluster the table by its log.
+    predicates prune. `clustered_by`: the columns that cluster the table by its log. `by_log`: whether a log names the
+    files, which says what columns they have.
     """
 
     name: str
@@ -51,6 +53,7 @@ class ExaminedFiles:
     columns: Sequence[str] = ()
     clustered_by: Sequence[str] = ()
     max_small_files: int | None = None
+    by_log: bool = False
 
 
 def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
@@ -60,6 +63,8 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
     yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
     yield from small_row_groups(name, index)
+    if not files.by_log:
+        yield from foreign_files(index)
     for column, of in facts.items():
         location = f"{name}, column {column.name}"
         yield from (*_statistics(of, location), *_nanoseconds(column, location), *_filters(index, column, of, location))
@@ -183,6 +188,11 @@ FILES_ARE_HEALTHY = Check(
             "footers say of each costs more than it lets a reader skip. pyarrow's `write_to_dataset` writes such files "
             "into directories. It is a warning where a merge inside of the files would save 100 row groups or more.",
             "Rewrite the files with `prune write`, or write with `min_rows_per_group=100_000` in pyarrow.",
+        ),
+        "files.foreign": Code(
+            "A file in the directory of a plain table shares no column with the other files: Spark reads nulls of it, "
+            "or of all others.",
+            "Move it out of the table, or write it again with the columns of the table.",
         ),
         "statistics.missing": Code(
             "Row groups have no bounds of a column: no predicate on it skips them. Of floats whose statistics count "

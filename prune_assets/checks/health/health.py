@@ -29,7 +29,8 @@ OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
 
 def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64]) -> list[Finding]:
     """Tell what is wrong with a table whose footers are read already; `partition`: by file."""
-    of_files = _of_files(redacted(table.name), index, partition, clustered_by=table.clustered_by())
+    by_log = table.version_number is not None
+    of_files = _of_files(redacted(table.name), index, partition, clustered_by=table.clustered_by(), by_log=by_log)
     # The files say the same of their sizes as the log does.
     of_log = [finding for finding in table.log_findings(LogLimits()) if finding.code != "log.small_files"]
     return [*of_files, *of_log]
@@ -55,8 +56,10 @@ def check_files(
     smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would save a warning. `allow`: as
     `plan` has it. Raises as opening a table does.
     """
-    name, (index, partition) = redacted(str(table)), open_as_written(table, allow=allow).read_partitioned()
-    return _of_files(name, index, partition, columns=columns, max_small_files=max_small_files)
+    name, opened = redacted(str(table)), open_as_written(table, allow=allow)
+    by_log = opened.version_number is not None
+    options = {"columns": columns, "max_small_files": max_small_files, "by_log": by_log}
+    return _of_files(name, *opened.read_partitioned(), **options)
 
 
 def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:

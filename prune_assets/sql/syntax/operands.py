@@ -15,7 +15,7 @@ from prune_assets.sql.syntax.type_names import read_type
 from prune_assets.sql.types.date_literals import UNITS, InvalidDate, join_intervals, read_date, read_interval
 from prune_assets.sql.types.number_literals import NumberOutOfRange, read_number
 from prune_assets.sql.types.spark_values import Kind, SparkValue
-from prune_assets.sql.types.timestamps import is_day_with_zone, read_timestamp
+from prune_assets.sql.types.timestamps import is_day_with_zone, is_no_time, read_timestamp
 
 if TYPE_CHECKING:
     from prune_assets.sql.syntax.cursor import Cursor
@@ -136,6 +136,8 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
     literal = read_string(cursor.tokens[cursor.position + 1].text)
     if sign in _TIMESTAMPS and is_day_with_zone(literal):
         cursor.fail(f"{sign} '{literal}' has a zone but no time")
+    if sign in _TIMESTAMPS and is_no_time(literal):
+        cursor.fail(f"there is no time {literal}")
     cursor.position += 2
     return spark_literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 

@@ -110,16 +110,32 @@ def read_moment(text: str) -> Moment | None:
     Moment(local=86400500000, zone='UTC', is_day=False, steps=())
     """
     match = _TEXT.fullmatch(text.strip(" "))
-    if match is None or (match[8] and zone_named(match[8]) is None):
+    if match is None or (match[8] and zone_named(match[8]) is None) or not _exists(match):
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
-    if not 1 <= month <= 12 or max(hour - 23, minute - 59, second - 59) > 0:
-        return None
-    number = day_of(year, month, day)
-    if day < 1 or date_of(number).day != day:
-        return None
-    seconds = number * 86_400 + hour * 3_600 + minute * 60 + second
+    year, month, day, hour, minute, second = _fields(match)
+    seconds = day_of(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second
     return Moment(seconds * SECOND + int((match[7] or "").ljust(6, "0")), match[8] or None)
+
+
+def is_no_time(text: str) -> bool:
+    """Tell whether a text is written as a timestamp that no calendar and no clock has, which Spark refuses.
+
+    >>> is_no_time("2025-02-30"), is_no_time("2025-02-28 24:00:00"), is_no_time("today")
+    (True, True, False)
+    """
+    match = _TEXT.fullmatch(text.strip(" "))
+    return match is not None and not _exists(match)
+
+
+def _fields(match: re.Match[str]) -> list[int]:
+    return [int(part or 0) for part in match.groups()[:6]]
+
+
+def _exists(match: re.Match[str]) -> bool:
+    year, month, day, hour, minute, second = _fields(match)
+    if not 1 <= month <= 12 or max(hour - 23, minute - 59, second - 59) > 0:
+        return False
+    return day >= 1 and date_of(day_of(year, month, day)).day == day
 
 
 def is_day_with_zone(text: str) -> bool:

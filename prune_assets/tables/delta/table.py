@@ -12,6 +12,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
+from parquet_core.errors import TableNotFound
 from parquet_core.storage import look_up
 from prune_assets.tables.logged_part import LoggedPart
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
+    from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
@@ -324,5 +326,18 @@ def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
 
     chosen = np.flatnonzero(opened).tolist()
     named = [opened_place(snapshot.table, path(i), snapshot.allow) for i in chosen]
-    found = {file.path: file for file in look_up(named)}
+    found = {file.path: file for file in _as_they_are(snapshot, named)}
     return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})
+
+
+def _as_they_are(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:
+    try:
+        return look_up(paths)
+    except TableNotFound as error:
+        place, is_gone, _ = str(error).rpartition(": no such ")
+        if not is_gone:
+            raise
+        raise TableNotFound(
+            f"{place}: the log names this file (version {snapshot.version}), but it is gone; restore it, or open "
+            "another version"
+        ) from None

@@ -70,6 +70,7 @@ class TestLayoutCheck:
         (warning,) = (line for level, line in logged() if level == "warning")
         assert warning.startswith("files.small: ")
         assert warning.endswith("remedy: merge them: a task of OptimizeTableOperator")
+        assert any("0 errors, 1 warning of its health" in line for _, line in logged())
 
     def test_of_a_partition_alone(self, put, tmp_path, context):
         put(tmp_path / "t" / "day=1", "part-0", range(1000))

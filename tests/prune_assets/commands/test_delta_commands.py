@@ -184,3 +184,14 @@ def test_orphans_of_a_plain_table_are_wrong_use(tmp_path):
     result = prune("inspect", tmp_path, "--orphans")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "not a Delta table" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["explain", "check", "count"])
+def test_a_file_that_is_gone_is_told_from_a_table_that_is_not_there(tmp_path, command):
+    deltalake.write_deltalake(str(tmp_path), pa.table({"x": [1, 2]}))
+    (file,) = tmp_path.glob("*.parquet")
+    file.unlink()
+    options = [] if command == "check" else ["--where", "x = 1"]
+    result = prune(command, tmp_path, *options)
+    assert result.exit_code == 2
+    assert f"{file.name}: the log names this file (version 0), but it is gone; restore it, or open" in result.stderr

@@ -84,6 +84,7 @@ def test_count(table):
     [
         (["head", "--columns", "id,,x"], "--columns 'id,,x': an empty name"),
         (["head", "--order-by", "nix"], "unknown column nix"),
+        (["head", "--order-by", "id DOWN"], "unknown column id DOWN: write 'id DESC' for descending order"),
         (["head", "--order-by", "id DESC FIRST"], "order_by = 'id DESC FIRST'"),
         (["count", "--where", "soundex(name) = 'A100'"], "soundex"),
         (["count", "--where", "id = 'abc'"], "'abc' is a string, which Spark casts to bigint"),
@@ -110,3 +111,13 @@ def test_stats_are_said_on_stderr(command, table):
         result.stderr,
     )
     assert "metadata" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [([], "PRUNE_TIME_ZONE: time zone"), (["--time-zone", "X/Y"], "time zone")]
+)
+def test_a_time_zone_that_is_not_known_is_told_with_the_variable_that_holds_it(table, monkeypatch, options, said):
+    monkeypatch.setenv("PRUNE_TIME_ZONE", "X/Y")
+    result = CliRunner().invoke(main, ["count", table, *options])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {said} 'X/Y' is not known: ")

@@ -48,6 +48,13 @@ def test_history_lists_versions_newest_first(table):
     assert "CREATE TABLE" in lines[2]
 
 
+def test_history_of_a_path_that_is_not_there_says_so(tmp_path):
+    done = prune("history", tmp_path / "nothere")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("nothere: no such file or directory; check the path\n")
+    assert "not a Delta table" in prune("history", tmp_path).stderr
+
+
 def test_history_as_json_has_what_commits_say(table):
     said = json.loads(prune("history", table, "--json", "--limit", "1").output)
     assert said["schema"] == "table-history/1"

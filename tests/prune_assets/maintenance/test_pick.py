@@ -55,6 +55,21 @@ def test_what_needs_it_is_picked(files, picked):
     assert groups(files) == picked
 
 
+@pytest.mark.parametrize(
+    ("files", "picked"),
+    [
+        pytest.param([(n, n, 9) for n in range(4)], [], id="as many as asked for"),
+        pytest.param([(n, n, 9, n % 2) for n in range(8)], [], id="in each partition"),
+        pytest.param([(n, n, 9) for n in range(5)], [((0, 1, 2, 3, 4), 4)], id="one more"),
+        pytest.param([(1, 3, 9), (2, 4, 9)], [((0, 1), 4)], id="all overlap"),
+        pytest.param([(1, 3, 9), (2, 4, 9), (5, 6, 99)], [((0, 1), 1)], id="a part overlaps"),
+    ],
+)
+def test_a_layout_says_how_many_files_are_none_too_small(files, picked):
+    found = pick(numbers(files), target=TARGET, wanted=4)
+    assert [(group.files, group.outputs) for group in found.groups] == picked
+
+
 @pytest.mark.parametrize("reason", ["BLOOM", "ORDER", "PAGES"])
 def test_a_file_with_a_fault_is_picked_alone(reason):
     files = [(1, 2, 90), (3, 4, 90), (5, 6, 90)]

@@ -270,4 +270,6 @@ def test_a_damaged_file_is_named_and_the_others_are_read(correct, corrupt, tmp_p
     report = pr.audit(tmp_path)
     (finding,) = (finding for finding in report.findings if finding.severity == "error")
     assert (finding.code, finding.location) == ("unreadable", "corrupt.parquet, column n")
+    assert finding.message.startswith("could not be verified: ")
+    assert finding.remedy == "write the file again"
     assert report.claims["page_rows"] > 80

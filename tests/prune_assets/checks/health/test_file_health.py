@@ -177,3 +177,24 @@ def test_columns_that_the_log_clusters_by_are_held_to_it(tmp_path):
         ("files.clustering", Severity.WARN)
     ]
     assert [each for each in said["b"] if each.code == "files.clustering"] == []
+
+
+@pytest.mark.parametrize("name", ["0.parquet", "9.parquet"])
+def test_a_file_that_shares_no_column_with_the_others_is_named(tmp_path, name):
+    """The first file decides on the schema; the others are the table all the same."""
+    for i in (1, 2):
+        pq.write_table(ROWS, tmp_path / f"{i}.parquet")
+    pq.write_table(pa.table({"Name": ["a"], "more": [1]}), tmp_path / "3.parquet")
+    pq.write_table(pa.table({"more": [1]}), tmp_path / "4.parquet")  # of the table by what 3 shares with it
+    assert "files.foreign" not in {finding.code for finding in faults(tmp_path)}
+    pq.write_table(pa.table({"other": [1]}), tmp_path / name)
+    (finding,) = [finding for finding in faults(tmp_path) if finding.code == "files.foreign"]
+    assert (finding.location, finding.message) == (name, "shares no column with the other 4 files")
+    assert finding.severity is Severity.WARN
+
+
+def test_files_that_a_log_names_are_of_its_table_whatever_they_share(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake(str(tmp_path), pa.table({"a": [1]}))
+    deltalake.write_deltalake(str(tmp_path), pa.table({"b": [1]}), mode="append", schema_mode="merge")
+    assert "files.foreign" not in {finding.code for finding in check_files(tmp_path)}
