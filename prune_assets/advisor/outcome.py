@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 class AdviceOutcome:
     """What the queries of a later workload read less than those that advice was made for.
 
+    >>> from prune_assets import AdviceOutcome
+    >>> print(AdviceOutcome("lake/orders", runs=412.0, others=0.0, promised=0.82, rows=0.79, bytes=None))
+    lake/orders: promised 82% fewer bytes, measured 79% fewer rows scanned over 412 queries
+
     `runs`: of queries whose shapes the advice knew; `others`: of those that it did not. `promised`: the part of the
     bytes that was promised to be saved, for these runs. `rows`: the part that fewer rows came out of their scans, which
     counts the pages that were read. `bytes`: the part that fewer bytes have the files that were opened. None: the

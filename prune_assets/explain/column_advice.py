@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import valid_flags
 from parquet_core.evidence.bloom import probes
-from parquet_core.layout.spec import LayoutSpec
 from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
 from parquet_core.quantities import bytes_text
 from parquet_core.trees import post_order
@@ -210,6 +209,9 @@ class ColumnAdvice:
 
     def _sorted_share(self) -> float:
         """Return the share of the remaining row groups, or their pages, that is read when they are sorted."""
+        # Not at the top: the proof of layouts comes with it, which a plan without this hint does not need.
+        from parquet_core.layout.spec import LayoutSpec
+
         bounds = self.bounds.take(self.remaining)
         total = int(bounds.row_count.sum())
         count = max(len(bounds), total // LayoutSpec().page_rows)

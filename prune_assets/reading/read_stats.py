@@ -23,6 +23,12 @@ _ROWS = "rows"
 class ReadStats:
     """What the reads inside of a `read_stats` block fetched so far.
 
+    >>> import prune_assets as pr
+    >>> with pr.read_stats() as stats:
+    ...     pass
+    >>> (stats.requests, stats.bytes_read, stats.bytes_expected)
+    (0, 0, 0)
+
     All figures are sums over these reads. They may be read while a read goes on, by another thread too.
     """
 
