@@ -57,9 +57,9 @@ def check_files(
     `plan` has it. Raises as opening a table does.
     """
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
+    index, partition = opened.read_partitioned()
     by_log = opened.version_number is not None
-    options = {"columns": columns, "max_small_files": max_small_files, "by_log": by_log}
-    return _of_files(name, *opened.read_partitioned(), **options)
+    return _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
 
 
 def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:
