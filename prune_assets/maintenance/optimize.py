@@ -151,11 +151,13 @@ def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite |
         return None
     wanted = {key.column.casefold(): key for key in request.layout.sort_keys}
     keys = [wanted[column.name.casefold()]._replace(column=column.name) for column in assessed.measured.keys]
+    by_bytes = max(1, -int(-assessed.live_bytes // assessed.target))
+    by_group = sum(group.outputs for group in assessed.picked.groups)
     grouped = replace(
         request.layout,
         sort_by=[str(key) for key in keys],
         partition_by=[GROUP],
-        files=max(1, -int(-assessed.live_bytes // assessed.target)),
+        files=by_bytes if request.layout.files is None else by_group,
     )
     return Rewrite(
         table=assessed.table,

@@ -436,3 +436,14 @@ def test_a_budget_rewrites_the_largest_groups_that_fit_and_says_what_is_left(spa
     assert (none.picked, none.left) == ((), 2)
     assert "no part of the files that need a rewrite fits the budget" in str(none)
     assert pr.optimize(spark, tmp_path, layout=layout, budget=of["a"]).left == 0
+
+
+@pytest.mark.parametrize("format", ["parquet", "delta"])
+def test_a_layout_says_how_many_files_are_left(spark, tmp_path, format):  # noqa: A002
+    layout, table = pr.LayoutSpec(sort_by=["id"], files=4), str(tmp_path / "t")
+    for mode, picked in (("error", 0), ("append", 8)):
+        pr.write(spark.range(40_000).toDF("id"), table, layout=layout, format=format, mode=mode)
+        done = pr.optimize(spark, table, layout=layout)
+        assert len(done.picked) == picked
+    assert done.new_files == 4
+    assert not pr.optimize(spark, table, layout=layout).picked
