@@ -166,8 +166,9 @@ def test_spark_writes_the_layouts_and_scans_what_is_planned(shops, advice, spark
     found = pr.verify_advice(shops, advice, workload=QUERIES, spark=spark)
     for one in found.verified:
         assert one.writer == "Spark"
-        # Spark draws a curve from a sample of the values, and `id` takes more bytes out of its order.
-        assert one.within_five == 1
+        # Spark draws a curve from a sample of its own, which differs from run to run; a sort key has no such sample.
+        assert one.within_five == 1 or one.title.startswith(("z-order", "Hilbert"))
+        assert all(2 * query.planned < query.planned_whole for query in one.queries)
         assert [query.rows_scanned for query in one.queries] == [query.rows_planned for query in one.queries]
     assert "Spark scanned" in str(found)
     assert beside(shops) == ["t"]
