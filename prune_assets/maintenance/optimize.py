@@ -152,12 +152,14 @@ def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite |
     wanted = {key.column.casefold(): key for key in request.layout.sort_keys}
     keys = [wanted[column.name.casefold()]._replace(column=column.name) for column in assessed.measured.keys]
     by_bytes = max(1, -int(-assessed.live_bytes // assessed.target))
-    by_group = sum(group.outputs for group in assessed.picked.groups)
+    # Each group becomes a file at least; that many files by bytes would cut the larger groups.
+    outputs = [group.outputs for group in assessed.picked.groups]
+    is_by_group = request.layout.files is not None and max(outputs) > 1
     grouped = replace(
         request.layout,
         sort_by=[str(key) for key in keys],
         partition_by=[GROUP],
-        files=by_bytes if request.layout.files is None else by_group,
+        files=sum(outputs) if is_by_group else by_bytes,
     )
     return Rewrite(
         table=assessed.table,

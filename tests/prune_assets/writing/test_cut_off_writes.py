@@ -519,12 +519,12 @@ def test_spark_sees_no_part_of_a_write_that_begins_after_the_plan(spark, tmp_pat
     make(table)
     opened, real = [], reader._open
 
-    def open_later(spark, spark_read):
+    def open_later(spark, spark_read, where):
         if not opened:
             shutil.rmtree(table)
             killed.rename(table)
         opened.append(spark_read.scan.opening)
-        return real(spark, spark_read)
+        return real(spark, spark_read, where)
 
     monkeypatch.setattr(reader, "_open", open_later)
     rows = [row.x for row in pr.read(spark, str(table), where="x >= 0").collect()]
