@@ -16,6 +16,7 @@ def ground(spark, tmp_path_factory):
 
 
 @pytest.mark.spark
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("table", FILES)
 def test_the_rows_that_spark_alone_scans_are_foretold(ground, table):
     found = foretold(ground, table, predicates_of(table)[::8])

@@ -55,6 +55,7 @@ def test_a_dag_with_every_operator_imports_nothing_heavy(tmp_path):
     assert found.isdisjoint(HEAVY)
 
 
+@pytest.mark.deep
 def test_tasks_of_airflow_import_no_dagster(ids):
     code = (
         "from prune_assets.airflow import LayoutCheckOperator\n"
@@ -66,6 +67,7 @@ def test_tasks_of_airflow_import_no_dagster(ids):
     assert "dagster" not in found
 
 
+@pytest.mark.deep
 def test_dagster_imports_no_airflow():
     code = "from prune_assets.dagster import *; from prune_assets.components import *"
     found = brought(code)

@@ -79,7 +79,7 @@ def test_what_real_queries_read_without_need_ranks_before_what_predicates_would(
 
 
 def test_the_trend_shows_what_an_optimize_brought(tmp_path):
-    instance, ids = dg.DagsterInstance.ephemeral(), np.arange(4_000)
+    instance, ids = dg.DagsterInstance.ephemeral(str(tmp_path)), np.arange(4_000)
     table = MaintainedTable("ids", tmp_path / "ids", LAYOUT, workload=["id BETWEEN 2000 AND 2050"])
 
     def put(rows):

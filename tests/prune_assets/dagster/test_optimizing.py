@@ -69,7 +69,7 @@ def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path)
     job = dg.Definitions(jobs=[build_optimize_job(table)], resources={"spark": SparkSessionResource()}).resolve_job_def(
         "optimize_ids"
     )
-    instance = dg.DagsterInstance.ephemeral()
+    instance = dg.DagsterInstance.ephemeral(str(tmp_path))
     assert job.execute_in_process(instance=instance).success
     (record,) = instance.fetch_observations(dg.AssetKey("ids"), limit=1).records
     metadata = record.asset_observation.metadata
@@ -107,7 +107,7 @@ def optimized(kept, instance):
 
 @pytest.mark.spark
 def test_only_a_table_that_says_so_gets_the_advised_layout(spark, tmp_path):
-    instance = dg.DagsterInstance.ephemeral()
+    instance = dg.DagsterInstance.ephemeral(str(tmp_path))
     by_hand = shops(tmp_path, automatic=False)
     assert "prune/advice" not in optimized(by_hand, instance)
     assert not pr.optimize(None, by_hand.table, layout=by_hand.layout, dry_run=True).picked

@@ -75,7 +75,8 @@ def optimized(table):
 
 
 @pytest.mark.usefixtures("without_spark")
-@pytest.mark.parametrize("make", [pytest.param(plain, marks=pytest.mark.deep), delta])
+@pytest.mark.deep
+@pytest.mark.parametrize("make", [plain, delta])
 def test_killed_at_any_step_it_loses_and_doubles_nothing(tmp_path, make):
     table = tmp_path / "t"
     make(tmp_path / "like")

@@ -110,6 +110,7 @@ def compare(session, table, where):
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", [flat, by_day, in_delta])
 def test_as_much_is_kept_as_by_this_process_alone(asked, here, tmp_path, make):
     table = make(tmp_path / "t")

@@ -459,6 +459,7 @@ def test_no_row_on_which_spark_raises_is_proven_to_match(spark, tmp_path):
             spark.read.parquet(str(tmp_path / "t")).selectExpr(f"({where}) AS p").collect()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "ends", ["5 AND '20'", "'5' AND 20", "'five' AND 20", "5 AND 'twenty'", "'5' AND '20'", "5 AND NULL"]
 )
