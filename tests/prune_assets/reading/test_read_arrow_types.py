@@ -95,6 +95,8 @@ def test_files_that_lack_a_column_have_null_there(tmp_path):
     assert pr.read_arrow(table, columns=["more"], where="id > 0").to_pylist() == [{"more": 2}, {"more": None}]
 
 
+# Of pyspark 3.5, which asks distutils for the version of pandas.
+@pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning")
 @pytest.mark.spark
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(
