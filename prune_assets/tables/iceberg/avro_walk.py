@@ -1,9 +1,9 @@
-"""Walk the rows of an Avro file, of which a manifest is one: where wanted fields lie, and what maps hold of a key.
+"""Find the wanted fields in the rows of an Avro file, such as a manifest, and the values of a key in its maps.
 
-Rows have no index, so each is walked from its begin to its end, by the `Node`s of the schema that wrote them. A node
-with a slot notes where its value begins; null notes nothing. The bytes are not trusted: a count or a length is
-believed only when that much is left. This is the hot loop of manifests: `avro_walk.pxd` gives it the types by which
-Cython compiles it. As Python the same takes about as long as pyiceberg.
+An Avro file has no index of its rows. So each row is walked from start to end, by the `Node`s of the schema that wrote
+it. A node with a slot notes the position of its value; a null notes nothing. The bytes are not trusted: a count or a
+length that exceeds the remaining bytes is an error. `avro_walk.pxd` has the types with which Cython compiles this file;
+without a compiler it runs as Python, and then takes about as long as pyiceberg.
 Source: "Binary encoding" in Avro's specification.
 """
 
@@ -82,12 +82,22 @@ def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
             found[i] = _number(data, starts[i], position)
 
 
-def bytes_of_key(buffer: bytes, starts: Numbers, key: int, found: Numbers) -> None:
-    """Of each array of pairs put where the bytes of a key begin, and how many there are; -1 without the key."""
+def behind_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
+    """Put where what follows the number at each place begins into `found`, which keeps what it has for -1."""
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
-        found[2 * i] = -1
-        found[2 * i + 1] = 0
+        if starts[i] >= 0:
+            found[i] = _after(data, starts[i], size)
+
+
+def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, found: Numbers) -> None:  # noqa: FBT001
+    """Put where the value of a key begins in each array of pairs into `found`, -1 where the key is missing.
+
+    `of_bytes`: whether the values are bytes behind their length; they are numbers otherwise.
+    """
+    data, size = buffer, len(buffer)
+    for i in range(len(starts)):
+        found[i] = -1
         if starts[i] >= 0:
             position = starts[i]
             left = 0
@@ -103,41 +113,9 @@ def bytes_of_key(buffer: bytes, starts: Numbers, key: int, found: Numbers) -> No
                         break
                 stop = _after(data, position, size)
                 is_it = _number(data, position, stop) == key
-                position = stop
-                stop = _after(data, position, size)
-                length = _number(data, position, stop)
-                if length < 0 or length > size - stop:
-                    raise IndexError
+                position = _after_bytes(data, stop, size) if of_bytes else _after(data, stop, size)
                 if is_it:
-                    found[2 * i] = stop
-                    found[2 * i + 1] = length
-                    break
-                position = stop + length
-                left -= 1
-
-
-def numbers_of_key(buffer: bytes, starts: Numbers, key: int, found: Numbers) -> None:
-    """Of each array of pairs put the number of a key into `found`, which keeps what it has without the key."""
-    data, size = buffer, len(buffer)
-    for i in range(len(starts)):
-        if starts[i] >= 0:
-            position = starts[i]
-            left = 0
-            while True:
-                if left == 0:
-                    stop = _after(data, position, size)
-                    left = _number(data, position, stop)
-                    position = stop
-                    if left < 0:
-                        left = -left
-                        position = _after(data, position, size)
-                    if left == 0:
-                        break
-                stop = _after(data, position, size)
-                is_it = _number(data, position, stop) == key
-                position = _after(data, stop, size)
-                if is_it:
-                    found[i] = _number(data, stop, position)
+                    found[i] = stop
                     break
                 left -= 1
 

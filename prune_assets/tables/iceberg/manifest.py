@@ -1,7 +1,7 @@
-"""A manifest: of each live file that it lists where it is, how large, of which partition, and bounds of wanted columns.
+"""A manifest: the path, size and partition of each live file that it lists, and bounds of the columns of a predicate.
 
-It is unpacked to be walked, and only what was asked for is kept; `packed` is there to be asked for more. Field ids are
-those of "Manifests" in Iceberg's specification.
+A manifest is decompressed to read some columns, and these alone are kept. `packed` keeps it compressed, to read others
+later. Field ids are those of "Manifests" in Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from prune_assets.tables.iceberg.avro_walk import (
     UNION,
     VARINT,
     Node,
-    bytes_of_key,
+    behind_at,
     numbers_at,
-    numbers_of_key,
+    positions_of_key,
     walk,
 )
 
@@ -39,8 +39,6 @@ STATUS, SEQUENCE, DATA_FILE, FILE_SEQUENCE = 0, 3, 2, 4
 CONTENT, PATH, FORMAT, PARTITION, RECORDS, SIZE = 134, 100, 101, 102, 103, 104
 VALUE_COUNTS, NULL_COUNTS, NAN_COUNTS, LOWER, UPPER = 109, 110, 137, 125, 128
 COUNTS, BOUNDS = (VALUE_COUNTS, NULL_COUNTS, NAN_COUNTS), (LOWER, UPPER)
-# From these lengths on a varint of their double takes a byte more.
-_LONGEST = np.array([1 << 7 * i - 1 for i in range(1, 6)], np.int64)
 DELETED = 2
 _ADDED = 1
 _FIXED_FIELDS = (STATUS, SEQUENCE, PATH, FORMAT, RECORDS, SIZE, CONTENT)
@@ -132,7 +130,7 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], width: i
     found = places(packed, listed, width, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
     status, sequence = found.numbers(STATUS, _ADDED), found.numbers(SEQUENCE, -1)
     row = np.flatnonzero(status != DELETED)
-    # As Iceberg inherits it; in version 1 of the format there is none.
+    # Files inherit the number of their manifest; version 1 of the format has no such numbers.
     sequence = np.where(sequence >= 0, sequence, listed.sequence)
     manifest = Manifest(
         listed,
@@ -193,14 +191,18 @@ def _node_of(schema: Mapping[str, Any], of: int) -> Node | None:
 
 def _counts(data: bytes, at: NDArray[np.int64], field_id: int) -> NDArray[np.int64]:
     found = np.full(len(at), -1, np.int64)
-    numbers_of_key(data, at, field_id, found)
+    numbers_at(data, _of_key(data, at, field_id, of_bytes=False), found)
     return found
 
 
 def _bounds(data: bytes, at: NDArray[np.int64], field_id: int) -> pa.Array:
-    found = np.empty(2 * len(at), np.int64)
-    bytes_of_key(data, at, field_id, found)
-    return _slices(data, found[::2], found[1::2])
+    return _behind_lengths(data, _of_key(data, at, field_id, of_bytes=True))
+
+
+def _of_key(data: bytes, at: NDArray[np.int64], field_id: int, *, of_bytes: bool) -> NDArray[np.int64]:
+    found = np.empty(len(at), np.int64)
+    positions_of_key(data, at, field_id, of_bytes, found)
+    return found
 
 
 def _slices(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
@@ -218,11 +220,11 @@ def _texts(data: bytes, at: NDArray[np.int64]) -> pa.Array:
 
 
 def _behind_lengths(data: bytes, at: NDArray[np.int64]) -> pa.Array:
-    at, lengths = np.ascontiguousarray(at), np.zeros(len(at), np.int64)
+    at = np.ascontiguousarray(at)
+    lengths, starts = np.zeros(len(at), np.int64), np.full(len(at), -1, np.int64)
     numbers_at(data, at, lengths)
-    # A length takes a byte for each 7 bits of its double.
-    behind = at + 1 + np.searchsorted(_LONGEST, lengths, side="right")
-    return _slices(data, np.where(at < 0, -1, behind), lengths)
+    behind_at(data, at, starts)
+    return _slices(data, starts, lengths)
 
 
 def _values(rows: AvroRows, kind: Any, at: NDArray[np.int64]) -> list[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prune_assets.tables.iceberg import avro_file, avro_walk
+from prune_assets.tables.iceberg import avro_file, avro_walk, manifest
 from prune_assets.tables.iceberg.avro_walk import ARRAY, BYTES, FIXED, MAP, PAIRS_OF_BYTES, RECORD, UNION, VARINT
 
 SOURCE = Path(avro_file.__file__).with_name("avro_walk.py")
@@ -72,12 +72,13 @@ def answer(module, data, count):
     table = np.full((count, 5), -1, np.int64)
     try:
         module.walk(data, schema(module), count, 5, table.reshape(-1))
-        numbers, bounds = np.full(count, -5, np.int64), np.zeros(2 * count, np.int64)
+        numbers, behind, of_key = np.full(count, -5, np.int64), np.full(count, -5, np.int64), np.zeros(count, np.int64)
         module.numbers_at(data, np.ascontiguousarray(table[:, 0]), numbers)
-        module.bytes_of_key(data, np.ascontiguousarray(table[:, 2]), 2, bounds)
+        module.behind_at(data, np.ascontiguousarray(table[:, 1]), behind)
+        module.positions_of_key(data, np.ascontiguousarray(table[:, 2]), 2, of_bytes=True, found=of_key)
     except (IndexError, avro_walk.MalformedFile) as error:
         return type(error).__name__
-    return table.tolist(), numbers.tolist(), bounds.tolist()
+    return table.tolist(), numbers.tolist(), behind.tolist(), of_key.tolist()
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -92,3 +93,8 @@ def test_both_forms_answer_alike(as_python, seed):
             data[rng.randrange(len(data))] = rng.randrange(256)
         data = bytes(data[: rng.randrange(len(data))] if rng.random() < 0.3 else data)
         assert answer(avro_walk, data, count) == answer(as_python, data, count)
+
+
+def test_a_length_with_more_bytes_than_it_needs_is_read_as_it_is():
+    found = manifest._behind_lengths(b"\x08abcd\x88\x00abcd", np.array([0, 5, -1]))
+    assert found.to_pylist() == [b"abcd", b"abcd", None]
