@@ -1,4 +1,4 @@
-"""The layout changes that nobody asked for one by one, noted in the directory of the table itself.
+"""The automatic layout changes of a table, recorded in the directory of the table itself.
 
     _layout_changes/0001.json
 

@@ -92,7 +92,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
 
 
 def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
-    """Read what `prune advise --keep` wrote. Raises WrongUse for a file that is none."""
+    """Read what `prune advise --keep` wrote. Raises WrongUse for a file that holds no advice."""
     try:
         return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
     except OSError as error:

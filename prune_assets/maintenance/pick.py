@@ -6,7 +6,7 @@ leading sort key, with none between them that is not in the group: written as on
 A group is what overlaps, directly or through others; or a file with a fault of its own; or a run of small ones. Of
 those a run is merged only if each file at least doubles by it, so that data that arrive day by day are rewritten
 a number of times that grows with the logarithm of the target size alone, and what was merged is left alone.
-Where a layout says how many files a partition should have, up to so many are none too small.
+Where a layout says how many files a partition should have, small files of a partition with at most that many stay.
 """
 
 from __future__ import annotations

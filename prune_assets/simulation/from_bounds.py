@@ -54,7 +54,7 @@ class Drawn(NamedTuple):
 def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
     """Draw rows of containers: values between the bounds, and as many nulls as they count.
 
-    None are drawn from a container of which neither is known.
+    A container with neither bounds nor a count of nulls gives no rows.
     """
     low, high = _scale(bounds)
     nulls = np.nan_to_num(numbers_from(filled(bounds.null_count.cast(pa.float64()), 0.0)))

@@ -182,9 +182,9 @@ class Table(Protocol):
         """
 
     def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:
-        """Return what the table's own engine is told for a rewrite, or without one to tidy its list of files.
+        """Return the SQL with which the table's own engine rewrites files; without `rewrite`, that tidies its metadata.
 
-        Empty where this package does it. Those of a rewrite are run by `rewrite`, the others by who asks.
+        Empty where this package rewrites files itself. `rewrite` runs the former, the caller runs the latter.
         """
 
     def partition_names(self) -> Sequence[str]:

@@ -24,7 +24,7 @@ class CatalogEntry:
     `format`: "parquet", "delta" or "iceberg", of which `location` is the file of metadata. `text_partitions`: all
     partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
     them. `read_only`: why nothing is written by the name.
-    `in_session`: a catalog of the Spark session has it, so that its own reader can be asked for it by this name.
+    `in_session`: whether a catalog of the Spark session has the table, so that Spark can read it by this name.
     `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
     """
 

@@ -223,7 +223,7 @@ class DeltaTable:
         """Keep on disk what was read of the log."""
         self.snapshot.save()
 
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - there are none
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - of Iceberg
         """Return nothing: this package rewrites its files."""
         return ()
 

@@ -1,6 +1,6 @@
-"""The live files of a snapshot by number, in the order of its manifests; those are read that are asked for.
+"""The live files of a snapshot, numbered in the order of its manifests; a manifest is read when a file of it is needed.
 
-The list of manifests says how many files each has, so files of manifests that are not read have numbers too.
+The list of manifests counts the files of each, so files of unread manifests have numbers too.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class ListedFiles(Sequence[ListedFile]):
                 yield int(self.first[i]) + k, manifest.listed.spec, tuple(values[k] for values in manifest.partition)
 
     def of_column(self, of: int, field_id: int) -> Any:
-        """Return the bounds or the counts of a column in all files: bytes, null where there is none, or numbers, -1."""
+        """Return the bounds or the counts of a column in all files; an unknown bound is null, an unknown count -1."""
         found: list[Any] = []
         empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)
         for i in range(len(self.listed)):

@@ -185,7 +185,7 @@ class ParquetTable:
         """Return some of the files for another process to read."""
         return self.listed.part(numbers)
 
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - there are none
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - of Iceberg
         """Return nothing: this package rewrites its files."""
         return ()
 
