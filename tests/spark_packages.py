@@ -51,6 +51,17 @@ def process_with(packages, settings, warehouse):
         yield lambda function, *arguments: run(_telling, function, *arguments)
 
 
+def iceberg_lake(place):
+    """As `process_with`, of a Spark whose catalog `lake` keeps tables of Iceberg in a directory."""
+    settings = {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": str(place),
+    }
+    return process_with(ICEBERG, settings, place / "warehouse")
+
+
 def _telling(spark, function, *arguments):
     """Errors of Spark do not pass from one process to another; their texts do."""
     try:

@@ -26,14 +26,7 @@ PREDICATES = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    place = tmp_path_factory.mktemp("lake")
-    settings = {
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        "spark.sql.catalog.lake.warehouse": str(place),
-    }
-    with spark_packages.process_with(spark_packages.ICEBERG, settings, place / "warehouse") as run:
+    with spark_packages.iceberg_lake(tmp_path_factory.mktemp("lake")) as run:
         yield run
 
 

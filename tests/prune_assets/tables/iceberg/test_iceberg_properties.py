@@ -18,14 +18,8 @@ BLOOM = "write.parquet.bloom-filter"
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    place = tmp_path_factory.mktemp("lake")
-    settings = {
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        "spark.sql.catalog.lake.warehouse": str(place),
-    }
     numbers = count()
-    with spark_packages.process_with(spark_packages.ICEBERG, settings, place / "warehouse") as run:
+    with spark_packages.iceberg_lake(tmp_path_factory.mktemp("lake")) as run:
         yield lambda properties: run(there.written_with, f"lake.db.t{next(numbers)}", properties)
 
 
