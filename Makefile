@@ -13,7 +13,7 @@ help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # PYTHON=... names the Python that the virtual environment is made of.
-$(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/format/compact.p* parquet_core/storage/system_calls.p* prune_assets/tables/iceberg/avro_walk.p*) .ci/make-venv .ci/uv
+$(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/format/compact.p* parquet_core/storage/system_calls.p* prune_assets/tables/iceberg/manifests/avro_walk.p*) .ci/make-venv .ci/uv
 	@PYTHON="$(PYTHON)" .ci/make-venv
 
 .PHONY: demo

@@ -15,9 +15,10 @@ except ImportError:
 
 extensions = []
 if cythonize and os.environ.get("PRUNE_ASSETS_PURE", "0") in {"", "0"}:
+    iceberg = "prune_assets.tables.iceberg.manifests"
     hot_loops = [
         Extension("parquet_core.format.compact", ["parquet_core/format/compact.py"]),
-        Extension("prune_assets.tables.iceberg.avro_walk", ["prune_assets/tables/iceberg/avro_walk.py"]),
+        Extension(f"{iceberg}.avro_walk", [f"{iceberg.replace('.', '/')}/avro_walk.py"]),
         Extension("parquet_core.storage.system_calls", ["parquet_core/storage/system_calls.pyx"]),
     ]
     extensions = cythonize(hot_loops, language_level=3, compiler_directives={"annotation_typing": False})

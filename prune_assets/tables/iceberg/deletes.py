@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.tables.iceberg.delete_files import EQUALITY, only_file
+from prune_assets.tables.iceberg.manifests.delete_files import EQUALITY, only_file
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 from prune_assets.tables.iceberg.snapshot import partition_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from prune_assets.tables.iceberg.delete_files import DeleteFile
+    from prune_assets.tables.iceberg.manifests.delete_files import DeleteFile
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 

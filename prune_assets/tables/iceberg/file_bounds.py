@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, scalar_of
 from parquet_core.trust.bounds import Bounds
-from prune_assets.tables.iceberg.manifest import LOWER, NAN_COUNTS, NULL_COUNTS, UPPER, VALUE_COUNTS
+from prune_assets.tables.iceberg.manifests.manifest import LOWER, NAN_COUNTS, NULL_COUNTS, UPPER, VALUE_COUNTS
 from prune_assets.tables.iceberg.single_values import decoded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from prune_assets.tables.iceberg.columns import IcebergColumn
-    from prune_assets.tables.iceberg.listed_files import ListedFiles
+    from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles
 
 
 def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:

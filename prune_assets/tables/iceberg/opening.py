@@ -117,7 +117,7 @@ def check_installed(name: str) -> None:
 
 
 def _writing() -> Writing:
-    from prune_assets.tables.iceberg.writing import WRITING
+    from prune_assets.tables.iceberg.writes.writing import WRITING
 
     return WRITING
 

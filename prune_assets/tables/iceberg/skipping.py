@@ -10,7 +10,7 @@ from parquet_core.outcomes import intersect, may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.tables.iceberg.file_bounds import with_statistics
-from prune_assets.tables.iceberg.manifest_skipping import outcomes_of_manifests
+from prune_assets.tables.iceberg.manifests.manifest_skipping import outcomes_of_manifests
 from prune_assets.tables.iceberg.metadata_files import understood
 from prune_assets.tables.iceberg.partition_values import outcomes_of_partitions
 

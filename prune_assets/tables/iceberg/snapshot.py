@@ -16,9 +16,9 @@ import numpy as np
 from deltalog.log.allowed_locations import ALLOW
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from prune_assets.tables.iceberg.columns import columns_of, numbered
-from prune_assets.tables.iceberg.delete_files import delete_files
-from prune_assets.tables.iceberg.listed_files import ListedFiles, Miscounted
-from prune_assets.tables.iceberg.manifest_list import listed_manifests, listing, with_believable_counts
+from prune_assets.tables.iceberg.manifests.delete_files import delete_files
+from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles, Miscounted
+from prune_assets.tables.iceberg.manifests.manifest_list import listed_manifests, listing, with_believable_counts
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.logged import Numbered
     from prune_assets.tables.iceberg.columns import IcebergColumn
-    from prune_assets.tables.iceberg.delete_files import DeleteFile
-    from prune_assets.tables.iceberg.manifest import Listed
+    from prune_assets.tables.iceberg.manifests.delete_files import DeleteFile
+    from prune_assets.tables.iceberg.manifests.manifest import Listed
 
 MAX_BYTES = 1 << 30
 # Snapshots that are kept in memory, the last ones that were asked for.

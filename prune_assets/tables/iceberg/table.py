@@ -209,7 +209,7 @@ class IcebergTable:
         """
         if index.opened is None or index.opened.all():
             return
-        from prune_assets.tables.iceberg.unread_manifests import totals_of
+        from prune_assets.tables.iceberg.manifests.unread_manifests import totals_of
 
         rows, sizes = totals_of(self.snapshot)
         here = ~index.opened[index.file]
@@ -284,7 +284,7 @@ class IcebergTable:
 
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse a layout that Iceberg's procedures cannot give to the files."""
-        from prune_assets.tables.iceberg.rewriting import check_iceberg_rewrite
+        from prune_assets.tables.iceberg.writes.rewriting import check_iceberg_rewrite
 
         check_iceberg_rewrite(self, layout)
 
@@ -295,20 +295,20 @@ class IcebergTable:
         decide: Callable[[], Rewrite | None],  # noqa: ARG002 - of plain files
     ) -> Rewritten:
         """Have Iceberg rewrite the files, and prove what it wrote."""
-        from prune_assets.tables.iceberg.rewriting import rewrite_iceberg
+        from prune_assets.tables.iceberg.writes.rewriting import rewrite_iceberg
 
         return rewrite_iceberg(spark, self, rewrite)
 
     def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:
         """Return the calls of Iceberg's procedures that rewrite files, or else deletes and manifests."""
-        from prune_assets.tables.iceberg.rewriting import rewrite_calls, upkeep_calls
         from prune_assets.tables.iceberg.session_catalog import name_in_session
+        from prune_assets.tables.iceberg.writes.rewriting import rewrite_calls, upkeep_calls
 
         named = name_in_session(self.name, spark)
         return tuple(upkeep_calls(self.snapshot, named) if rewrite is None else rewrite_calls(self, rewrite, named))
 
     def partition_names(self) -> list[str]:
         """Return the fields of the current partition spec as layouts have them."""
-        from prune_assets.tables.iceberg.partition_by import transforms_of
+        from prune_assets.tables.iceberg.writes.partition_by import transforms_of
 
         return list(map(str, transforms_of(self.snapshot)))

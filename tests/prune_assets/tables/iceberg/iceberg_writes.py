@@ -70,7 +70,7 @@ def fail_while_writing(spark, name, layout):
 
 def append_between(spark, name, layout, other):
     """Overwrite a table while another writer appends, after this write has looked at the table."""
-    from prune_assets.tables.iceberg import writing
+    from prune_assets.tables.iceberg.writes import writing
 
     kept = writing._commit
 
@@ -91,7 +91,7 @@ def append_one(spark, name):
 
 def write_with_wrong_order(spark, name, layout):
     """Write so that rows lose their order on their way to Iceberg, as a bug would do it."""
-    from prune_assets.tables.iceberg import writing
+    from prune_assets.tables.iceberg.writes import writing
 
     kept = writing.arrange
 

@@ -9,8 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prune_assets.tables.iceberg import avro_file, avro_walk, manifest
-from prune_assets.tables.iceberg.avro_walk import ARRAY, BYTES, FIXED, MAP, PAIRS_OF_BYTES, RECORD, UNION, VARINT
+from prune_assets.tables.iceberg.manifests import avro_file, avro_walk, manifest
+from prune_assets.tables.iceberg.manifests.avro_walk import (
+    ARRAY,
+    BYTES,
+    FIXED,
+    MAP,
+    PAIRS_OF_BYTES,
+    RECORD,
+    UNION,
+    VARINT,
+)
 
 SOURCE = Path(avro_file.__file__).with_name("avro_walk.py")
 

@@ -11,7 +11,7 @@ import prune_assets as pr
 from parquet_core.errors import MalformedFile, PruneError
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.iceberg import snapshot as opened
-from prune_assets.tables.iceberg.avro_file import read_avro
+from prune_assets.tables.iceberg.manifests.avro_file import read_avro
 from prune_assets.tables.opening import open_table
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.test_manifest_lists import long, manifests, repacked

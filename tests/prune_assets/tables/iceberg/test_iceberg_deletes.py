@@ -13,7 +13,7 @@ import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.cli import main
 from prune_assets.tables.iceberg import snapshot as opened
-from prune_assets.tables.iceberg.delete_files import EQUALITY, POSITIONS, DeleteFile
+from prune_assets.tables.iceberg.manifests.delete_files import EQUALITY, POSITIONS, DeleteFile
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.iceberg_tables import IdentityTransform
 

@@ -8,8 +8,8 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install
 
 import prune_assets as pr
 from parquet_core.errors import LayoutError
-from prune_assets.tables.iceberg.partition_by import PartitionTransform, are_same, parse_transform
-from prune_assets.tables.iceberg.table_properties import creation, properties_of, removed_properties
+from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform, are_same, parse_transform
+from prune_assets.tables.iceberg.writes.table_properties import creation, properties_of, removed_properties
 
 SPARK = {
     "parquet.bloom.filter.fpp#id": "0.01",

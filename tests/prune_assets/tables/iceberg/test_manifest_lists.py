@@ -12,8 +12,8 @@ import pytest
 
 import prune_assets as pr
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.iceberg import manifest_list, unread_manifests
 from prune_assets.tables.iceberg import snapshot as opened
+from prune_assets.tables.iceberg.manifests import manifest_list, unread_manifests
 from prune_assets.tables.opening import open_table
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.iceberg_tables import (
@@ -148,7 +148,7 @@ def test_the_same_files_as_pyiceberg_lists(tmp_path):
 
 def test_manifests_in_other_codecs_are_read(tmp_path):
     """As Java's property `write.avro.compression-codec` has it; blocks of another codec are refused by its name."""
-    from prune_assets.tables.iceberg.avro_file import read_avro
+    from prune_assets.tables.iceberg.manifests.avro_file import read_avro
 
     table = table_of(tmp_path, "s", IdentityTransform(), str)
     path = manifests(table)[0]
@@ -184,7 +184,7 @@ def long(number):
 
 
 def repacked(data, codec, pack):
-    from prune_assets.tables.iceberg.avro_file import read_avro
+    from prune_assets.tables.iceberg.manifests.avro_file import read_avro
 
     rows, sync = read_avro(data), b"s" * 16
     metadata = {**rows.metadata, "avro.codec": codec.encode()}

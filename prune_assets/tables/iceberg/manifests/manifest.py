@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import MalformedFile, UnsupportedFeature
-from prune_assets.tables.iceberg.avro_file import AvroRows, compiled, read_avro
-from prune_assets.tables.iceberg.avro_walk import (
+from prune_assets.tables.iceberg.manifests.avro_file import AvroRows, compiled, read_avro
+from prune_assets.tables.iceberg.manifests.avro_walk import (
     BYTES,
     PAIRS_OF_BYTES,
     PAIRS_OF_NUMBERS,

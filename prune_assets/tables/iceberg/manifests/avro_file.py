@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from prune_assets.tables.iceberg.avro_walk import (
+from prune_assets.tables.iceberg.manifests.avro_walk import (
     ARRAY,
     BYTES,
     FIXED,

@@ -15,12 +15,17 @@ from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
 from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_versions import java_error, observation
-from prune_assets.tables.iceberg.column_definitions import column_definitions
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
-from prune_assets.tables.iceberg.partition_by import are_same, parse_transform, transforms_of, with_partition_values
-from prune_assets.tables.iceberg.proof import WRITE_ID, change_of, paths_of, prove
 from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
-from prune_assets.tables.iceberg.table_properties import (
+from prune_assets.tables.iceberg.writes.column_definitions import column_definitions
+from prune_assets.tables.iceberg.writes.partition_by import (
+    are_same,
+    parse_transform,
+    transforms_of,
+    with_partition_values,
+)
+from prune_assets.tables.iceberg.writes.proof import WRITE_ID, change_of, paths_of, prove
+from prune_assets.tables.iceberg.writes.table_properties import (
     check_layout,
     creation,
     properties_of,
@@ -39,9 +44,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from prune_assets.tables.catalogs.entry import CatalogEntry
-    from prune_assets.tables.iceberg.partition_by import PartitionTransform
     from prune_assets.tables.iceberg.session_catalog import NameInSession
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+    from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform
     from prune_assets.writing.write_options import BoundLayout
 
 # Rows come arranged, and files are cut already: a limit would part one that comes out a little larger.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 import pyarrow as pa
 
-from prune_assets.tables.iceberg.manifest import BOUNDS, Listed, Manifest, open_manifest
+from prune_assets.tables.iceberg.manifests.manifest import BOUNDS, Listed, Manifest, open_manifest
 from prune_assets.tables.iceberg.metadata_files import understood
 
 if TYPE_CHECKING:

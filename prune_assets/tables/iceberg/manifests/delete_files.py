@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from prune_assets.tables.iceberg import manifest as m
-from prune_assets.tables.iceberg.avro_file import value_at
+from prune_assets.tables.iceberg.manifests import manifest as m
+from prune_assets.tables.iceberg.manifests.avro_file import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prune_assets.tables.iceberg.manifest import Listed
+    from prune_assets.tables.iceberg.manifests.manifest import Listed
 
 POSITIONS, EQUALITY = 1, 2
 _REFERENCED, _OFFSET, _LENGTH = 143, 144, 145

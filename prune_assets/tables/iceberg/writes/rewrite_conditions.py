@@ -16,8 +16,8 @@ from parquet_core.arrow_arrays import filled, from_numpy
 from parquet_core.layout.bound_layout import find_column
 from parquet_core.trust.fold_pages import fold_pages
 from prune_assets.sql.render import column_sql, literal_sql
-from prune_assets.tables.iceberg.partition_by import PartitionTransform, spark_name
 from prune_assets.tables.iceberg.single_values import as_array, number_of
+from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform, spark_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import MalformedFile
-from prune_assets.tables.iceberg.manifest import Listed
+from prune_assets.tables.iceberg.manifests.manifest import Listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import LayoutError
 from prune_assets.sql.render import column_sql
-from prune_assets.tables.iceberg.delete_files import POSITIONS
+from prune_assets.tables.iceberg.manifests.delete_files import POSITIONS
 from prune_assets.tables.iceberg.metadata_files import place_of, understood
-from prune_assets.tables.iceberg.partition_by import are_same, parse_transform, transforms_of
-from prune_assets.tables.iceberg.proof import change_at, prove
-from prune_assets.tables.iceberg.rewrite_conditions import conditions_of
 from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
-from prune_assets.tables.iceberg.table_properties import (
+from prune_assets.tables.iceberg.writes.partition_by import are_same, parse_transform, transforms_of
+from prune_assets.tables.iceberg.writes.proof import change_at, prove
+from prune_assets.tables.iceberg.writes.rewrite_conditions import conditions_of
+from prune_assets.tables.iceberg.writes.table_properties import (
     check_layout,
     properties_of,
     removed_properties,

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.tables.iceberg.partition_by import PartitionTransform
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+    from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform
 
 _BLOOM = "write.parquet.bloom-filter"
 _DISTINCT = f"{_BLOOM}-ndv.column."

@@ -1,0 +1,1 @@
+"""Lists of manifests and manifests: read, numbered, and skipped by what their list says of partitions."""
