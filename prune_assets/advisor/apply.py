@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.sql.semantics import SparkSemantics
@@ -72,13 +73,20 @@ def apply_advice(
     >>> done.now < 0.3 * done.before
     True
 
-    `workload`, `session`: those of `advise`. It is `optimize` with the advised layout, which reads the sort key of all
-    files, and with `budget`; what it refuses, such as other partitions than the table has, is refused here.
+    `workload`, `session`: those of `advise`. It is `optimize` with `full` and the advised layout; what `optimize`
+    refuses, such as other partitions than the table has, is refused here. With `budget` and an advised sort key only
+    the files that break the order are rewritten, of so many bytes at most, and later calls go on.
 
     Raises WrongUse where nothing is advised, and what `optimize` raises.
     """
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
-    done = optimize(spark, table, layout=advice.advised.layout, rows=True, budget=budget)
+    layout = advice.advised.layout
+    done = optimize(spark, table, layout=layout, rows=True, budget=budget, full=is_full(layout, budget))
     now = workload_reads(table, workload, session).today
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
+
+
+def is_full(layout: LayoutSpec, budget: int | None) -> bool:
+    """Tell whether a layout is applied to all files at once: only a sort key shows which files still lack it."""
+    return budget is None or not layout.sort_by

@@ -10,7 +10,7 @@ from parquet_core.errors import PruneError
 from parquet_core.printable import redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import advise
-from prune_assets.advisor.apply import apply_advice
+from prune_assets.advisor.apply import apply_advice, is_full
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
 from prune_assets.advisor.result import DEAR
 from prune_assets.maintenance.optimize import optimize
@@ -93,11 +93,15 @@ def _why_not_now(spark: SparkSession, table: str | os.PathLike[str], advice: Lay
     if advice.advised is None:
         return advice.verdict
     try:
-        forecast = optimize(spark, table, layout=advice.advised.layout, dry_run=True, budget=budget)
+        layout = advice.advised.layout
+        whole = is_full(layout, budget)
+        forecast = optimize(spark, table, layout=layout, dry_run=True, budget=budget, full=whole)
     except PruneError as error:
         return str(error)
-    if forecast.left and not forecast.picked:
-        return f"{advice.advised.title}: no part of the table fits the budget of {bytes_text(budget)}"
+    # Nothing shows a later run which files still lack a curve.
+    if forecast.left and (whole or not forecast.picked):
+        part = "the whole table does not fit" if whole else "no part of the table fits"
+        return f"{advice.advised.title}: {part} the budget of {bytes_text(budget)}"
     return ""
 
 

@@ -34,9 +34,12 @@ WORTH_IT = 0.9
 FINER_PAGES, FINEST_PAGES = 5_000, 2_000
 # Each is tried on top of the one before, where that was worth it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"page_rows": FINER_PAGES}, "finer pages skip more around what is selected"),
-    ({"page_rows": FINEST_PAGES}, "the finest pages skip most around what is selected"),
-    ({"row_group_bytes": 8 << 20}, "dictionaries and filters deny a whole row group or nothing, so small ones"),
+    ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more rows around those that it selects"),
+    ({"page_rows": FINEST_PAGES}, "pages that are smaller still skip more"),
+    (
+        {"row_group_bytes": 8 << 20},
+        "a dictionary or bloom filter rules out a whole row group or nothing, so smaller row groups skip more",
+    ),
 )
 _USUAL = LayoutSpec()
 

@@ -33,6 +33,11 @@ SCHEMA = "table-optimize/1"
     help="Also read the sort key of files, and rewrite those whose rows are not in order (order.rows of prune check).",
 )
 @click.option(
+    "--full",
+    is_flag=True,
+    help="Rewrite every file, each partition as a whole: for a table that gets another layout.",
+)
+@click.option(
     "--predicate",
     "predicates",
     multiple=True,
@@ -47,6 +52,7 @@ def optimize(
     where: str | None,
     dry_run: bool,
     rows: bool,
+    full: bool,
     predicates: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -64,7 +70,9 @@ def optimize(
     layout = load_layout(layout_file)
     spark = None if dry_run else start_session()
     with naming_layout_file(layout_file), nullcontext() if spark is None else showing_progress(spark):
-        done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run, rows=rows)
+        done = pr.optimize(
+            spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run, rows=rows, full=full
+        )
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))
     else:

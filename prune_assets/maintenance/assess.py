@@ -12,7 +12,7 @@ from parquet_core.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
-from prune_assets.maintenance.pick import Picked, Reason, pick, within
+from prune_assets.maintenance.pick import Picked, Reason, pick, pick_all, within
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
 from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
@@ -35,7 +35,7 @@ class OptimizeRequest:
     """What is to be done: `location` is a path or an address, or a name that the session's catalogs know.
 
     `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
-    `budget`: bytes of files to rewrite at most.
+    `budget`: bytes of files to rewrite at most. `full`: rewrite every file, also those that need nothing.
     """
 
     location: str
@@ -44,6 +44,7 @@ class OptimizeRequest:
     spark: SparkSession | None
     rows: bool = False
     budget: int | None = None
+    full: bool = False
     is_sorted: dict[DataFile, bool] = field(default_factory=dict)
 
 
@@ -97,11 +98,6 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
     semantics = semantics_for(request.spark)
     named = request.spark if "/" not in request.location else None
     table = open_table(request.location, semantics=semantics, session=named, cache=metadata_cache())
-    if request.layout.curve_by and not table.format.optimizes_curves:
-        raise UnsupportedFeature(
-            f"{request.location}: optimize supports sort_by only, and this layout uses a curve through "
-            f"{', '.join(request.layout.curve_by)}; rewrite the table or the partitions that need it"
-        )
     lowered = lower_predicate("true" if request.where is None else request.where, table, session=request.spark)
     answers = table.answers(lowered.predicate)
     if request.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
@@ -127,7 +123,7 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
     index.save()
     target = request.layout.target_file_bytes
     rows_read = request.rows or not measured.keys
-    needed = pick(measured.numbers, target=target, wanted=request.layout.files)
+    needed = (pick_all if request.full else pick)(measured.numbers, target=target, wanted=request.layout.files)
     picked, left_out = within(needed, measured.numbers, request.budget)
     return TableAssessment(table, measured, picked, target, rows_read, left_out)
 

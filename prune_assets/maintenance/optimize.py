@@ -38,6 +38,7 @@ def optimize(
     dry_run: bool = False,
     rows: bool = False,
     budget: int | None = None,
+    full: bool = False,
 ) -> OptimizeResult:
     """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
 
@@ -65,6 +66,10 @@ def optimize(
     those whose rows are not in order, as `check` finds them (`order.rows`). Every run then reads the key of all files.
     `budget`: rewrite files of so many bytes at most. Files that overlap are rewritten together or not at all, the
     largest of such groups first; `left` of the result counts the files that need it and are left.
+    `full`: rewrite every file that is considered, each partition as a whole, as a layout that changes needs it.
+
+    Along a Z-order or Hilbert curve no file overlaps another on a single key. So of a layout with a curve small files,
+    those with deleted rows, and those that lack a bloom filter are picked; `full` puts a table along a new curve.
 
     A table of Iceberg is named as the session's catalog has it, and rewritten by its procedures, as `statements` of the
     result says (with a session also after `dry_run`): `rewrite_data_files` sorts what was picked, or puts it along a
@@ -81,7 +86,7 @@ def optimize(
     source, layout = layout, load_layout(layout)
     target = find_target(table, spark)
     location = target.writing.location(target.opened_by)
-    request = OptimizeRequest(location, layout, where, spark, rows, budget)
+    request = OptimizeRequest(location, layout, where, spark, rows, budget, full)
     with naming_layout_file(source):
         first = assess(request)
     forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
@@ -118,8 +123,8 @@ def _carried_out(
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
             spark.catalog.refreshByPath(request.location)
-        if request.budget is not None:
-            request = replace(request, budget=max(0, request.budget - assessed.picked_bytes))
+        left = None if request.budget is None else max(0, request.budget - assessed.picked_bytes)
+        request = replace(request, budget=left, full=False)
         assessed = assess(request)
     upkeep = assessed.table.statements(spark, None)
     for statement in upkeep:

@@ -40,6 +40,7 @@ class Reason(StrEnum):
     BLOOM = "lacks a bloom filter"
     ORDER = "not sorted"
     PAGES = "lacks a page index"
+    FULL = "full rewrite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,23 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
             found = [Reason.OVERLAP] * bool(overlapping[of]) + [Reason.SMALL] * bool(merged_small)
             reasons[file] = (*found, *(reason for reason, flags in faults.items() if flags[file]))
     return Picked(tuple(groups), reasons)
+
+
+def pick_all(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
+    """Pick every file, those of a partition as one group; arguments are those of `pick`.
+
+    >>> numbers = {"partition": [0, 1, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
+    >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
+    >>> picked = pick_all(FileNumbers(**arrays, deleted=np.zeros(3), faults={}), target=150)
+    >>> [(group.files, group.outputs) for group in picked.groups]
+    [((0, 2), 2), ((1,), 1)]
+    """
+    live, groups = files.live_bytes(), []
+    for partition in np.unique(files.partition).tolist():
+        here = np.flatnonzero(files.partition == partition)
+        by_bytes = max(1, -int(-float(live[here].sum()) // target))
+        groups.append(Group(tuple(here.tolist()), by_bytes if wanted is None else wanted))
+    return Picked(tuple(groups), dict.fromkeys(range(len(files.size)), (Reason.FULL,)))
 
 
 def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Picked, int]:

@@ -53,7 +53,7 @@ class Format:
     `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
     `writing`: returns how tables are written, which plans do not import; None where they are only read.
     `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
-    `read_only`: of a table that is not written, what to do instead. `optimizes_curves`: files are rewritten along one.
+    `read_only`: of a table that is not written, what to do instead.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
 
@@ -69,5 +69,4 @@ class Format:
     writing: Callable[[], Writing] | None = None
     read_only: str = ""
     by_catalog_alone: bool = False
-    optimizes_curves: bool = False
     not_inspected: Mapping[str, str] = field(default_factory=dict)

@@ -136,7 +136,6 @@ ICEBERG = Format(
     read_alone_by="Spark and Iceberg",
     writing=_writing,
     by_catalog_alone=True,
-    optimizes_curves=True,
     read_only=BY_NAME,
     not_inspected=dict.fromkeys(
         ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"

@@ -42,12 +42,12 @@ def test_row_groups_are_made_smaller_where_filters_deny_them(visits):
     assert set(best.layout.bloom) == {"visitor"}
     assert best.layout.row_group_bytes == 8 << 20
     assert best.title == "sort by day, bloom filter on visitor, row groups of 8.0 MiB"
-    assert "deny a whole row group or nothing" in best.why
+    assert "rules out a whole row group or nothing" in best.why
 
 
 def test_pages_are_made_as_fine_as_it_pays(visits):
     fine = refine(visits, ["day = 7", "day = 70"]).candidate
     assert fine.layout.page_rows == 2_000
     assert fine.layout.row_group_bytes == USUAL.row_group_bytes
-    assert "finest pages" in fine.why
+    assert "smaller still skip more" in fine.why
     assert refine(visits, ["day < 80"]).candidate.layout == pr.LayoutSpec(sort_by=["day"])

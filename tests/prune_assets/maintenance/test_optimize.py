@@ -341,8 +341,6 @@ def test_a_key_may_descend(spark, tmp_path):
     assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
     (ascending,) = pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["k"]), dry_run=True).picked
     assert "not sorted" in ascending.reasons
-    with pytest.raises(UnsupportedFeature, match="uses a curve through k, id"):
-        pr.optimize(None, tmp_path, layout=pr.LayoutSpec(zorder_by=["k", "id"]), dry_run=True)
 
 
 @pytest.mark.deep
@@ -447,3 +445,32 @@ def test_a_layout_says_how_many_files_are_left(spark, tmp_path, format):  # noqa
         assert len(done.picked) == picked
     assert done.new_files == 4
     assert not pr.optimize(spark, table, layout=layout).picked
+
+
+@pytest.mark.parametrize("format", ["parquet", "delta"])
+@pytest.mark.parametrize("curve", ["zorder_by", "hilbert_by"])
+def test_a_full_rewrite_puts_a_table_along_a_curve(spark, tmp_path, format, curve):  # noqa: A002
+    table, queries = str(tmp_path / "t"), ["a = 70", "b = 11"]
+    made = spark.range(40_000).selectExpr("id", "hash(id) % 200 AS a", "hash(id, 1) % 200 AS b", "id % 2 AS part")
+    for start in (0, 1):
+        rows_here = made.where(f"id % 4 DIV 2 = {start}")
+        pr.write(rows_here, table, layout=pr.LayoutSpec(partition_by=["part"], files=4), format=format, mode="append")
+    layout = pr.LayoutSpec(**{curve: ["a", "b"]}, partition_by=["part"], row_group_rows=1000, page_rows=1000, files=1)
+    before = sorted(pr.read(spark, table, where="true").collect())
+    forecast = pr.optimize(None, table, layout=layout, full=True, dry_run=True)
+    done = pr.optimize(spark, table, layout=layout, full=True, predicates=queries)
+    assert (done.picked, done.left) == (forecast.picked, 0)
+    assert {file.reasons for file in done.picked} == {("full rewrite",)}
+    assert sorted(pr.read(spark, table, where="true").collect()) == before
+    assert all(one.after < 0.6 * one.before for one in done.predicates), done.predicates
+    assert not [finding for finding in pr.check(table, layout=layout) if finding.severity == "error"]
+    assert pr.optimize(spark, table, layout=layout).picked == ()
+
+
+def test_a_full_rewrite_needs_room_in_the_budget_for_a_whole_partition(spark, tmp_path):
+    layout = pr.LayoutSpec(partition_by=["part"], sort_by=["id"], files=1)
+    pr.write(spark.range(9_000).selectExpr("id", "IF(id < 1000, 0, 1) AS part"), tmp_path, layout=layout)
+    sizes = sorted(path.stat().st_size for path in tmp_path.rglob("*.parquet"))
+    assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
+    some = pr.optimize(None, tmp_path, layout=layout, full=True, dry_run=True, budget=sizes[-1] - 1)
+    assert ([file.bytes for file in some.picked], some.left) == ([sizes[0]], 1)
