@@ -88,7 +88,7 @@ def _header(report: SkipReport) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row("Table", _plain(report.table, _LONGEST_SQL))
     if report.delta is not None:
-        grid.add_row("Listed", _plain(delta_text(report.delta), _LONGEST_SQL))
+        grid.add_row("Version", _plain(delta_text(report.delta), _LONGEST_SQL))
     if (unopened := unopened_text(report)) != "":
         grid.add_row("Not opened", _plain(unopened, _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))
@@ -229,7 +229,7 @@ def _cost(report: SkipReport) -> Text:
     parts = ", ".join(
         f"{name} {bytes_text(size)}"
         for name, size in (
-            *([] if report.delta is None else [("the log", report.delta.log_bytes)]),
+            *([] if report.delta is None else [("table metadata", report.delta.log_bytes)]),
             ("page indexes", report.index_bytes),
             ("bloom filters", report.bloom_bytes),
             ("dictionaries", report.dictionary_bytes),

@@ -237,7 +237,7 @@ def about_text(engine: Engine) -> str:
 
 def delta_text(delta: DeltaVersion) -> str:
     """Say which version was planned, how many of its files were opened, and how many rows are deleted."""
-    parts = [f"version {delta.version}: {counted(delta.files, 'file')}, {delta.opened_files:,} opened"]
+    parts = [f"{delta.version}: {counted(delta.files, 'file')}, {delta.opened_files:,} opened"]
     if delta.deleted_rows:
         parts.append(
             f"row counts include {counted(delta.deleted_rows, 'row')} that deletion vectors of "
@@ -245,7 +245,7 @@ def delta_text(delta: DeltaVersion) -> str:
         )
     if delta.unknown_rows:
         unknown = counted(delta.unknown_rows, "unopened file")
-        parts.append(f"the log has no row count for {unknown}, so rows are not counted where they are included")
+        parts.append(f"the metadata has no row count for {unknown}, so rows are not counted where they are included")
     if delta.pro_rata:
         parts.append("bytes of unopened files are estimated for the columns read")
     return "; ".join([*parts, *delta.notes])

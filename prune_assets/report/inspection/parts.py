@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from parquet_core.inspection.sizes import SizeClass
 
 
-_LONGEST_BOUND = 24
+# A timestamp with microseconds and a zone has 27 characters.
+_LONGEST_BOUND = 32
 UNKNOWN = "?"
 NOTHING = "-"
 
@@ -38,8 +39,8 @@ NOTHING = "-"
 def value_text(value: Value) -> str:
     """Show a bound: texts in quotes, unknown as a question mark, what is long clipped.
 
-    >>> value_text("a"), value_text(Hex("00ff")), value_text(None), value_text(0), value_text("x" * 30)
-    ("'a'", '0x00ff', '?', '0', "'xxxxxxxxxxxxxxxxxxxxxxxx… (30 characters)")
+    >>> value_text("a"), value_text(Hex("00ff")), value_text(None), value_text(0), value_text("x" * 40)
+    ("'a'", '0x00ff', '?', '0', "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (40 characters)")
     """
     match value:
         case None:

@@ -133,7 +133,7 @@ def fixed(value: SparkValue, type_: SparkType) -> Fixed:
     if isinstance(value.value, Moment):
         return fixed_time(value.kind, value.value, type_)
     if value.value is None:
-        raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs")
+        raise Refusal(f"the value of this {value.kind} literal is not known before Spark runs")
     if not type_.is_ordinal:
         return Fixed(type_, None, plain=value)
     return Fixed(type_, _ordinal(value, type_), digits=value.digits if value.kind is Kind.INTEGER else 0)
@@ -186,8 +186,8 @@ def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
     In an unknown zone it is an instant where it has a zone of its own, and else what the session's clocks show.
     """
     if moment is None or (type_.kind is Kind.TIMESTAMP_NTZ and moment.zone is not None):
-        cast = "; with ansi.enabled Spark raises an error for a text that is not a time" if kind is Kind.STRING else ""
-        raise Refusal(f"this {kind} has no value that is certain before Spark runs{cast}", WRITE_TIMESTAMP)
+        cast = "; with ansi.enabled Spark raises an error for a string that is not a time" if kind is Kind.STRING else ""
+        raise Refusal(f"this {kind} is not a date or time that is known before Spark runs{cast}", WRITE_TIMESTAMP)
     try:
         if type_.is_unzoned:
             ordinal, doubt = moment.in_unknown_zone()

@@ -125,7 +125,7 @@ class Comparisons:
             self._check([left, right], are_compared=True)
             return _of_constants(left, op, right)
         if not isinstance(right, Fixed):
-            raise Refusal("two columns are not compared yet")
+            raise Refusal("a comparison with a function of another column skips nothing yet")
         assert isinstance(left, Chain)
         if right.is_null:
             return _NULL

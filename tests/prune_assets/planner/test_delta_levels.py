@@ -139,8 +139,8 @@ def test_partition_values_come_first_then_statistics_then_footers_of_what_they_l
 def test_the_report_survives_json_and_shows_the_version_in_every_form(partitioned):
     report = pr.plan(partitioned.path, where="x = 21").report
     assert json.loads(report.to_json())["delta"]["version"] == report.delta.version
-    assert "version 0: 4 files, 2 opened" in str(report)
-    assert "version 0: 4 files, 2 opened" in report.to_html()
+    assert "Version    0: 4 files, 2 opened" in str(report)
+    assert "Version 0: 4 files, 2 opened" in report.to_html()
     assert "File statistics" in report.to_html()
 
 
@@ -148,7 +148,7 @@ def test_a_file_that_does_not_tell_its_rows_says_so(partitioned):
     report = pr.plan(partitioned.path, where="day = DATE '2024-01-02'").report
     assert report.delta.unknown_rows == 1
     assert (report.total.rows, report.kept.rows) == (None, 20)
-    assert "the log has no row count for 1 unopened file, so rows are not counted" in " ".join(str(report).split())
+    assert "the metadata has no row count for 1 unopened file, so rows are not counted" in " ".join(str(report).split())
 
 
 @pytest.mark.parametrize(
