@@ -6,6 +6,7 @@ Iceberg's own rewrites stage theirs. Elsewhere Iceberg scans the snapshot by the
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToR
 
 def _staged(spark: SparkSession, name: str, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
     from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
     files = table.snapshot.files
     paths = {files.path(number) for number in wanted.files.tolist()}
@@ -46,7 +48,7 @@ def _staged(spark: SparkSession, name: str, table: IcebergTable, wanted: FilesTo
         return None
     try:
         return _staged_in_java(spark, name, int(table.version_number or 0), paths, wanted.where)
-    except Py4JError:  # of a runtime that has it otherwise
+    except (Py4JError, PySparkException):  # of a runtime that has it otherwise
         return None
 
 
@@ -107,17 +109,30 @@ def _scans(frame: DataFrame) -> set[str]:
 
 
 def _filtered(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
-    """Let Iceberg plan by a predicate, if it has words for it: its reader skips row groups by what is left of it."""
-    from py4j.protocol import Py4JJavaError
+    """Let Iceberg plan by the parts of a predicate that it can express: its reader skips row groups by them."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
     if where is None:
         return scan
     convert = spark._jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter  # type: ignore[union-attr]
+    # PySpark raises its own class for those of Java's exceptions that it knows.
+    failures = (Py4JError, PySparkException)
     try:
         resolved = convert.collectResolvedSparkExpression(spark._jsparkSession, name, where)
-        return scan.filter(convert.convertToIcebergExpression(resolved))
-    except Py4JJavaError:
+    except failures:
         return scan
+    for part in _conjuncts(resolved):
+        with contextlib.suppress(*failures):
+            scan = scan.filter(convert.convertToIcebergExpression(part))
+    return scan
+
+
+def _conjuncts(expression: Any) -> list[Any]:
+    """Return the parts of Catalyst's ANDs: Iceberg converts an expression whole or not at all."""
+    if expression.getClass().getSimpleName() != "And":
+        return [expression]
+    return [*_conjuncts(expression.left()), *_conjuncts(expression.right())]
 
 
 def loaded(spark: SparkSession, name: str) -> JavaObject:
