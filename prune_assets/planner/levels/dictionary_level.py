@@ -38,6 +38,8 @@ _NAME = KnownLevel.DICTIONARY.key
 ALWAYS_WORTH = 64 << 10
 # Dictionaries that are held at once, in bytes as they are stored.
 MAX_BATCH = 16 << 20
+# Of a part that is tested on values so many dictionaries come first: where they hold too many values, so do the others.
+PROBED = 4
 
 _UNDECIDED = np.uint8(Outcomes.TRUE | Outcomes.FALSE)
 
@@ -70,14 +72,20 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
         refusals = query.index.dictionaries.refusals(candidate.column, wanted)
         refused_for = dict.fromkeys(refusals[refusals != ""].tolist())
         reasons.update({f"{candidate.column.name}: {why}": None for why in refused_for})
-        for positions in _batches(wanted[refusals == ""], candidate.cost):
+        is_tested = all(isinstance(part, OnValues) for part in parts)
+        for positions in _batches(wanted[refusals == ""], candidate.cost, PROBED if is_tested else 0):
             dictionaries = query.index.dictionaries.read(candidate.column, positions)
             dictionaries_read += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
             at = np.ix_(np.array(leaf_indices), positions)
             denied = outcomes_of_each_from_dictionaries(parts, usable, may_be_null=may_be_null[positions])
-            refined[at] = intersect(refined[at], denied)
+            earlier, refined[at] = refined[at], intersect(refined[at], denied)
+            if (
+                all(isinstance(part, OnValues) and part.test.limits for part in parts)
+                and (earlier == refined[at]).all()
+            ):
+                break
     why = list(reasons)[:3]
     if refused:
         why.append("reading some dictionaries would cost more than it could save")
@@ -148,9 +156,9 @@ def _undecided(outcomes: OutcomeArray) -> Flags:
     return undecided
 
 
-def _batches(positions: Numbers, cost: Numbers) -> Iterator[Numbers]:
-    """Cut row groups into runs of about `MAX_BATCH` bytes."""
-    number = np.cumsum(cost[positions]) // MAX_BATCH
+def _batches(positions: Numbers, cost: Numbers, probed: int) -> Iterator[Numbers]:
+    """Cut row groups into runs of about `MAX_BATCH` bytes, behind one of a few."""
+    number = np.cumsum(cost[positions]) // MAX_BATCH + (np.arange(len(positions)) >= probed)
     yield from (part for part in np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(part))
 
 

@@ -23,6 +23,7 @@ from prune_assets.explain.plan import plan
 from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
+from prune_assets.planner.levels.dictionary_level import PROBED
 from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.report.levels import KnownLevel
 from prune_assets.sql.render import render
@@ -304,6 +305,17 @@ def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path)
     assert evaluation.after(DICTIONARIES).status == "not_applicable"
     assert evaluation.after(DICTIONARIES).why == "reading some dictionaries would cost more than it could save"
     assert "dictionary" not in index.traffic.bytes
+
+
+def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_path):
+    rows = pa.table({"a": np.arange(60_000) // 2, "few": np.arange(60_000) // 6_000 + 1000 * (np.arange(60_000) % 2)})
+    pq.write_table(rows, tmp_path / "t.parquet", row_group_size=6_000)
+    found = plan(tmp_path / "t.parquet", where="a % 2000 = 77")
+    assert found.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 0
+    at_hand = found.index.dictionaries.at_hand(found.index.columns[0], np.arange(10))
+    assert [dictionary is not None for dictionary in at_hand] == [True] * PROBED + [False] * 6
+    each = plan(tmp_path / "t.parquet", where="few % 1000 = 7")
+    assert each.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 9
 
 
 CAST = "no equality or IN that can be looked up; w = 1: Spark casts the strings of the column to numbers"
