@@ -131,14 +131,15 @@ def _only_date(value: Value) -> Value:
 
 
 _FORMATTED = (
-    "date_format() is not used to skip: it makes a text of a date or time",
+    "date_format() is used to skip beside a day, month or year alone, e.g. '2025-03' for 'yyyy-MM'",
     "write a range of the column, e.g. at >= TIMESTAMP '2025-03-01' AND at < TIMESTAMP '2025-04-01' for March 2025",
 )
 
+DATE_FORMAT = SqlFunction(names=("date_format",), arity=(2, 2), refusal=_FORMATTED)
 FUNCTIONS = (
+    DATE_FORMAT,
     SqlFunction(names=("date_trunc",), arity=(2, 2), bind=_date_trunc, null_strict=True, makes_timestamp=True),
     SqlFunction(names=("to_timestamp", str(Kind.TIMESTAMP)), arity=(1, 2), bind=_to_timestamp, makes_timestamp=True),
-    SqlFunction(names=("date_format",), arity=(2, 2), refusal=_FORMATTED),
     SqlFunction(names=("timestampadd",), arity=(3, 3), bind=_timestamp_add, makes_timestamp=True, is_syntax=True),
     SqlFunction(names=("unix_micros",), bind=partial(_unix, 1)),
     SqlFunction(names=("unix_millis",), bind=partial(_unix, 1_000)),

@@ -7,10 +7,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Unsupported, leaves
+from parquet_core.predicate import And, Not, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
+from prune_assets.sql.lowering.formatted_dates import date_condition
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
@@ -169,8 +170,9 @@ class Conditions:
             if (found := self._with_constants(node)) is not None:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
-            known = self.nulls_of(node)
-            return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known, is_whole=True)
+            nulls = self.nulls_of(node)
+            kept = Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls, is_whole=True)
+            return self._of_dates(node, kept) or kept
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
             return (self._with_constants(node) if is_refined else None) or lowered
@@ -209,6 +211,20 @@ class Conditions:
             self._known = known
         self._substituted += 1
         return lowered
+
+    def _of_dates(self, node: exp.Expr, kept: Unsupported) -> Predicate | None:
+        """Lower a condition on the text of a date as one on the date; where the years are too far, it is `kept`."""
+        dates = date_condition(node, self._names.is_builtin)
+        if dates is None:
+            return None
+        raising = len(self._leaves.raising)
+        try:
+            known, *one_of = (self._leaves.lower(part) for part in (dates.known, *dates.one_of))
+        except (Refusal, UncertainTime, PredicateTypeError):
+            del self._leaves.raising[raising:]
+            return None
+        meaning = all_of([known, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
+        return any_of([meaning, all_of([Not(known), kept])])
 
     def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""

@@ -204,8 +204,8 @@ def test_every_refusal_has_a_reason():
         ("nosuch(x) = 3", "of yours, Spark will refuse it", "compare the column itself"),
         ("md5(s) = 'x'", "md5() is not used to skip", "compare the column itself"),
         (
-            "date_format(ts, 'yyyy-MM') = '2025-03'",
-            "date_format() is not used to skip: it makes a text of a date or time",
+            "date_format(ts, 'MMM yyyy') = 'Mar 2025'",
+            "date_format() is used to skip beside a day, month or year alone",
             FOR_MARCH,
         ),
         ("day(ts) = 3", "again and again", "combine it with year(ts) = .. AND month(ts) = .., or write a range of ts"),

@@ -1,0 +1,136 @@
+"""`date_format(x, 'yyyy-MM') = '2024-03'` is a range of days: such texts have the order of their days.
+
+That holds for years of four digits from 1583 on, when the old and the new calendar of Spark are the same.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.predicate import Op
+from prune_assets.sql.functions.dates import TO_DATE
+from prune_assets.sql.functions.time_calls import DATE_FORMAT
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values, spark_literal, spark_value
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.calendar import day_of
+from prune_assets.sql.types.spark_types import TIMESTAMP
+from prune_assets.sql.types.spark_values import Kind, SparkValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FIRST, _LAST = day_of(1583, 1, 1), day_of(9999, 12, 31)
+# As Python writes them; days and months that a format does not have are all of them.
+_FORMATS = {
+    "yyyy-MM-dd": "%Y-%m-%d",
+    "yyyy/MM/dd": "%Y/%m/%d",
+    "yyyyMMdd": "%Y%m%d",
+    "yyyy-MM": "%Y-%m",
+    "yyyy/MM": "%Y/%m",
+    "yyyyMM": "%Y%m",
+    "yyyy": "%Y",
+}
+
+
+class DateCondition(NamedTuple):
+    """What a condition on the text of a date is on the date itself, on each of the days that `known` selects.
+
+    It is TRUE where one of `one_of` is and FALSE where none is; with `negated` the other way round. `known` is TRUE
+    wherever one of them is.
+    """
+
+    known: exp.Expr
+    one_of: tuple[exp.Expr, ...]
+    negated: bool
+
+
+class _Days(NamedTuple):
+    first: int
+    last: int
+
+
+def date_condition(node: exp.Expr, is_builtin: Callable[[str], bool]) -> DateCondition | None:
+    """Return a comparison, list or range of what date_format() makes as conditions on dates; None for others.
+
+    `is_builtin`: tells whether a call is one of Spark's own function.
+    """
+    call, texts, op = _operands(node)
+    pattern = _pattern(call, is_builtin)
+    found = [days for text in texts if pattern and (days := _days(text, pattern)) is not None]
+    if not found or len(found) < len(texts):
+        return None
+    day = _date(call, node)
+    between = tuple(_between(day, days, node) for days in _wanted(node, op, found))
+    return DateCondition(_between(day, _Days(_FIRST, _LAST), node), between, op is Op.NE)
+
+
+def _operands(node: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr], Op]:
+    """Return what is compared, with which values, and how; no values where it is no such condition."""
+    match node:
+        case exp.Between():
+            return node.this, [node.args["low"], node.args["high"]], Op.EQ
+        case exp.In() if node.args.get("query") is None:
+            return node.this, listed_values(node), Op.EQ
+        case _ if (op := COMPARISONS.get(type(node))) is None:
+            return node, [], Op.EQ
+        case _ if isinstance(node.this, exp.Literal):
+            return node.expression, [node.this], MIRRORED.get(op, op)
+        case _:
+            return node.this, [node.expression], op
+
+
+def _pattern(call: exp.Expr, is_builtin: Callable[[str], bool]) -> str | None:
+    """Return Python's format of a call of date_format(); None for other formats and other nodes."""
+    if not isinstance(call, exp.Anonymous) or call.name not in DATE_FORMAT.names or not is_builtin(call.name):
+        return None
+    return _FORMATS.get(_text(call.expressions[1])) if len(call.expressions) == 2 else None
+
+
+def _text(node: exp.Expr) -> str:
+    value = spark_value(node) if isinstance(node, exp.Literal) else None
+    return str(value.value) if value is not None and value.kind is Kind.STRING else ""
+
+
+def _days(text: exp.Expr, pattern: str) -> _Days | None:
+    """Return the days of which the format makes a text; None for a text that it makes of no day."""
+    written = _text(text)
+    try:
+        moment = datetime.strptime(written, pattern).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    first = day_of(moment.year, moment.month, moment.day)
+    last = first if "%d" in pattern else day_of(moment.year, moment.month if "%m" in pattern else 12, 31)
+    # Without the zeros in front it is read too.
+    return _Days(first, last) if moment.strftime(pattern) == written and first >= _FIRST else None
+
+
+def _wanted(node: exp.Expr, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
+    match op:
+        case Op.LT:
+            return [_Days(_FIRST, days[0].first - 1)]
+        case Op.LE:
+            return [_Days(_FIRST, days[0].last)]
+        case Op.GT:
+            return [_Days(days[0].last + 1, _LAST)]
+        case Op.GE:
+            return [_Days(days[0].first, _LAST)]
+        case _:
+            return [_Days(days[0].first, days[1].last)] if isinstance(node, exp.Between) else days
+
+
+def _date(call: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """Return the date that a text is made of: of whatever it is given, date_format() makes a timestamp first."""
+    moment = exp.Cast(this=call.expressions[0].copy(), to=TIMESTAMP)
+    return _like(exp.Anonymous(this=TO_DATE.names[0], expressions=[_like(moment, node)]), node)
+
+
+def _between(day: exp.Expr, days: _Days, node: exp.Expr) -> exp.Expr:
+    ends = [_like(spark_literal(SparkValue(Kind.DATE, number)), node) for number in days]
+    return _like(exp.Between(this=day.copy(), low=ends[0], high=ends[1]), node)
+
+
+def _like(new: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """Return a node with the place in the predicate of the one that it stands for."""
+    new.meta.update(node.meta)
+    return new
