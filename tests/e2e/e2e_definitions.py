@@ -27,6 +27,7 @@ ROWS, MANY_ROWS = 40_000, 2_000_000
 # While this file is there, the table that is written takes long.
 SLOW = ROOT / "slow"
 GOOD, BROKEN, ARRIVALS, KILLED = (ROOT / name for name in ("good", "broken", "arrivals", "killed"))
+SNAPSHOTS = ROOT / "lake" / "db" / "snapshots"
 
 
 def rows(spark):
@@ -51,6 +52,7 @@ checks = {
     "good": build_layout_checks("good", GOOD, LAYOUT, blocking=True),
     "broken": build_layout_checks("broken", BROKEN, LAYOUT, blocking=True),
     "arrivals": build_layout_checks("arrivals", ARRIVALS, LAYOUT),
+    "snapshots": build_layout_checks("snapshots", SNAPSHOTS, pr.LayoutSpec(sort_by=["id"])),
 }
 validation = build_layout_validation_job("validate", checks=[checks["good"]])
 
@@ -70,6 +72,7 @@ defs = dg.Definitions(
             "first_ids", "good", "id < 700", table=GOOD, reports=ROOT / "reports", reports_url=REPORTS_URL
         ),
         dg.AssetSpec("arrivals", description="Written by somebody else."),
+        dg.AssetSpec("snapshots", description="Written by pyiceberg."),
         after_good,
         after_broken,
         clicked,
@@ -80,7 +83,10 @@ defs = dg.Definitions(
     sensors=[
         build_new_files_sensor(
             "new_files", tables={"arrivals": ARRIVALS}, checks=[checks["arrivals"]], minimum_interval_seconds=1
-        )
+        ),
+        build_new_files_sensor(
+            "new_snapshots", tables={"snapshots": SNAPSHOTS}, checks=[checks["snapshots"]], minimum_interval_seconds=1
+        ),
     ],
     resources={"spark": SparkSessionResource(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})},
     executor=dg.in_process_executor,

@@ -99,6 +99,27 @@ def test_files_that_arrive_are_validated(ui, root, page):
     page.get_by_text("Failed").first.wait_for()
 
 
+def test_snapshots_of_iceberg_are_validated(ui, root, page):
+    catalog_module = pytest.importorskip("pyiceberg.catalog.sql", reason="pyiceberg is not installed")
+    lake = root / "lake"
+    lake.mkdir()
+    catalog = catalog_module.SqlCatalog("e2e", uri=f"sqlite:///{lake}/catalog.db", warehouse=lake.as_uri())
+    catalog.create_namespace("db")
+    first, second = (pa.table({"id": pa.array(range(start, start + 1_000), pa.int64())}) for start in (0, 500))
+    table = catalog.create_table("db.snapshots", first.schema)
+    table.append(first)
+    ui.start_sensor("new_snapshots")
+    sorted_run = until(lambda: ui.runs(sensor_name="new_snapshots"), seconds=60, what="a run by the sensor")[0]
+    assert ui.wait(sorted_run["runId"]) == "SUCCESS"
+    assert ui.checks("snapshots")["files_do_not_overlap"]["status"] == "SUCCEEDED"
+    table.append(second)
+    overlapping_run = until(lambda: ui.runs(sensor_name="new_snapshots")[:-1], seconds=60, what="a second run")[0]
+    assert ui.wait(overlapping_run["runId"]) == "SUCCESS"
+    assert ui.checks("snapshots")["files_do_not_overlap"]["status"] == "FAILED"
+    page.goto(f"{ui.url}/assets/snapshots?view=checks&checkDetail=files_do_not_overlap")
+    page.get_by_text("Failed").first.wait_for()
+
+
 def test_a_schedule_ticks(ui, good_run, page):
     ui.start_schedule("validate_schedule")
     run = until(lambda: ui.runs(schedule_name="validate_schedule"), seconds=90, what="a run by the schedule")[0]
