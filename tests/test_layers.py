@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,12 @@ ORDER = _LIST.findall((ROOT / "CONTRIBUTING.md").read_text())[0].split()
 UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
 
 
+@cache
 def imports_of(path):
+    return [*_imports_in(path)]
+
+
+def _imports_in(path):
     """Every module that a file imports, inside functions too."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -79,6 +79,7 @@ def test_any_ordered_type_has_a_depth(values):
     assert overlap_depth(intervals_of(Bounds(lower, upper, pa.array([0] * 3), np.full(3, ROWS)))) == 3
 
 
+@pytest.mark.deep
 def test_a_million_containers_take_a_moment():
     """A count of each against each would take hours; CPU time, whatever else the machine does."""
     low = np.random.default_rng(7).integers(0, 1 << 40, 1_000_000)

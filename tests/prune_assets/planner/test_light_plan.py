@@ -28,6 +28,7 @@ WHERE = (
 )
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(importlib.util.find_spec("pandas") is None, reason="there is no pandas that could be loaded")
 def test_a_plan_loads_no_pandas(tmp_path):
     """pyarrow loads it for the first Python value it converts, which takes ten times as long as the plan."""

@@ -211,6 +211,7 @@ def test_zeros_and_nan_raise_no_false_alarm(tmp_path, values, kind):
     assert not pr.audit(tmp_path).findings
 
 
+@pytest.mark.spark
 def test_bounds_that_are_nan_are_named(spark, tmp_path):
     spark.sql("SELECT if(id = 1, double('NaN'), id) AS x FROM range(3)").coalesce(1).write.parquet(str(tmp_path / "t"))
     (found, *_) = pr.audit(tmp_path / "t").findings

@@ -75,7 +75,7 @@ def as_plain(part: object) -> object:
             return part
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("ansi", [True, False])
 @pytest.mark.parametrize("values", LISTS.values(), ids=LISTS)
 def test_it_means_what_its_values_mean_one_by_one(values, ansi):
