@@ -60,25 +60,27 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 
 
 def refuse_unread(table: object) -> None:
-    """Raise UnsupportedFeature where a table is a local directory of Hudi, or one inside of a table of Iceberg or Hudi.
+    """Raise UnsupportedFeature where a table is a local directory of Hudi, or one inside of a table of some format.
 
     Its files hold rows of old versions too, which plain Parquet would show.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
     place = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
-    for above in (place, *place.parents) if os.path.isdir(place) else ():  # noqa: PTH112 - of any name
-        for name in OF_OTHERS:
-            mark = FORMATS[name](above)
-            if mark is not None and above == place:
+    if not os.path.isdir(place):  # noqa: PTH112 - of any name
+        return
+    for name in OF_OTHERS:
+        if (mark := FORMATS[name](place)) is not None:
+            raise UnsupportedFeature(
+                f"{table}: is a table of {name} ({mark.relative_to(place)} is in it), which is not read here; read "
+                f"it with Spark's own reader for {name}"
+            )
+    for above in place.parents:
+        for name, mark_of in FORMATS.items():
+            if mark_of(above) is not None:
                 raise UnsupportedFeature(
-                    f"{table}: is a table of {name} ({mark.relative_to(place)} is in it), which is not read here; read "
-                    f"it with Spark's own reader for {name}"
-                )
-            if mark is not None:
-                raise UnsupportedFeature(
-                    f"{table}: lies in the table of {name} at {above}, and has files of its old versions too; name the "
-                    "table"
+                    f"{table}: is a directory of the {name} table {above}, and may hold files of its old versions too; "
+                    "name the table, and its partition in the predicate"
                 )
 
 
