@@ -186,7 +186,9 @@ def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
     In an unknown zone it is an instant where it has a zone of its own, and else what the session's clocks show.
     """
     if moment is None or (type_.kind is Kind.TIMESTAMP_NTZ and moment.zone is not None):
-        cast = "; with ansi.enabled Spark raises an error for a string that is not a time" if kind is Kind.STRING else ""
+        cast = (
+            "; with ansi.enabled Spark raises an error for a string that is not a time" if kind is Kind.STRING else ""
+        )
         raise Refusal(f"this {kind} is not a date or time that is known before Spark runs{cast}", WRITE_TIMESTAMP)
     try:
         if type_.is_unzoned:
