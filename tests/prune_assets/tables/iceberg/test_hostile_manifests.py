@@ -48,6 +48,30 @@ SCHEMAS = {
 }
 
 
+def test_a_manifest_whose_every_field_may_be_null_is_read(table):
+    """As BigQuery writes them; its maps have a null for each entry too, and nothing of them is known."""
+
+    def nullable(name, field_id, kind):
+        return {"name": name, "field-id": field_id, "type": ["null", kind]}
+
+    pairs = {"type": "record", "name": "e", "fields": [nullable("key", 0, "int"), nullable("value", 0, "long")]}
+    counts = {"type": "array", "items": ["null", pairs]}
+    fields = [("file_path", 100, "string"), ("file_format", 101, "string"), ("record_count", 103, "long")]
+    fields += [("file_size_in_bytes", 104, "long"), ("null_value_counts", 110, counts)]
+    fields += [("partition", 102, {"type": "record", "name": "p", "fields": []})]
+    file = {"type": "record", "name": "f", "fields": [nullable(*field) for field in fields]}
+    whole = {"type": "record", "name": "m", "fields": [nullable("status", 0, "int"), nullable("data_file", 2, file)]}
+    place, (path,), files = made.folder(table), manifests(table), table.inspect.files().to_pylist()[0]
+    before = sorted(pr.read_arrow(place, where="k < 5", columns=["k"])["k"].to_pylist())
+    texts = [files["file_path"].encode(), b"PARQUET"]
+    values = [*(long(len(text)) + text for text in texts), long(9), long(files["file_size_in_bytes"])]
+    values += [long(1) + long(1) + long(1) + long(1) + long(1) + long(0) + long(0), b""]
+    path.write_bytes(avro(whole, long(1) + long(1) + long(1) + b"".join(long(1) + value for value in values), 1))
+    opened._KEPT.clear()
+    assert sorted(pr.read_arrow(place, where="k < 5", columns=["k"])["k"].to_pylist()) == before != []
+    assert pr.count(place) == 9
+
+
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_schemas_are_refused_in_one_line(table, schema):
     (path,) = manifests(table)
