@@ -35,11 +35,13 @@ def test_reads_of_iceberg_hold_against_spark(run, lake):
     assert min(result.tally.counts[f"compared with {peer}"] for peer in ("Iceberg", "pyiceberg")) > 30
 
 
-def run_trusting(spark, *asked):
-    from unittest.mock import patch
-
-    with patch("prune_assets.tables.iceberg.reading_with_iceberg.doubted_columns", lambda *_: frozenset()):
-        return machine.run(spark, *asked)
+@pytest.mark.deep
+@pytest.mark.spark
+def test_rows_that_iceberg_loses_are_found(run, lake):
+    """Of a table with NaN in partitions and bounds of numbers beside it."""
+    assert run(machine.run, str(lake), 11, 1, 600.0, 1).findings == []
+    found = run(machine.run_trusting, str(lake), 11, 1, 600.0, 1).findings
+    assert "rows by name" in {finding.check for _, finding in found}
 
 
 def test_a_number_always_draws_the_same():
