@@ -193,7 +193,6 @@ def _open(spark: SparkSession, spark_read: SparkRead, where: str | Column) -> Da
     plan, scan = spark_read.plan, spark_read.scan
     # Of this read alone: settings of the session would change every other.
     options = {warning.option: "false" for warning in spark_read.warnings}
-    # The text of a Column may mean something else.
-    text = plan.lowered.frozen_sql if isinstance(where, str) else None
-    wanted = FilesToRead(plan.index, plan.surviving_numbers, scan.opening, options, text)
+    is_text = isinstance(where, str)
+    wanted = FilesToRead(plan.index, plan.surviving_numbers, scan.opening, options, plan.lowered, is_text)
     return plan.table.open_in_spark(spark, wanted)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.format import Format, Location
@@ -47,14 +48,16 @@ class FilesToRead:
     """The files of which Spark reads rows.
 
     `files`: their numbers in the index, which ascend. `opening`: how to name them, where Spark lists files by itself.
-    `options`: of Spark's reader, for this read alone. `where`: the predicate as a text, where it is one.
+    `options`: of Spark's reader, for this read alone. `where`: the predicate. `is_text`: whether it was given as one:
+    that of a Column may mean something else to Spark.
     """
 
     index: MetadataIndex
     files: NDArray[np.int64]
     opening: Opening
     options: Mapping[str, str]
-    where: str | None = None
+    where: LoweredPredicate
+    is_text: bool
 
 
 class LogLimits(NamedTuple):

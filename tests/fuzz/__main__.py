@@ -2,7 +2,8 @@
 
 `metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files;
 `contradictions` plants them in metadata; `planner` holds plans against Spark's own answers and what other readers skip,
-`ordinary` all that people call against Spark, on what they ask; `kills` ends writers of tables at random instants.
+`ordinary` all that people call against Spark, on what they ask; `iceberg` reads of Iceberg's tables against Spark and
+Iceberg; `kills` ends writers of tables at random instants.
 Exits with 1 for any finding.
 """
 
@@ -22,7 +23,7 @@ from rich.table import Table
 def main(context: click.Context) -> None:
     """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, contradictions, planner, ordinary, kills)
+        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
@@ -178,6 +179,31 @@ def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, f
         )
     show(result, seed, Console())
     return _exit_unless(context, not result.findings and result.cases > 0)
+
+
+@main.command()
+@click.option("--count", default=2_000, show_default=True, help="Predicates, over all tables.")
+@click.option("--seconds", default=3600.0, show_default=True, help="Stop after so long, whatever the count.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other tables and predicates.")
+@click.option("--first", default=0, show_default=True, help="Number of the first table, to run one again.")
+@click.pass_context
+def iceberg(context: click.Context, *, count: int, seconds: float, seed: int, first: int) -> bool:
+    """Hold reads and plans of Iceberg's tables against Spark's answers, and against what Iceberg and pyiceberg keep."""
+    import tempfile
+
+    import pytest
+    from iceberg.machine import run as run_iceberg
+    from iceberg.summary import show
+    from spark_packages import iceberg_lake
+
+    try:
+        with tempfile.TemporaryDirectory() as lake, iceberg_lake(Path(lake)) as run_there:
+            result = run_there(run_iceberg, lake, seed, count, seconds, first)
+    except pytest.skip.Exception as why:
+        Console().print(f"iceberg: left out: {why}", style="yellow")
+        return _exit_unless(context, True)  # noqa: FBT003 - an answer
+    show(result, seed, Console())
+    return _exit_unless(context, not result.findings and result.tally.cases > 0)
 
 
 @main.command()

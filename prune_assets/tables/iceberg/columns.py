@@ -48,8 +48,13 @@ def spark_name(kind: str) -> str | None:
 
 
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
-    """Return the leaves of a schema; `filled`: ids of those that a file may lack and still have values of."""
-    found = _leaves(schema.fields, (), filled)
+    """Return the leaves of a schema; `filled`: ids of those that a file may lack and still have values of.
+
+    ValueError where two have one id: what a file has of one would be taken for the other.
+    """
+    found = list(_leaves(schema.fields, (), filled))
+    if len({column.field_id for column in found}) < len(found):
+        raise ValueError("two columns have one id")
     return tuple(replace(column, leaf=replace(column.leaf, index=i)) for i, column in enumerate(found))
 
 

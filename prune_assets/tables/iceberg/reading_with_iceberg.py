@@ -1,7 +1,8 @@
 """Read a table of a session's catalog with Iceberg itself, which knows deletes, evolution and defaults.
 
 Where the plan keeps fewer files than manifests alone would, exactly these are staged as a set of scan tasks, as
-Iceberg's own rewrites stage theirs. Elsewhere Iceberg scans the snapshot by the filters that it is given.
+Iceberg's own rewrites stage theirs. Elsewhere Iceberg scans the snapshot by the filters that it is given, which in
+neither case name a column by which it skips rows that Spark selects.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
+
+from prune_assets.tables.iceberg.doubted_columns import doubted_columns, trusted_part
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView
@@ -29,16 +32,32 @@ def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToR
         return None
     by_tasks = not table.is_older and hasattr(spark, "_jvm")
     drifted = snapshot.snapshot is not None and snapshot.snapshot.schema_id != snapshot.metadata.current_schema_id
-    if by_tasks and (drifted or len(wanted.files) < table.kept_by_manifests()):
-        staged = _staged(spark, name, table, wanted)
+    doubted = doubted_columns(snapshot, wanted.where.predicate)
+    where = trusted_part(wanted.where.conjuncts, doubted) if doubted else wanted.where.frozen_sql
+    where = where if wanted.is_text else None
+    if by_tasks and (drifted or doubted or len(wanted.files) < table.kept_by_manifests()):
+        staged = _staged(spark, name, table, wanted, where)
         if staged is not None:
             return staged
     if drifted and not table.is_older:
         return None
-    return spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+    frame = spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+    return _held_back(frame, where) if doubted else frame
 
 
-def _staged(spark: SparkSession, name: str, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
+def _held_back(frame: DataFrame, where: str | None) -> DataFrame:
+    """Filter by a part of a predicate alone: Spark pushes no filter below one that is not deterministic.
+
+    It must hold for every row and Spark must not know, as it does of `rand() >= 0`.
+    """
+    from pyspark.sql.functions import spark_partition_id
+
+    return (frame if where is None else frame.where(where)).where(spark_partition_id() >= 0)
+
+
+def _staged(
+    spark: SparkSession, name: str, table: IcebergTable, wanted: FilesToRead, where: str | None
+) -> DataFrame | None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -47,7 +66,7 @@ def _staged(spark: SparkSession, name: str, table: IcebergTable, wanted: FilesTo
     if len(paths) > _MOST_TASKS:
         return None
     try:
-        return _staged_in_java(spark, name, int(table.version_number or 0), paths, wanted.where)
+        return _staged_in_java(spark, name, int(table.version_number or 0), paths, where)
     except (Py4JError, PySparkException):  # of a runtime that has it otherwise
         return None
 

@@ -73,7 +73,8 @@ class IcebergSnapshot:
         """The leaves of the table."""
         # Files that were taken over from Hive lack them.
         filled = {field.source for field in self.partition_fields if field.transform == "identity"}
-        return columns_of(self.schema, filled)
+        with understood(self.place):
+            return columns_of(self.schema, filled)
 
     @cached_property
     def numbered(self) -> Numbered:
@@ -189,7 +190,12 @@ def _chosen(
             raise WrongUse(f"{place}: has no snapshot {version}; prune inspect lists the last ones")
         return found
     if timestamp is None:
-        return metadata.current_snapshot()
+        current = metadata.current_snapshot()
+        if current is None and metadata.current_snapshot_id is not None:
+            raise MalformedFile(
+                f"{place}: lacks its current snapshot {metadata.current_snapshot_id}; the file is damaged"
+            )
+        return current
     moment = _milliseconds(timestamp)
     before = [entry for entry in metadata.snapshot_log if entry.timestamp_ms <= moment]
     found = metadata.snapshot_by_id(before[-1].snapshot_id) if before else None

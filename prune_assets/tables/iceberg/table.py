@@ -128,10 +128,14 @@ class IcebergTable:
         return self._asked[1]
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds that the manifests which were read give of a column; None for one that none tells of."""
+        """Return the bounds that the manifests which were read give of a column; None for one that none tells of.
+
+        Of a column that the name mapping lacks files without ids have nulls, whatever was said of it before.
+        """
         from prune_assets.tables.iceberg.file_bounds import bounds_of
 
-        if path not in self.by_path:
+        mapped = self.snapshot.numbered.names
+        if path not in self.by_path or (mapped and self.by_path[path].field_id not in mapped.values()):
             return None
         known = path, int(self.snapshot.files.opened.sum())
         if known not in self._bounds:

@@ -73,22 +73,22 @@ class Table:
 def random_table(draw, *, by_spark=True):
     rows = draw.choice([40, 200, 200, 400])
     names = draw.sample(sorted(KINDS), draw.randint(4, 9))
-    columns = [Column((name,), name, _values(draw, KINDS[name], rows)) for name in names]
+    columns = [Column((name,), name, random_values(draw, KINDS[name], rows)) for name in names]
     holes = {}
     if draw.random() < 0.6:
         columns += [
-            Column(("st", *extra, name), name, _values(draw, KINDS[name], rows))
+            Column(("st", *extra, name), name, random_values(draw, KINDS[name], rows))
             for extra, name in (((), draw.choice(sorted(KINDS))), (("in",), draw.choice(["i64", "str", "f64"])))
         ]
         share = draw.choice([0, 0.1, 0.5])
         holes = {name: tuple(row for row in range(rows) if draw.random() < share) for name in ("st", "st.in")}
     # Two of a kind, to compare one with the other.
     twin = draw.choice(columns)
-    columns.append(Column(("odd name",), twin.kind, _values(draw, twin.of, rows)))
+    columns.append(Column(("odd name",), twin.kind, random_values(draw, twin.of, rows)))
     return Table(tuple(columns), holes, tuple(_files(draw, rows, columns, by_spark)), draw.choice(ZONES))
 
 
-def _values(draw, kind, rows):
+def random_values(draw, kind, rows):
     spread = draw.choice([4, 60, 60, rows * 4, 1_000_000])
     odd = draw.choice([0, 0, 0.02, 0.3])
     pool = [odd_value(draw, kind) if draw.random() < odd else plain_value(draw, kind, spread) for _ in range(rows)]

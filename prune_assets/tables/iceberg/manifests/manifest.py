@@ -154,8 +154,14 @@ def partition_columns(found: Places, row: NDArray[np.int64]) -> list[list[Any]]:
 
 
 def _partition(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    file = next(one["type"] for one in schema["fields"] if one.get("field-id") == DATA_FILE)
-    return list(next(one["type"] for one in file["fields"] if one.get("field-id") == PARTITION)["fields"])
+    return list(_type_of(_type_of(schema, DATA_FILE), PARTITION)["fields"])
+
+
+def _type_of(record: Mapping[str, Any], field_id: int) -> Any:
+    """Return the type of a field of a record, without its null, which some writers allow everywhere."""
+    kind = next((one["type"] for one in record["fields"] if one.get("field-id") == field_id), None)
+    branches = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
+    return branches[0] if len(branches) == 1 else None
 
 
 def _check(manifest: Manifest, found: Places) -> None:
@@ -183,10 +189,8 @@ def _keep(manifest: Manifest, found: Places, fields: Iterable[int]) -> None:
 
 
 def _node_of(schema: Mapping[str, Any], of: int) -> Node | None:
-    file = next(one["type"] for one in schema["fields"] if one.get("field-id") == DATA_FILE)
-    kind = next((one["type"] for one in file["fields"] if one.get("field-id") == of), None)
-    branches = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
-    return None if kind is None or len(branches) != 1 else compiled(branches[0], {})
+    kind = _type_of(_type_of(schema, DATA_FILE), of)
+    return None if kind is None else compiled(kind, {})
 
 
 def _counts(data: bytes, at: NDArray[np.int64], field_id: int) -> NDArray[np.int64]:

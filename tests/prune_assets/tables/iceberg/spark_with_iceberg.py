@@ -116,7 +116,7 @@ def kept_while_written(spark, name, where):
 def with_equality_deletes(spark, name, column, values):
     """Commit equality deletes by Iceberg's Java classes, as Flink writes them."""
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
-    table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+    table = _loaded(spark, name)
     field = table.schema().findField(column)
     fields = gateway.new_array(jvm.java.lang.Integer, 1)
     fields[0] = field.fieldId()
@@ -143,3 +143,60 @@ def with_equality_deletes(spark, name, column, values):
 
 def columns_of(spark, name):
     return spark.table(name).columns
+
+
+def held_against_spark(spark, name, predicates, how=None):
+    """Of each predicate the keys that Spark selects of rows it has, those by this package, and those by Iceberg.
+
+    `how` may name a `version`, the `most_tasks` that are staged, and ask conditions `as_columns`.
+    """
+    from unittest.mock import patch
+
+    from pyspark.sql.functions import expr
+
+    import prune_assets as pr
+
+    version, how = (how or {}).get("version"), how or {}
+    table = spark.table(name) if version is None else spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+    everything, found = table.localCheckpoint(), []
+    for where in predicates:
+        asked = expr(where) if how.get("as_columns") else where
+        with patch("prune_assets.tables.iceberg.reading_with_iceberg._MOST_TASKS", how.get("most_tasks", 5000)):
+            ours = pr.read(spark, name, where=asked, version=version)
+        frames = everything.where(where), ours, table.where(where)
+        found.append((where, *(sorted(row["k"] for row in each.select("k").collect()) for each in frames)))
+    return found
+
+
+def doubted(spark, name, predicates):
+    """Of each predicate the columns that Iceberg is not given."""
+    import prune_assets as pr
+    from prune_assets.tables.iceberg.doubted_columns import doubted_columns
+
+    plans = [pr.plan(name, where=where, session=spark) for where in predicates]
+    found = [doubted_columns(plan.table.snapshot, plan.lowered.predicate) for plan in plans]
+    return [sorted(".".join(path) for path in each) for each in found]
+
+
+def with_initial_default(spark, name, column, number):
+    """Add a column that rows which are there have a value of."""
+    java, table = spark._jvm.org.apache.iceberg, _loaded(spark, name)
+    kind = java.types.Types.IntegerType.get()
+    table.updateSchema().addColumn(column, kind, "", java.expressions.Literal.of(number)).commit()
+    spark.sql(f"REFRESH TABLE {name}")
+
+
+def make_with_uuids(spark, name, values):
+    """Make a table of files with two of the values each, of which every one is a text to Spark."""
+    spark.sql(f"CREATE TABLE {name} (k BIGINT) USING iceberg")
+    _loaded(spark, name).updateSchema().addColumn(
+        "u", spark._jvm.org.apache.iceberg.types.Types.UUIDType.get()
+    ).commit()
+    spark.sql(f"REFRESH TABLE {name}")
+    for i, pair in enumerate(zip(values, values[1:] + values[:1], strict=True)):
+        rows = ", ".join(f"({2 * i + j}, '{value}')" for j, value in enumerate(pair))
+        spark.sql(f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
+
+
+def _loaded(spark, name):
+    return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)

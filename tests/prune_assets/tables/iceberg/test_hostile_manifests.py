@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pathlib
 import random
 
 import pytest
@@ -48,6 +50,57 @@ SCHEMAS = {
 }
 
 
+def test_a_manifest_whose_every_field_may_be_null_is_read(table):
+    """As BigQuery writes them; its maps have a null for each entry too, and nothing of them is known."""
+
+    def nullable(name, field_id, kind):
+        return {"name": name, "field-id": field_id, "type": ["null", kind]}
+
+    pairs = {"type": "record", "name": "e", "fields": [nullable("key", 0, "int"), nullable("value", 0, "long")]}
+    counts = {"type": "array", "items": ["null", pairs]}
+    fields = [("file_path", 100, "string"), ("file_format", 101, "string"), ("record_count", 103, "long")]
+    fields += [("file_size_in_bytes", 104, "long"), ("null_value_counts", 110, counts)]
+    fields += [("partition", 102, {"type": "record", "name": "p", "fields": []})]
+    file = {"type": "record", "name": "f", "fields": [nullable(*field) for field in fields]}
+    whole = {"type": "record", "name": "m", "fields": [nullable("status", 0, "int"), nullable("data_file", 2, file)]}
+    place, (path,), files = made.folder(table), manifests(table), table.inspect.files().to_pylist()[0]
+    before = sorted(pr.read_arrow(place, where="k < 5", columns=["k"])["k"].to_pylist())
+    texts = [files["file_path"].encode(), b"PARQUET"]
+    values = [*(long(len(text)) + text for text in texts), long(9), long(files["file_size_in_bytes"])]
+    values += [long(1) + long(1) + long(1) + long(1) + long(1) + long(0) + long(0), b""]
+    path.write_bytes(avro(whole, long(1) + long(1) + long(1) + b"".join(long(1) + value for value in values), 1))
+    opened._KEPT.clear()
+    assert sorted(pr.read_arrow(place, where="k < 5", columns=["k"])["k"].to_pylist()) == before != []
+    assert pr.count(place) == 9
+
+
+def _same_ids(known):
+    for field in known["schemas"][-1]["fields"]:
+        field["id"] = 1
+
+
+def _list_of_manifests(place):
+    return lambda known: known["snapshots"][-1].update({"manifest-list": place})
+
+
+CHANGES = {
+    "columns of one id": (_same_ids, "two columns have one id"),
+    "a snapshot that is not there": (
+        lambda known: known.update({"current-snapshot-id": 123}),
+        "lacks its current snapshot",
+    ),
+    "an absurd schema": (lambda known: known.update({"current-schema-id": 10**30}), "can't be found"),
+    "a list of the machine's own": (_list_of_manifests("/etc/passwd"), "outside of the table's folder"),
+    "a list behind an address": (_list_of_manifests("http://169.254.169.254/x"), "outside of the table's folder"),
+    "a bucket of none": (
+        lambda known: known["partition-specs"][0]["fields"].append(
+            {"source-id": 1, "field-id": 1000, "name": "z", "transform": "bucket[-4]"}
+        ),
+        "is no metadata of Iceberg that can be read",
+    ),
+}
+
+
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_schemas_are_refused_in_one_line(table, schema):
     (path,) = manifests(table)
@@ -67,6 +120,29 @@ def test_a_size_below_zero_is_refused(table):
     path.write_bytes(repacked(path.read_bytes(), "null", lambda _: changed))
     with pytest.raises(MalformedFile, match=r"a manifest has a file of -\d+ bytes"):
         pr.count(made.folder(table))
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES.values(), ids=CHANGES)
+def test_metadata_that_contradict_themselves_are_refused(table, change, said):
+    path = max((pathlib.Path(made.folder(table)) / "metadata").glob("*.metadata.json"))
+    known = json.loads(path.read_text())
+    change(known)
+    path.write_text(json.dumps(known))
+    with pytest.raises(PruneError, match=said) as it:
+        pr.read_arrow(made.folder(table), where="k < 5")
+    assert "\n" not in str(it.value)
+
+
+@pytest.mark.parametrize("what", ["manifest", "list", "metadata"])
+def test_pipes_are_not_waited_for(table, what):
+    place = pathlib.Path(made.folder(table)) / "metadata"
+    path = {"manifest": manifests(table)[0], "list": next(place.glob("snap-*")), "metadata": max(place.glob("*.json"))}[
+        what
+    ]
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(PruneError, match="only regular files are read"):
+        pr.count(made.folder(table), where="k < 5")
 
 
 def test_a_count_of_more_rows_than_bytes_is_refused():

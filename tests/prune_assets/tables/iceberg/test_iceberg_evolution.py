@@ -166,6 +166,13 @@ def test_files_without_ids_are_read_by_the_name_mapping(tmp_path):
     assert [file.verdict for file in pr.plan(made.folder(table), where="z = 12").files].count("skip") == 1
 
 
+def test_a_column_that_the_mapping_lacks_is_null_in_files_without_ids(tmp_path):
+    """Their manifest has bounds of it, from when the mapping knew it."""
+    table = imported(tmp_path, mapping='[{"field-id": 1, "names": ["k"]}]')
+    assert selected(table, "a IS NULL") == [3, 4]
+    assert selected(table, "a >= 11") == [2]
+
+
 def test_files_without_ids_and_without_a_mapping_are_kept(tmp_path):
     """Nothing of their footers is believed, and no value of them is read."""
     table = imported(tmp_path, mapping="")

@@ -1,0 +1,100 @@
+"""Columns by which Iceberg skips rows that Spark selects, so that its reader is not given what names them.
+
+To Spark NaN is greater than every number, and 0.0 equals -0.0: bounds by which Iceberg skips say nothing of NaN, and
+it orders the zeros. UUIDs it orders as signed numbers, Spark as texts. Of a column with an initial default it takes
+row groups of files that lack it for nulls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.outcomes import may_match, unknown
+from parquet_core.predicate import (
+    ColumnLeaf,
+    Compare,
+    In,
+    Interval,
+    IsNaN,
+    IsNull,
+    Unsupported,
+    columns_of,
+    columns_of_leaf,
+    leaves,
+)
+from parquet_core.pruning import fold
+from parquet_core.trust.bounds import Bounds
+
+if TYPE_CHECKING:
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+_FLOATS = frozenset({"float", "double"})
+# Casts that Spark moves to a literal round what is smaller to zero.
+_LEAST = 1e-30
+
+
+def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
+    """Return the columns of a predicate by which Iceberg may skip rows that it selects.
+
+    Of `x < 5` that is none: NaN is not selected. What is not looked into may name every column.
+    """
+    named, parts = set(columns_of(predicate)), list(leaves(predicate))
+    unseen = any(isinstance(leaf, Unsupported) for leaf in parts)
+    return frozenset(
+        column.leaf.path
+        for column in snapshot.columns
+        if (unseen or column.leaf.path in named) and _is_doubted(column, snapshot, predicate, parts, unseen=unseen)
+    )
+
+
+def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozenset[Path]) -> str | None:
+    """Return the operands of an AND that name none of these columns, as a text; None where there are none."""
+    texts = [
+        f"({text})"
+        for text, tree in conjuncts
+        if doubted.isdisjoint(columns_of(tree)) and not any(isinstance(leaf, Unsupported) for leaf in leaves(tree))
+    ]
+    return " AND ".join(texts) or None
+
+
+def _is_doubted(
+    column: IcebergColumn, snapshot: IcebergSnapshot, predicate: Predicate, parts: list[Leaf], *, unseen: bool
+) -> bool:
+    if column.kind in _FLOATS:
+        path = column.leaf.path
+        asked = [leaf for leaf in parts if path in columns_of_leaf(leaf)]
+        return unseen or not all(map(_is_plain, asked)) or _may_select_nan(column, predicate, parts)
+    field: Any = snapshot.schema.find_field(column.field_id)
+    return column.kind == "uuid" or getattr(field, "initial_default", None) is not None
+
+
+def _is_plain(leaf: Leaf) -> bool:
+    """Tell whether a part asks for nulls or NaN, or compares with numbers none of which is about zero."""
+    match leaf:
+        case Compare(_, _, value):
+            values = [value]
+        case Interval(_, low, high):
+            values = [low, high]
+        case In(_, listed):
+            values = [*listed]
+        case _:
+            return isinstance(leaf, IsNull | IsNaN)
+    return not any(abs(value.as_py()) < _LEAST for value in values)
+
+
+def _may_select_nan(column: IcebergColumn, predicate: Predicate, parts: list[Leaf]) -> bool:
+    nothing = pa.nulls(1, bounds_type(column.leaf))
+    nan = Bounds(nothing, nothing, pa.array([0], pa.int64()), np.ones(1, np.int64), pa.array([1], pa.int64()))
+    path = column.leaf.path
+    answers = [
+        outcomes_from_bounds(leaf, nan) if isinstance(leaf, ColumnLeaf) and leaf.column == path else unknown(1)
+        for leaf in parts
+    ]
+    return bool(may_match(fold(predicate, answers))[0])
