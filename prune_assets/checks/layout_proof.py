@@ -67,6 +67,7 @@ def check(
     from prune_assets.layout_file import load_layout, naming_layout_file
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_as_written, open_table
+    from prune_assets.tables.same_partitions import are_same_partitions
 
     spec = None if layout is None else load_layout(layout)
     if where is None:
@@ -79,8 +80,7 @@ def check(
         return [_by_its_name(finding, opened) for finding in check_health(opened, index, partition)]
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
-    mine, theirs = spec.partition_by, opened.partition_names()
-    if mine and [name.casefold() for name in mine] != [name.casefold() for name in theirs]:
+    if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
         findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
     return [_by_its_name(finding, opened) for finding in findings]

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 from parquet_core.errors import StorageFailure, TableNotFound, WrongUse
 from prune_assets.tables.catalogs.entry import CatalogEntry
+
+
+def configured_table(table: str) -> CatalogEntry | None:
+    """Return a table `catalog.database.table` where pyiceberg is configured for the catalog; None where it is not.
+
+    So a name that writes through the catalog of a Spark session is read without Spark too. Only a session writes.
+    """
+    parts = table.replace("`", "").split(".")
+    if len(parts) < 3 or os.path.lexists(table):
+        return None
+    try:
+        from pyiceberg.utils.config import Config
+    except ImportError:
+        return None
+    if Config().get_catalog_config(parts[0]) is None:
+        return None
+    return replace(iceberg_table(".".join(parts)), name=table)
 
 
 def iceberg_table(name: str) -> CatalogEntry:

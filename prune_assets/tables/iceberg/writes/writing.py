@@ -16,7 +16,8 @@ from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
-from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.session_metadata import exists_in_session
 from prune_assets.tables.iceberg.writes.column_definitions import column_definitions
 from prune_assets.tables.iceberg.writes.partition_by import (
     are_same,
