@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pyspark
 import pytest
-from hadoop_aws import MAVEN, _fetched
+from hadoop_aws import fetched
 
 from prune_assets.session.java import find_java
 
@@ -52,7 +52,7 @@ def rest_catalog(place):
     """The address of a REST catalog that keeps its tables in a directory."""
     cache = Path.home() / ".cache" / "prune-tests" / f"iceberg-rest-{ICEBERG}"
     try:
-        ours = [str(_fetched(cache, f"{name}.jar")) for name in _NAMES]
+        ours = [str(fetched(cache, f"{name}.jar")) for name in _NAMES]
     except OSError as error:
         pytest.skip(f"Iceberg's REST catalog is not here, and Maven Central cannot be reached: {error}")
     of_spark = str(Path(pyspark.__file__).parent / "jars" / "*")

@@ -51,13 +51,16 @@ def process_with(packages, settings, warehouse):
         yield lambda function, *arguments: run(_telling, function, *arguments)
 
 
-def iceberg_lake(place):
-    """As `process_with`, of a Spark whose catalog `lake` keeps tables of Iceberg in a directory."""
+def iceberg_lake(place, rest=None):
+    """As `process_with`, of a Spark whose catalog `lake` keeps tables of Iceberg in a directory, or is a REST catalog.
+
+    `rest`: the address of that one.
+    """
+    of_catalog = {"type": "hadoop", "warehouse": str(place)} if rest is None else {"type": "rest", "uri": rest}
     settings = {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        "spark.sql.catalog.lake.warehouse": str(place),
+        **{f"spark.sql.catalog.lake.{key}": value for key, value in of_catalog.items()},
     }
     return process_with(ICEBERG, settings, place / "warehouse")
 

@@ -34,7 +34,7 @@ from prune_assets.tables.iceberg.writes.table_properties import (
     sort_order_of,
     statements,
 )
-from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.tables.writing import OUTSIDE_REMEDY, WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult
@@ -57,7 +57,6 @@ _OPTIONS = {
     "fanout-enabled": "false",
 }
 _OUTSIDE = "prune-assets: a row outside of where"
-_OUTSIDE_REMEDY = "filter its rows out, or widen the condition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +249,7 @@ def _naming_conflicts(name: str) -> Iterator[None]:
     except (PySparkException, java_error()) as error:
         text = str(error)
         if _OUTSIDE in text:
-            raise WrongUse(f"{name}: where does not select all rows of the data; {_OUTSIDE_REMEDY}") from None
+            raise WrongUse(f"{name}: where does not select all rows of the data; {OUTSIDE_REMEDY}") from None
         if "some, but not all, rows match filter" in text or "Cannot convert" in text or "Cannot translate" in text:
             raise WrongUse(
                 f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "
