@@ -68,7 +68,7 @@ def _as_text(value: Any, transform: str, kind: str) -> str | None:
 
     from prune_assets.tables.iceberg.single_values import number_of
 
-    began = np.datetime64(number_of(value), unit)
+    began = np.array(number_of(value), np.int64).astype(f"datetime64[{unit}]")
     if kind == "date":
         return str(began.astype("datetime64[D]"))
     return f"{began.astype('datetime64[us]')}{'+00:00' if kind == 'timestamptz' else ''}"

@@ -17,9 +17,9 @@ pytest.importorskip("pyiceberg_core", reason="pyiceberg writes partitions with p
 from pyiceberg import catalog as pyiceberg_catalog
 from pyiceberg import expressions as ex
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401 - for tests, which are left out without
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401 - and others: for tests, left out without
 from pyiceberg.schema import Schema
-from pyiceberg.transforms import (  # noqa: F401 - for tests, which are left out without
+from pyiceberg.transforms import (  # noqa: F401
     BucketTransform,
     DayTransform,
     HourTransform,
@@ -42,7 +42,7 @@ from pyiceberg.types import (
     StructType,
     TimestampType,
     TimestamptzType,
-    UUIDType,  # noqa: F401 - for tests, which are left out without
+    UUIDType,  # noqa: F401
 )
 from pyiceberg.utils.config import Config
 
