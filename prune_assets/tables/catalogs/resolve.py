@@ -94,6 +94,24 @@ def is_name(table: str | os.PathLike[str]) -> bool:
     return "." in table and _NAME.fullmatch(table) is not None and table.rpartition(".")[2].lower() not in _SUFFIXES
 
 
+def needs_session(table: str) -> bool:
+    """Tell whether only the catalogs of a Spark session know a table.
+
+    >>> needs_session("db.orders"), needs_session("glue:db.orders"), needs_session("lake/orders")
+    (True, False, False)
+    """
+    return may_be_of_session(table) and configured_table(table) is None
+
+
+def may_be_of_session(table: str) -> bool:
+    """Tell whether a table is named as the catalogs of a Spark session have it, by which alone Iceberg is written.
+
+    >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
+    (True, False)
+    """
+    return is_name(table) and ":" not in table
+
+
 def _entry_of_session(table: str, session: SparkSession, *, to_write: bool, may_be_new: bool) -> CatalogEntry | None:
     refuse_selector(table, session, to_write=to_write)
     said = described(table, session)
