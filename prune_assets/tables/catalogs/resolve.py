@@ -137,7 +137,7 @@ def _is_at(path: str, location: str | None) -> bool:
 
 def _checked(entry: CatalogEntry, *, to_write: bool) -> CatalogEntry:
     if to_write and entry.read_only is not None:
-        raise UnsupportedFeature(f"{entry.name}: {entry.read_only}, so it is not written here; use its engine")
+        raise UnsupportedFeature(f"{entry.name}: {entry.read_only}, so it is not written here; {entry.instead}")
     return entry
 
 

@@ -44,7 +44,13 @@ def iceberg_table(name: str) -> CatalogEntry:
         raise WrongUse(f"{full}: write iceberg:catalog.database.table")
     with _answering(full, catalog) as loaded:
         location = loaded().load_table(table).metadata_location
-    return CatalogEntry(full, place_of(location), "iceberg", read_only="only Iceberg commits to it")
+    return CatalogEntry(
+        full,
+        place_of(location),
+        "iceberg",
+        read_only="only Iceberg commits to it",
+        instead=f"name it as a catalog of the Spark session has it, such as {name}",
+    )
 
 
 def tables_of(name: str) -> list[tuple[str, ...]]:

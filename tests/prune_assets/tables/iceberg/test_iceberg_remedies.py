@@ -106,3 +106,18 @@ def test_advice_of_a_report_names_what_layouts_of_iceberg_have(tmp_path):
 def test_layouts_are_not_changed_by_themselves(name):
     with pytest.raises(UnsupportedFeature, match=r"tests.db.t: automatic layouts are not followed .* `advise` names"):
         location_of(name, None)
+
+
+@pytest.mark.parametrize("prefix", ["", "iceberg:"])
+def test_advice_is_verified_beside_the_table_and_not_in_it(name, prefix, tmp_path):
+    """By a name the file of metadata is what is opened, and the folder was made beside that."""
+    before = sorted(map(str, tmp_path.rglob("*")))
+    queries = ["id = 5"]
+    advice = pr.advise(f"{prefix}{name}", workload=queries)
+    assert pr.verify_advice(f"{prefix}{name}", advice, workload=queries)
+    assert sorted(map(str, tmp_path.rglob("*"))) == before
+
+
+def test_a_name_that_cannot_commit_is_refused_with_the_one_that_can(name):
+    with pytest.raises(UnsupportedFeature, match=r"only Iceberg commits to it.*Spark session has it, such as tests.db.t"):
+        pr.optimize(None, f"iceberg:{name}", layout=LAYOUT, dry_run=True)
