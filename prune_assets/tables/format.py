@@ -47,8 +47,8 @@ class Format:
 
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
-    `fingerprint`: changes when a table does. `versions_grow`: its version does so by one. `partition_files`: values of partition columns, as texts, and what changes
-    when a file does, by file.
+    `fingerprint`: changes when a table does. `versions_grow`: its version does so by one.
+    `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
     `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.

@@ -1,9 +1,11 @@
-"""Operators and sensors on tables of Iceberg: what starts no Spark, by pyiceberg's catalog or by path."""
+"""Operators and sensors on tables of Iceberg: by pyiceberg's catalog or by path without Spark, and through Spark."""
 
 from __future__ import annotations
 
+import iceberg_rest
 import pyarrow as pa
 import pytest
+import spark_packages
 
 pytest.importorskip("airflow.sdk", reason="no Airflow; `make e2e` installs it, or: pip install 'prune-assets[airflow]'")
 pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
@@ -21,6 +23,7 @@ from prune_assets.airflow import (
     TableChangeSensor,
     table_asset,
 )
+from tests.prune_assets.airflow import airflow_with_iceberg
 from tests.prune_assets.tables.iceberg import iceberg_tables
 
 NAMES = ["tests.db.t", "iceberg:tests.db.t", "{warehouse}/db/t"]
@@ -118,3 +121,20 @@ def test_an_asset_of_a_name_has_the_name_and_is_watched_by_it(lake, context):
     assert watcher.trigger["kwargs"]["table"] if isinstance(watcher.trigger, dict) else watcher.trigger.table
     assert pr.count("tests.db.t") == 200
     assert table_asset("iceberg:tests.db.t").name == "iceberg:tests.db.t"
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_operators_write_check_and_optimize_a_table_of_the_session_s_catalog(tmp_path, monkeypatch):
+    """In the process of a Spark with Iceberg; its catalog is the one that pyiceberg knows by this name."""
+    with iceberg_rest.rest_catalog(tmp_path) as address:
+        for variable, value in iceberg_rest.environment("lake", address).items():
+            monkeypatch.setenv(variable, value)
+        with spark_packages.iceberg_lake(tmp_path, rest=address) as run:
+            told, rows = run(airflow_with_iceberg.upkeep, "lake.web.events")
+    written, replaced, broken, optimized, checked, again, report = told
+    assert (written["rows"], replaced["rows"], rows) == (1000, 50, 550 * 2)
+    assert written["version"] != replaced["version"]
+    assert broken["errors"] > 0 == checked["errors"]
+    assert optimized["picked_files"] > 0 == again["picked_files"]
+    assert report["predicates"]["one"]["kept_files"] == 1

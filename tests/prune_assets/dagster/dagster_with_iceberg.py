@@ -7,6 +7,8 @@ from pathlib import Path
 import dagster as dg
 
 import prune_assets as pr
+from prune_assets.components import PrunedTableComponent
+from prune_assets.components.fields import CheckOptions
 from prune_assets.dagster import (
     MaintainedTable,
     PrunedTableIOManager,
@@ -178,3 +180,18 @@ def appended(spark, table, count):
     """Commit files that are in no order."""
     for i in range(count):
         spark.sql(f"INSERT INTO {table} SELECT * FROM {table} WHERE id % {count} = {i}")
+
+
+def component(spark, table):
+    """The component of a table in YAML: its asset and its checks in one run."""
+    made = PrunedTableComponent(
+        asset=dg.AssetSpec("made"),
+        table=table,
+        source="SELECT id FROM range(1000)",
+        layout={"sort_by": ["id"]},
+        format="iceberg",
+        checks=CheckOptions(skipping={"few": "id < 10"}, min_skipped=0.0),
+    )
+    defs = made.build_defs(None)  # which knows where paths begin
+    run = dg.materialize([*defs.assets, *defs.asset_checks], resources=resources())
+    return {one.check_name: (one.passed, one.description) for one in run.get_asset_check_evaluations()}

@@ -93,3 +93,9 @@ def test_an_asset_of_a_query_is_checked_and_reported(run, tmp_path):
     assert checks
     assert (skipped["prune/rows_equal"], skipped["prune/selected_rows"], pages) == (True, 100, 1)
     assert 0 < skipped["prune/scanned_rows"] <= 5_000
+
+
+def test_a_component_names_its_table_as_the_catalog_does(run):
+    found = run(there.component, "lake.web.component")
+    assert {name for name, (passed, _) in found.items() if not passed} == set(), found
+    assert {"sorted_order", "skips_few"} <= set(found)
