@@ -30,13 +30,18 @@ ICEBERG = {
 }
 
 
+def package_for(packages):
+    """The package for the installed Spark; skip the test where there is none."""
+    if VERSION not in packages:
+        newest = ".".join(map(str, max(packages)))
+        pytest.skip(f"{packages[max(packages)].split(':')[1]} is for Spark {newest}, and this is {pyspark.__version__}")
+    return packages[VERSION]
+
+
 @contextmanager
 def process_with(packages, settings, warehouse):
     """As `spark_process`, of a Spark with one of the packages; skip the test where none fits or can be had."""
-    package = packages.get(VERSION)
-    if package is None:
-        newest = ".".join(map(str, max(packages)))
-        pytest.skip(f"{packages[max(packages)].split(':')[1]} is for Spark {newest}, and this is {pyspark.__version__}")
+    package = package_for(packages)
     ivy = Path.home() / ".cache" / "prune-tests" / "ivy-{}.{}".format(*VERSION)
     _skip_without(package, ivy)
     options = {

@@ -18,6 +18,7 @@ BY_DAY = {"partition_by": ["day"], "sort_by": ["id"], "files": 1}
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A Spark whose catalog `lake` is the one that pyiceberg knows by this name."""
+    spark_packages.package_for(spark_packages.ICEBERG)
     place = tmp_path_factory.mktemp("rest")
     with iceberg_rest.rest_catalog(place) as address, pytest.MonkeyPatch.context() as patched:
         for variable, value in iceberg_rest.environment("lake", address).items():
