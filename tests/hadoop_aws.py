@@ -28,7 +28,7 @@ def jars():
     version = _hadoop_version()
     place = Path.home() / ".cache" / "prune-tests" / f"hadoop-aws-{version}"
     try:
-        return [str(_fetched(place, address)) for address in _addresses(version)]
+        return [str(fetched(place, address)) for address in _addresses(version)]
     except OSError:
         return []
 
@@ -57,7 +57,7 @@ def _read(url):
         return answer.read()
 
 
-def _fetched(place, address):
+def fetched(place, address):
     jar = place / address.rpartition("/")[2]
     if not jar.exists():
         place.mkdir(parents=True, exist_ok=True)

@@ -30,13 +30,18 @@ ICEBERG = {
 }
 
 
+def package_for(packages):
+    """The package for the installed Spark; skip the test where there is none."""
+    if VERSION not in packages:
+        newest = ".".join(map(str, max(packages)))
+        pytest.skip(f"{packages[max(packages)].split(':')[1]} is for Spark {newest}, and this is {pyspark.__version__}")
+    return packages[VERSION]
+
+
 @contextmanager
 def process_with(packages, settings, warehouse):
     """As `spark_process`, of a Spark with one of the packages; skip the test where none fits or can be had."""
-    package = packages.get(VERSION)
-    if package is None:
-        newest = ".".join(map(str, max(packages)))
-        pytest.skip(f"{packages[max(packages)].split(':')[1]} is for Spark {newest}, and this is {pyspark.__version__}")
+    package = package_for(packages)
     ivy = Path.home() / ".cache" / "prune-tests" / "ivy-{}.{}".format(*VERSION)
     _skip_without(package, ivy)
     options = {
@@ -51,13 +56,16 @@ def process_with(packages, settings, warehouse):
         yield lambda function, *arguments: run(_telling, function, *arguments)
 
 
-def iceberg_lake(place):
-    """As `process_with`, of a Spark whose catalog `lake` keeps tables of Iceberg in a directory."""
+def iceberg_lake(place, rest=None):
+    """As `process_with`, of a Spark whose catalog `lake` keeps tables of Iceberg in a directory, or is a REST catalog.
+
+    `rest`: the address of that one.
+    """
+    of_catalog = {"type": "hadoop", "warehouse": str(place)} if rest is None else {"type": "rest", "uri": rest}
     settings = {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        "spark.sql.catalog.lake.warehouse": str(place),
+        **{f"spark.sql.catalog.lake.{key}": value for key, value in of_catalog.items()},
     }
     return process_with(ICEBERG, settings, place / "warehouse")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from parquet_core.errors import MalformedFile
+from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.printable import redacted
 from parquet_core.storage import Traffic, list_directory, put_if_absent, read_whole
 from prune_assets.layout_file import load_layout
@@ -47,8 +47,13 @@ class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> str:
-    """Return the directory of a table."""
+    """Return the directory of a table; UnsupportedFeature where its catalog alone knows what belongs to it."""
     target = find_target(table, spark)
+    if target.format.by_catalog_alone:
+        raise UnsupportedFeature(
+            f"{redacted(str(table))}: automatic layouts are not followed for tables of {target.format.name}; declare "
+            "the layout that `advise` names"
+        )
     return target.writing.location(target.location)
 
 

@@ -26,10 +26,11 @@ def table_asset(table: str | Path, *, name: str | None = None, poke_interval: fl
     table and has this asset among its outlets makes an event of its own: leave one of the two out.
     """
     from prune_assets.airflow.trigger import TableChangeTrigger
+    from prune_assets.tables.catalogs.resolve import is_name
     from prune_assets.tables.uri import table_uri
 
     uri = table_uri(table)
-    uri_or_path = str(table) if "://" in str(table) else str(_absolute(table))
+    uri_or_path = str(table) if "://" in str(table) or is_name(table) else str(_absolute(table))
     watcher = AssetWatcher(
         name=f"{name or uri} changed", trigger=TableChangeTrigger(uri_or_path, poke_interval=poke_interval)
     )

@@ -25,7 +25,8 @@ class OptimizeTableOperator(TableOperator):
     ('table', 'layout', 'where')
 
     `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`: as of
-    `prune_assets.optimize`. A dry run, and a table with nothing to do, start no Spark. The XCom has the files and bytes
+    `prune_assets.optimize`. A dry run, and a table with nothing to do, start no Spark, unless only a session's catalogs
+    know the table. The XCom has the files and bytes
     that were rewritten, and the bytes that each predicate keeps, before and after.
     """
 
@@ -59,6 +60,7 @@ class OptimizeTableOperator(TableOperator):
         from prune_assets.checks.remedies import in_words_of
         from prune_assets.layout_file import load_layout
         from prune_assets.maintenance.optimize import optimize
+        from prune_assets.tables.catalogs.resolve import needs_session
 
         again = partial(
             optimize,
@@ -68,9 +70,10 @@ class OptimizeTableOperator(TableOperator):
             predicates=self.predicates,
             rows=self.rows,
         )
-        done = again(None, dry_run=True)
-        if done.picked and not self.only_look:
-            done = again(session_for(self.conn_id))
+        spark = session_for(self.conn_id) if needs_session(str(self.table)) else None
+        done = again(spark, dry_run=True)
+        if not self.only_look and (done.picked or done.statements):
+            done = again(spark or session_for(self.conn_id))
         for line in in_words_of("airflow", str(done)).splitlines():
             self.log.info(line)
         result = done.as_json()

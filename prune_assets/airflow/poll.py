@@ -17,16 +17,18 @@ def look_again(
     """Look at a table: return what was seen, and the event that it is, None where it is none.
 
     `before`: what was seen last, None for the first look. `version`: wait until a Delta table has it or a later one,
-    whatever was seen; WrongUse for a table without versions. All in plain values, which Airflow can keep.
+    whatever was seen; WrongUse for a table without versions, or whose versions have no order, as snapshots of Iceberg.
+    All in plain values, which Airflow can keep.
     """
     from parquet_core.errors import WrongUse
     from prune_assets.tables.changes import Seen, look
+    from prune_assets.tables.opening import recognize
 
     seen = None if before is None else Seen(*before)
     now = look(table, seen)
     if version is None:
         due = seen is not None and now != seen
-    elif now.version is None:
+    elif now.version is None or (seen is None and not recognize(table)[0].versions_grow):
         raise WrongUse(f"{table}: not a Delta table, so it has no versions; use TableChangeSensor")
     else:
         due = now.version >= version

@@ -64,9 +64,11 @@ def check(
     """
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
+    from prune_assets.checks.remedies import as_its_catalog_takes
     from prune_assets.layout_file import load_layout, naming_layout_file
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_as_written, open_table
+    from prune_assets.tables.same_partitions import are_same_partitions
 
     spec = None if layout is None else load_layout(layout)
     if where is None:
@@ -76,24 +78,13 @@ def check(
         opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
         index, partition = opened.read_partitioned(_selected(opened, where))
     if spec is None:
-        return [_by_its_name(finding, opened) for finding in check_health(opened, index, partition)]
+        return [as_its_catalog_takes(finding, opened) for finding in check_health(opened, index, partition)]
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
-    mine, theirs = spec.partition_by, opened.partition_names()
-    if mine and [name.casefold() for name in mine] != [name.casefold() for name in theirs]:
+    if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
         findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
-    return [_by_its_name(finding, opened) for finding in findings]
-
-
-def _by_its_name(finding: Finding, table: Table) -> Finding:
-    """Add to a remedy that rewrites a table that only the name does it, where the catalog alone commits."""
-    from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW
-
-    rewrites = OPTIMIZE in finding.remedy or WRITE_ANEW in finding.remedy
-    if not rewrites or not table.format.by_catalog_alone or table.name != table.given:
-        return finding
-    return replace(finding, remedy=f"{finding.remedy}, by its name in a catalog of the Spark session")
+    return [as_its_catalog_takes(finding, opened) for finding in findings]
 
 
 def _written_anew(remedy: str) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
 from parquet_core.printable import redacted
+from prune_assets.tables.catalogs.resolve import may_be_of_session
 from prune_assets.tables.writing import OUTSIDE_REMEDY
 
 if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
+    from prune_assets.tables.table import Table
 
 # What does in Dagster and in Airflow what a command does in a shell; the longer command comes first.
 _OPTIONS = {"--rows (rows=True)": "rows=True"}
@@ -30,6 +33,18 @@ _INSTEAD = {
         **_OPTIONS,
     },
 }
+
+
+def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
+    """Return a finding whose remedy is one that writers of the format take.
+
+    Where the catalog alone commits, a remedy that rewrites says so, unless the given name may be one of it.
+    """
+    remedy = table.format.reworded(finding.remedy)
+    rewrites = OPTIMIZE in remedy or WRITE_ANEW in remedy
+    if rewrites and table.format.by_catalog_alone and not may_be_of_session(table.name):
+        remedy = f"{remedy}, by its name in a catalog of the Spark session"
+    return finding if remedy == finding.remedy else replace(finding, remedy=remedy)
 
 
 def remedy_in(tool: Literal["dagster", "airflow"], finding: Finding) -> str:

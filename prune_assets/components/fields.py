@@ -14,6 +14,7 @@ from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
 from prune_assets.layout_file import load_layout
+from prune_assets.tables.catalogs.resolve import is_name
 
 
 def _layout(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
@@ -72,5 +73,5 @@ def checks_of(
 
 
 def place_of(table: str, context: dg.ComponentLoadContext) -> str:
-    """Return an address as it is, and a path below the project where it is relative."""
-    return table if is_remote(table) else str(Path(context.project_root) / table)
+    """Return an address and a name in a catalog as they are, and a path below the project where it is relative."""
+    return table if is_remote(table) or is_name(table) else str(Path(context.project_root) / table)

@@ -33,14 +33,18 @@ class TableRule(CheckOptions):
 
 @dg.scaffold_with(FromExample)
 class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
-    """The tables below a directory or an address, of Delta and Parquet, as observed assets with checks.
+    """The tables below a directory or an address, or in a catalog of Iceberg, as observed assets with checks.
 
     They are listed when the state is refreshed (`dg utils refresh-defs-state`, and whenever `dg dev` loads the code);
     loading a code location asks the storage nothing.
     """
 
     root: Annotated[
-        str, dg.Resolver.default(description="A directory, or an address such as s3://lake; its own absolute path.")
+        str,
+        dg.Resolver.default(
+            description="A directory by its absolute path, an address such as s3://lake, or a catalog that pyiceberg "
+            "is configured for, iceberg:CATALOG, or a namespace of it, iceberg:CATALOG.NAMESPACE."
+        ),
     ]
     key_prefix: Annotated[list[str], dg.Resolver.default(description="Begins the keys of all its assets.")] = []  # noqa: RUF012 - pydantic copies it
     group_name: Annotated[str, dg.Resolver.default(description="The group of the assets.")] = "lake"

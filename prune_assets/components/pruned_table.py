@@ -22,7 +22,10 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
         dg.ResolvedAssetSpec, dg.Resolver.default(description="The asset: its key, and whatever else Dagster knows.")
     ]
     table: Annotated[
-        str, dg.Resolver.default(description="Where the table is: an address, or a path below the project.")
+        str,
+        dg.Resolver.default(
+            description="Where the table is: an address, a path below the project, or its name in a catalog."
+        ),
     ]
     source: Annotated[
         str,
@@ -32,7 +35,12 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     ]
     layout: Layout
     _of_python = field_validator("layout", mode="before")(load_layout)
-    format: Annotated[Format, dg.Resolver.default(description="Plain Parquet, or Delta.")] = "parquet"
+    format: Annotated[
+        Format,
+        dg.Resolver.default(
+            description="Plain Parquet, Delta, or Iceberg, which is written by its name in a catalog alone."
+        ),
+    ] = "parquet"
     mode: Annotated[
         Literal["append", "overwrite", "replace_partitions", "error"],
         dg.Resolver.default(description="What becomes of the rows that are there."),
@@ -42,7 +50,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
         """Return the description of this component."""
-        return dg.ComponentTypeSpec(description=cls.__doc__, tags=["parquet", "delta", "spark"])
+        return dg.ComponentTypeSpec(description=cls.__doc__, tags=["parquet", "delta", "iceberg", "spark"])
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the asset and its checks."""

@@ -105,9 +105,10 @@ def build_table_asset(
 
         _refuse_partitions(key, context.assets_def.partitions_def)
         refuse_place(table, format)
-        df = rows_of(source, session_for(context))
+        session = session_for(context)
+        df = rows_of(source, session)
         result = write(df, table, layout=to_write, format=format, mode=mode, options=options)
-        checked = list(layout_results(key, table, layout)) if check_layout else []
+        checked = list(layout_results(key, table, layout, session=session)) if check_layout else []
         return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
 
     return table_asset

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pyspark.sql import SparkSession
+
     from parquet_core.layout.spec import Finding, LayoutSpec
     from prune_assets.layout_file import LayoutSource
 
@@ -135,15 +137,19 @@ def layout_results(
     allow: "Sequence[str]" = (),
     prefix: str = "",
     selected: "Collection[str] | None" = None,
+    session: "SparkSession | None" = None,
 ) -> Iterator[dg.AssetCheckResult]:
-    """Check a layout; `where`: gives the condition on partitions; `selected`: the names of checks, by default all."""
+    """Check a layout; `where`: gives the condition on partitions; `selected`: the names of checks, by default all.
+
+    `session`: for a table by a name that its catalogs alone know.
+    """
     from prune_assets.checks.layout_proof import check
 
     chosen = [each for each in CHECKS if selected is None or each.name in selected]
     rows = any(each.reads == "values" for each in chosen)
     yield from results_of(
         {f"{prefix}{each.name}": each for each in chosen},
-        lambda: check(str(table), layout=layout, where=where(), rows=rows, allow=allow),
+        lambda: check(str(table), layout=layout, where=where(), rows=rows, allow=allow, session=session),
         among=CHECKS,
         asset_key=asset_key,
         severity=severity,

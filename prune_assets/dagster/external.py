@@ -30,7 +30,8 @@ def external_table(
     Checks and reports take its key as they take any other. `build_new_files_sensor(observe=True)` tells Dagster its
     data version. Nothing is asked of the storage here.
 
-    `format`: "delta" or "parquet", for the label in Dagster's UI alone. All else is passed to Dagster's `AssetSpec`.
+    `format`: "parquet", "delta" or "iceberg", for the label in Dagster's UI alone. All else is passed to Dagster's
+    `AssetSpec`.
     """
     metadata = storage_metadata(table, format=format) | dict(spec.pop("metadata", None) or {})
     return dg.AssetSpec(asset_key_of(key), metadata=metadata, **spec)

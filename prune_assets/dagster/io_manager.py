@@ -94,22 +94,32 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     >>> tables = PrunedTableIOManager(root="s3://lake", format="delta", spark=SparkSessionResource())
     >>> tables.place_of(["sales", "orders"], {})
     's3://lake/sales/orders'
+    >>> of_iceberg = PrunedTableIOManager(root="lake", format="iceberg", spark=SparkSessionResource())
+    >>> of_iceberg.place_of(["sales", "orders"], {})
+    'lake.sales.orders'
 
     Definitions take it as `resources={"tables": tables}`; `pruned_asset` says of each table what its layout is. An
     asset that is made otherwise has it in its metadata, as `prune/layout`: the path of a `layout.yaml`, or its keys. An
     input whose predicate is wrong fails the run before anything is written.
     """
 
-    root: str = Field(description="The directory or bucket that holds the tables, each by the key of its asset.")
+    root: str = Field(
+        description="The directory or bucket that holds the tables, each by the key of its asset; of Iceberg the name "
+        "of the catalog, with a database where keys name none."
+    )
     format: str = Field(
         default="parquet", description="parquet, delta or iceberg, for tables whose asset does not say."
     )
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
-        """Return where the table of an asset lies."""
+        """Return where the table of an asset lies; of Iceberg its name, since the session's catalog knows where."""
         named = _plain(metadata.get(TABLE))
-        return "/".join([self.root.rstrip("/"), *path]) if named is None else str(named)
+        if named is not None:
+            return str(named)
+        if _plain(metadata.get(FORMAT, self.format)) == "iceberg":
+            return ".".join([self.root, *(part if part.isidentifier() else f"`{part}`" for part in path)])
+        return "/".join([self.root.rstrip("/"), *path])
 
     def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
         """Write the rows of an asset, or of its partitions in this run."""
@@ -186,4 +196,4 @@ def _kinds(schema: "StructType") -> dict[str, str]:
 def _schema_of(session: "SparkSession", location: str) -> Any:
     from prune_assets.tables.opening import open_table
 
-    return open_table(location, semantics=semantics_of(session)).empty_frame(session).schema
+    return open_table(location, semantics=semantics_of(session), session=session).empty_frame(session).schema

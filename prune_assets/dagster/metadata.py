@@ -12,6 +12,7 @@ from warnings import catch_warnings, simplefilter
 
 from prune_assets.report.figures import figures_of
 from prune_assets.report.markdown import picture, summary
+from prune_assets.tables.catalogs.resolve import is_name
 from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
@@ -37,9 +38,18 @@ def storage_metadata(
 ) -> dict[str, Any]:
     """Return where a table lies and of which kind it is, by Dagster's own keys."""
     return {
-        **({} if table is None else {"dagster/uri": table_uri(table)}),
-        "dagster/storage_kind": {"delta": "deltalake"}.get(format or "", "parquet"),
+        **({} if table is None else place_metadata(table)),
+        "dagster/storage_kind": {"delta": "deltalake", "iceberg": "iceberg"}.get(format or "", "parquet"),
     }
+
+
+def place_metadata(table: str | Path) -> dict[str, str]:
+    """Return the address of a table, or its name in a catalog, by the keys that Dagster has for them.
+
+    >>> place_metadata("lake.web.events")
+    {'dagster/table_name': 'lake.web.events'}
+    """
+    return {"dagster/table_name" if is_name(table) else "dagster/uri": table_uri(table)}
 
 
 def layout_metadata(
@@ -94,7 +104,7 @@ def written_metadata(
         f"prune/{of}files": len(result.files),
         f"prune/{of}row_groups": result.row_groups,
         f"prune/{of}bytes": result.bytes,
-        "dagster/uri": table_uri(result.table),
+        **place_metadata(result.table),
         **({} if result.version is None else {"prune/version": result.version}),
     }
 

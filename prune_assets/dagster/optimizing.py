@@ -10,10 +10,10 @@ import dagster as dg
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.metadata import place_metadata
 from prune_assets.dagster.resources import session_of
 from prune_assets.layout_file import load_layout
 from prune_assets.tables.changes import table_fingerprint
-from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -215,7 +215,7 @@ def _of_advice(followed: "Followed") -> dict[str, Any]:
 def _metadata(done: "OptimizeResult") -> dict[str, Any]:
     """Return the metadata of an optimize."""
     return {
-        "dagster/uri": table_uri(done.table),
+        **place_metadata(done.table),
         "prune/files_rewritten": len(done.picked),
         "prune/bytes_rewritten": done.picked_bytes,
         "prune/new_files": done.new_files,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from parquet_core.errors import LayoutError, UnsupportedFeature
 from prune_assets.sql.render import column_sql, literal_sql
+from prune_assets.tables.same_partitions import column_of_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,7 @@ def check_partitions(
             "partitions_def: which column has the partition? Pass partition_expr='day', or a column for each dimension"
         )
     named = [columns] if isinstance(columns, str) else list(columns.values())
-    known = [name.casefold() for name in layout.partition_by]
+    known = [column_of_partition(name).casefold() for name in layout.partition_by]
     for name in named:
         if name.casefold() not in known:
             raise LayoutError(
@@ -167,16 +168,18 @@ class CheckedPartitions:
 
 
 def kinds_of_partitions(table: str) -> dict[str, str]:
-    """Return the partition columns that a table has, with Spark's names of their types; needs no Spark."""
+    """Return the partition columns that a table has, with Spark's names of their types; needs no Spark.
+
+    Those that transforms of Iceberg are of are among them.
+    """
     from prune_assets.session.queries.table_schema import spark_type
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 
-    return {
-        column.path[0]: spark_type(column.type)
-        for column in open_table(table, semantics=SparkSemantics()).partitions
-        if column.type is not None
-    }
+    opened = open_table(table, semantics=SparkSemantics())
+    named = {column_of_partition(name) for name in opened.partition_names()}
+    columns = (*opened.partitions, *(column for column in opened.columns if ".".join(column.path) in named))
+    return {column.path[0]: spark_type(column.type) for column in columns if column.type is not None}
 
 
 def partition_key_of(

@@ -56,7 +56,7 @@ def advise(
         return _beside_others(columns)
     candidates = [*_of_wording(plan, remedies), *(remedy for one in columns for remedy in one.remedies())]
     if len(plan.index) == 1 and any(one.is_known for one in columns):
-        candidates.append(Remedy("row_groups", _ONE_ROW_GROUP))
+        candidates.append(Remedy("row_groups", plan.table.format.reworded(_ONE_ROW_GROUP)))
     return Advice(_why(plan, columns, attributed), _best(candidates))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -46,14 +47,15 @@ class Format:
 
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
-    `fingerprint`: changes when a table does. `partition_files`: values of partition columns, as texts, and what changes
-    when a file does, by file.
+    `fingerprint`: changes when a table does. `versions_grow`: its version does so by one.
+    `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
     `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
     `writing`: returns how tables are written, which plans do not import; None where they are only read.
     `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
     `read_only`: of a table that is not written, what to do instead.
+    `rewordings`: patterns of what remedies name and its writers do not take, each with what they take instead.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
 
@@ -62,6 +64,7 @@ class Format:
     open: Callable[[Location, OpenOptions], Table | None]
     fingerprint: Callable[[str], str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
+    versions_grow: bool = False
     look_ahead: Callable[[Location], AbstractContextManager[None]] = lambda _: nullcontext()
     spark_lists_files: bool = False
     read_alone_by: str | None = None
@@ -69,4 +72,11 @@ class Format:
     writing: Callable[[], Writing] | None = None
     read_only: str = ""
     by_catalog_alone: bool = False
+    rewordings: Sequence[tuple[str, str]] = ()
     not_inspected: Mapping[str, str] = field(default_factory=dict)
+
+    def reworded(self, remedy: str) -> str:
+        """Return a remedy in the words of what writes the format."""
+        for pattern, instead in self.rewordings:
+            remedy = re.sub(pattern, instead, remedy)
+        return remedy

@@ -12,6 +12,38 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
 
 
+def column_of_partition(entry: str) -> str:
+    """Return the column of an entry of `partition_by`, which may be a transform of Iceberg.
+
+    >>> column_of_partition("day"), column_of_partition("days(ts)"), column_of_partition("bucket(16, id)")
+    ('day', 'ts', 'id')
+    """
+    from prune_assets.tables.iceberg.writes.partition_by import parse_transform
+
+    try:
+        return parse_transform(entry).column
+    except LayoutError:
+        return entry  # a column of such a name
+
+
+def are_same_partitions(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Tell whether entries of `partition_by` are the same, however they are spelled.
+
+    >>> are_same_partitions(["day(ts)", "Bucket(4,id)"], ["days(TS)", "bucket(4, id)"])
+    True
+    """
+    return list(map(_spelled, mine)) == list(map(_spelled, theirs))
+
+
+def _spelled(entry: str) -> str:
+    from prune_assets.tables.iceberg.writes.partition_by import parse_transform
+
+    try:
+        return str(parse_transform(entry)).casefold()
+    except LayoutError:
+        return entry.casefold()
+
+
 def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: str) -> None:
     """Refuse a layout with other partitions than a table that is to keep its own."""
     mine = [name.casefold() for name in layout.partition_by]

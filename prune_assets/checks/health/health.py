@@ -8,6 +8,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.layout.faults import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
+from prune_assets.checks.remedies import as_its_catalog_takes
 from prune_assets.tables.opening import FORMATS, open_as_written, recognize
 from prune_assets.tables.table import MAX_COMMITS, LogLimits
 
@@ -59,7 +60,8 @@ def check_files(
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
     index, partition = opened.read_partitioned()
     by_log = opened.version_number is not None
-    return _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
+    found = _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
+    return [as_its_catalog_takes(finding, opened) for finding in found]
 
 
 def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:

@@ -23,7 +23,7 @@ class CatalogEntry:
 
     `format`: "parquet", "delta" or "iceberg", of which `location` is the file of metadata. `text_partitions`: all
     partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
-    them. `read_only`: why nothing is written by the name.
+    them. `read_only`: why nothing is written by the name, `instead`: what to do then.
     `in_session`: whether a catalog of the Spark session has the table, so that Spark can read it by this name.
     `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
     """
@@ -34,6 +34,7 @@ class CatalogEntry:
     text_partitions: bool = False
     registers_partitions: bool = False
     read_only: str | None = None
+    instead: str = "use its engine"
     files: frozenset[str] | None = None
     directories: frozenset[str] | None = None
     in_session: bool = False

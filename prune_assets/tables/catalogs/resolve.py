@@ -19,7 +19,8 @@ from prune_assets.tables.catalogs.session_catalog import (
     session_table,
 )
 from prune_assets.tables.catalogs.unity import unity_table
-from prune_assets.tables.iceberg.catalog import iceberg_table
+from prune_assets.tables.iceberg.catalog import configured_table, iceberg_table
+from prune_assets.tables.iceberg.session_metadata import refuse_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,7 @@ def catalog_entry(
     """Return what a catalog says of a table that is named; None for what is a path.
 
     A path is what has a slash, a `Path`, and what no catalog of the session knows; a view is no table beside a path.
+    Without a session a name of three parts is one of Iceberg where pyiceberg is configured for a catalog of the first.
 
     >>> catalog_entry("/lake/orders") is None
     True
@@ -71,12 +73,47 @@ def catalog_entry(
     if not _NAME.fullmatch(table):
         return None
     if session is None:
-        _check_without_session(table, to_write=to_write)
-        return None
+        configured = configured_table(table)
+        if configured is None:
+            _check_without_session(table, to_write=to_write)
+        return configured
     return _entry_of_session(table, session, to_write=to_write, may_be_new=may_be_new)
 
 
+def is_name(table: str | os.PathLike[str]) -> bool:
+    """Tell whether a table is named as a catalog has it, and by no path.
+
+    >>> is_name("lake.db.orders"), is_name("glue:db.orders"), is_name("lake/orders"), is_name("orders.parquet")
+    (True, True, False, False)
+    """
+    if not isinstance(table, str) or "/" in table or os.path.lexists(table):
+        return False
+    catalog, colon, _ = table.partition(":")
+    if colon:
+        return catalog in CATALOGS
+    return "." in table and _NAME.fullmatch(table) is not None and table.rpartition(".")[2].lower() not in _SUFFIXES
+
+
+def needs_session(table: str) -> bool:
+    """Tell whether only the catalogs of a Spark session know a table.
+
+    >>> needs_session("db.orders"), needs_session("glue:db.orders"), needs_session("lake/orders")
+    (True, False, False)
+    """
+    return may_be_of_session(table) and configured_table(table) is None
+
+
+def may_be_of_session(table: str) -> bool:
+    """Tell whether a table is named as the catalogs of a Spark session have it, by which alone Iceberg is written.
+
+    >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
+    (True, False)
+    """
+    return is_name(table) and ":" not in table
+
+
 def _entry_of_session(table: str, session: SparkSession, *, to_write: bool, may_be_new: bool) -> CatalogEntry | None:
+    refuse_selector(table, session, to_write=to_write)
     said = described(table, session)
     is_path = os.path.lexists(table)
     if said is None and not is_path:
@@ -100,7 +137,7 @@ def _is_at(path: str, location: str | None) -> bool:
 
 def _checked(entry: CatalogEntry, *, to_write: bool) -> CatalogEntry:
     if to_write and entry.read_only is not None:
-        raise UnsupportedFeature(f"{entry.name}: {entry.read_only}, so it is not written here; use its engine")
+        raise UnsupportedFeature(f"{entry.name}: {entry.read_only}, so it is not written here; {entry.instead}")
     return entry
 
 
@@ -112,8 +149,9 @@ def _check_without_session(table: str, *, to_write: bool) -> None:
         hint = f"did you mean {near[0]}?" if near else "check the path"
         raise TableNotFound(f"{table}: no such file or directory; {hint}")
     raise TableNotFound(
-        f"{table}: no such path; a table of a Spark catalog needs a session (session=spark), one of Glue or Unity "
-        f"its prefix (glue:{table}), and a path may be written ./{table}"
+        f"{table}: no such path; a table of a Spark catalog needs a session (session=spark) or, of Iceberg, the "
+        f"catalog in pyiceberg's configuration, one of Glue or Unity its prefix (glue:{table}), and a path may be "
+        f"written ./{table}"
     )
 
 

@@ -127,6 +127,7 @@ DELTA = Format(
     open=_open,
     fingerprint=version_fingerprint,
     partition_files=partition_files,
+    versions_grow=True,
     read_alone_by="Spark and delta-spark",
     log_checks=_log_checks,
     writing=_writing,

@@ -2,31 +2,88 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
 from parquet_core.errors import StorageFailure, TableNotFound, WrongUse
 from prune_assets.tables.catalogs.entry import CatalogEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyiceberg.catalog import Catalog
+
+
+def configured_table(table: str) -> CatalogEntry | None:
+    """Return a table `catalog.database.table` where pyiceberg is configured for the catalog; None where it is not.
+
+    So a name that writes through the catalog of a Spark session is read without Spark too. Only a session writes.
+    """
+    parts = table.replace("`", "").split(".")
+    if len(parts) < 3 or os.path.lexists(table):
+        return None
+    try:
+        from pyiceberg.utils.config import Config
+    except ImportError:
+        return None
+    if Config().get_catalog_config(parts[0]) is None:
+        return None
+    return replace(iceberg_table(".".join(parts)), name=table)
 
 
 def iceberg_table(name: str) -> CatalogEntry:
     """Ask pyiceberg's catalog (`.pyiceberg.yaml`, `PYICEBERG_CATALOG__NAME__URI`) for the current metadata."""
     from prune_assets.tables.iceberg.metadata_files import place_of
-    from prune_assets.tables.iceberg.opening import check_installed
 
     full = f"iceberg:{name}"
     catalog, _, table = name.partition(".")
     if not catalog or "." not in table:
         raise WrongUse(f"{full}: write iceberg:catalog.database.table")
+    with _answering(full, catalog) as loaded:
+        location = loaded().load_table(table).metadata_location
+    return CatalogEntry(
+        full,
+        place_of(location),
+        "iceberg",
+        read_only="only Iceberg commits to it",
+        instead=f"name it as a catalog of the Spark session has it, such as {name}",
+    )
+
+
+def tables_of(name: str) -> list[tuple[str, ...]]:
+    """Return the tables that pyiceberg's catalog lists, of all namespaces or of one: `catalog`, `catalog.database`."""
+    full = f"iceberg:{name}"
+    catalog, *namespace = name.split(".")
+    found: list[tuple[str, ...]] = []
+    with _answering(full, catalog) as loaded:
+        todo = [tuple(namespace)] if namespace else loaded().list_namespaces()
+        while todo:
+            within = todo.pop()
+            found += loaded().list_tables(within)
+            todo += [each for each in loaded().list_namespaces(within) if len(each) > len(within)]
+    return sorted(found)
+
+
+@contextmanager
+def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
+    """Give what returns a catalog of pyiceberg; its errors become ours."""
+    from prune_assets.tables.iceberg.opening import check_installed
+
     check_installed(full)
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
-        location = load_catalog(catalog).load_table(table).metadata_location
-    except (NoSuchTableError, NoSuchNamespaceError):
-        raise TableNotFound(f"{full}: the catalog has no such table; check the name") from None
+        yield cache(partial(load_catalog, catalog))
+    except (NoSuchTableError, NoSuchNamespaceError) as error:
+        what = "table" if isinstance(error, NoSuchTableError) else "table or namespace"
+        raise TableNotFound(f"{full}: the catalog has no such {what}; check the name") from None
     except Exception as error:  # noqa: BLE001 - each catalog has a client with errors of its own
         why = f"{type(error).__name__}: {error}".split("\n", 1)[0][:300]
         raise StorageFailure(
             f"{full}: the catalog does not answer ({why}); set PYICEBERG_CATALOG__{catalog.upper()}__URI, or see "
             "pyiceberg's configuration"
         ) from None
-    return CatalogEntry(full, place_of(location), "iceberg", read_only="only Iceberg commits to it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prune_assets.tables.same_partitions import partition_named
 
@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+# What a transform counts since 1970.
+_UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
+_IDENTITIES = {"date": "D", "timestamp": "us", "timestamptz": "us"}
 
 
 def _latest(table: str) -> IcebergSnapshot:
@@ -29,18 +33,42 @@ def snapshot_fingerprint(table: str) -> str:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the values that files of the current partition spec have of columns, and the path and deletes of each."""
+    """Yield the values that files of the current partition spec have of columns, and the path and deletes of each.
+
+    Of a column that a year, month, day or hour is of, it is the time when that began.
+    """
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file
 
     snapshot = _latest(table)
     files = snapshot.open_all()
     deletes = deletes_by_file(snapshot)
-    named = {column.field_id: column.leaf.name for column in snapshot.columns}
-    fields = [field for field in snapshot.partition_fields if field.transform == "identity"]
-    known = {named[field.source]: field.source for field in fields if field.source in named}
+    named = {column.field_id: column for column in snapshot.columns}
+    fields = [field for field in snapshot.partition_fields if field.transform in {"identity", *_UNITS}]
+    known = {named[field.source].leaf.name: field.source for field in fields if field.source in named}
     sources = [known[partition_named(column, known)] for column in columns]
     for i, file in enumerate(files):
-        values = {field.source: file.partition[field.position] for field in fields if field.spec == file.spec_id}
-        texts = [None if (value := values.get(source)) is None else str(value) for source in sources]
+        values = {
+            field.source: _as_text(file.partition[field.position], field.transform, named[field.source].kind)
+            for field in fields
+            if field.spec == file.spec_id and field.source in named
+        }
         of_file = deletes.get(i, FileDeletes())
-        yield tuple(texts), "\0".join([file.file_path, *(each.file_path for some in of_file for each in some)])
+        identity = "\0".join([file.file_path, *(each.file_path for some in of_file for each in some)])
+        yield tuple(values.get(source) for source in sources), identity
+
+
+def _as_text(value: Any, transform: str, kind: str) -> str | None:
+    """Return a partition value as the names of directories have it."""
+    if value is None:
+        return None
+    unit = _UNITS.get(transform) or _IDENTITIES.get(kind)
+    if unit is None:
+        return str(value)
+    import numpy as np
+
+    from prune_assets.tables.iceberg.single_values import number_of
+
+    began = np.array(number_of(value), np.int64).astype(f"datetime64[{unit}]")
+    if kind == "date":
+        return str(began.astype("datetime64[D]"))
+    return f"{began.astype('datetime64[us]')}{'+00:00' if kind == 'timestamptz' else ''}"

@@ -126,6 +126,27 @@ BY_NAME = (
     "a table of Iceberg is written by its catalog alone; name it as a catalog of the session has it, "
     "catalog.database.table"
 )
+# Its writer takes properties of the table in place of parquet-java's options, has no limit of rows in a row group, and
+# its files are not replaced by those of pyarrow.
+_REWORDINGS = (
+    (r"parquet\.page\.row\.count\.limit", "the table property write.parquet.page-row-limit"),
+    (
+        r"parquet\.bloom\.filter\.enabled#(\S+)=true; the spelling after # is",
+        r"the table property write.parquet.bloom-filter-enabled.column.\1=true; the spelling of the column is",
+    ),
+    (r"parquet\.enable\.dictionary#\S+=false", "the table property parquet.enable.dictionary=false, of all columns"),
+    (
+        r"parquet\.column\.statistics\.enabled#(\S+)=",
+        r"the table property write.parquet.stats-enabled.column.\1=",
+    ),
+    (
+        r"rewrite the files: [^,]*, or write with parquet\.block\.row\.count\.limit=\d+ \(Spark 4\.1 or newer\)",
+        "take row_group_rows out of the layout, and lower row_group_bytes",
+    ),
+    (r"row_group_rows=\.\.", "row_group_bytes=.."),
+    (r", or with write_page_index=True in pyarrow", ""),
+    (r", or pass min_rows_per_group=\S+ to write_to_dataset or write_dataset of pyarrow", ""),
+)
 ICEBERG = Format(
     name="iceberg",
     is_at=is_iceberg,
@@ -137,6 +158,7 @@ ICEBERG = Format(
     writing=_writing,
     by_catalog_alone=True,
     read_only=BY_NAME,
+    rewordings=_REWORDINGS,
     not_inspected=dict.fromkeys(
         ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"
     ),

@@ -60,12 +60,3 @@ def snapshot_in_session(name: str, spark: SparkSession, version: int | None = No
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
     return open_iceberg(current_metadata(name, spark), version=version, timestamp=None, allow=())
-
-
-def exists_in_session(name: str, spark: SparkSession) -> bool:
-    """Tell whether a session's catalogs have a table or view."""
-    from pyspark.errors import PySparkException
-
-    with quiet(), suppress(PySparkException):
-        return bool(spark.catalog.tableExists(name))
-    return False

@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature
+from prune_assets.session.spark_versions import quiet
 from prune_assets.tables.iceberg.metadata_files import place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Iceberg's catalogs take them for a table at another snapshot.
-_SELECTOR = re.compile(r"branch_.+|tag_.+|snapshot_id_\d+|at_timestamp_\d+|changes")
+# What Iceberg's catalogs take for a table at another snapshot, and how that is asked for here.
+_SELECTORS = (
+    (re.compile(r"snapshot_id_(\d+)"), "give version={0}"),
+    (re.compile(r"at_timestamp_(\d+)"), "give timestamp= with the time that {0} ms are"),
+    (re.compile(r"(?:branch|tag)_(.+)"), "give version= with the snapshot that {table}.refs has for {0}"),
+    (re.compile(r"(changes)"), "read its changes with Spark's own reader"),
+)
+
+
+def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
+    """Raise UnsupportedFeature for a table with a selector of a snapshot behind its name, before Spark resolves it."""
+    table, _, last = name.rpartition(".")
+    for pattern, instead in _SELECTORS:
+        found = pattern.fullmatch(last.strip("`"))
+        if found is not None and table and exists_in_session(table, spark):
+            what = f"name {table}, whose main branch is written" if to_write else f"name {table} and {instead}"
+            raise UnsupportedFeature(f"{name}: names a snapshot of a table; {what.format(found[1], table=table)}")
+
+
+def exists_in_session(name: str, spark: SparkSession) -> bool:
+    """Tell whether a session's catalogs have a table or view."""
+    from pyspark.errors import PySparkException
+
+    with quiet(), suppress(PySparkException):
+        return bool(spark.catalog.tableExists(name))
+    return False
 
 
 def session_metadata(name: str, spark: SparkSession) -> str:
     """Return the address of the file of metadata; UnsupportedFeature for what is no table of its own."""
-    if _SELECTOR.fullmatch(name.rpartition(".")[2].strip("`")):
-        raise UnsupportedFeature(
-            f"{name}: names a snapshot of a table; name the table, and give version= or timestamp="
-        )
     location = _of_java(name, spark) if hasattr(spark, "_jvm") else _of_metadata_log(name, spark)
     if location is None:
         raise UnsupportedFeature(

@@ -268,6 +268,45 @@ def test_a_lake_that_is_not_there_is_named(tmp_path):
         load_lake({"root": str(tmp_path / "nowhere")})
 
 
+@pytest.mark.parametrize(
+    ("root", "keys"),
+    [
+        ("iceberg:tests", ["lake/db/t", "lake/other/u"]),
+        ("iceberg:tests.db", ["lake/db/t"]),
+        ("{tmp_path}/warehouse", ["lake/db/t", "lake/other/u"]),
+    ],
+)
+def test_tables_of_iceberg_are_found_by_their_catalog_or_their_directories(root, keys, tmp_path, monkeypatch):
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+    from tests.prune_assets.tables.iceberg import iceberg_tables
+
+    catalog = iceberg_tables.catalog_in(tmp_path)
+    catalog.create_namespace_if_not_exists("other")
+    for name in ("db.t", "other.u"):
+        rows = pa.table({"id": [3, 1, 2]})
+        catalog.create_table(name, schema=rows.schema).append(rows)
+    iceberg_tables.configure(monkeypatch, "tests", tmp_path)
+    rule = {"match": "db/*", "layout": IDS}
+    defs = load_lake({"root": root.format(tmp_path=tmp_path), "key_prefix": ["lake"], "rules": [rule]})
+    specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+    assert sorted(specs) == keys
+    assert specs["lake/db/t"].metadata["dagster/storage_kind"] == "iceberg"
+    results = defs.resolve_job_def("lake_validation").execute_in_process().get_asset_check_evaluations()
+    failed = [(found.asset_key.to_user_string(), found.check_name) for found in results if not found.passed]
+    assert ("lake/db/t", "sorted_order") in failed
+    assert all("does not answer" not in str(found.description) for found in results)
+
+
+def test_a_namespace_that_is_not_there_is_named(tmp_path, monkeypatch):
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+    from tests.prune_assets.tables.iceberg import iceberg_tables
+
+    iceberg_tables.catalog_in(tmp_path)
+    iceberg_tables.configure(monkeypatch, "tests", tmp_path)
+    with pytest.raises(Exception, match=r"iceberg:tests.nope: the catalog has no such"):
+        load_lake({"root": "iceberg:tests.nope"})
+
+
 def test_a_sensor_tells_the_data_version_of_a_table_that_others_write(tmp_path):
     table = str(tmp_path / "events")
     deltalog.write_table(table, pa.table({"id": range(10)}))

@@ -4,6 +4,7 @@ import json
 
 import dagster as dg
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -33,6 +34,22 @@ def put_delta(table, rows, **options):
     deltalog.write_table(str(table), rows, mode="append", partition_by=["day"], **options)
 
 
+def put_iceberg(table, rows, transform=None):
+    """Rows as pyiceberg writes them; by a time transform of `ts`, the middle of the day, where one is named."""
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+    from tests.prune_assets.tables.iceberg import iceberg_tables
+
+    days = rows["day"].cast(pa.timestamp("us"))
+    noon = pc.add(days, pa.scalar(12 * 3600 * 10**6, pa.duration("us"))).cast(pa.timestamp("us", "UTC"))
+    rows = rows.set_column(0, "day", days.cast(pa.date32())).append_column("ts", noon)
+    catalog = iceberg_tables.catalog_in(table.parent)
+    if not catalog.table_exists("db.t"):
+        made = catalog.create_table("db.t", schema=rows.schema, location=str(table))
+        with made.update_spec() as spec:
+            spec.add_identity("day") if transform is None else spec.add_field("ts", transform)
+    catalog.load_table("db.t").append(rows)
+
+
 def rows(*days):
     return pa.table({"day": list(days), "id": list(range(len(days)))})
 
@@ -53,7 +70,7 @@ def asked(result):
     return [request.tags["dagster/partition"] for request in result.run_requests]
 
 
-@pytest.mark.parametrize("put", [put_plain, put_delta])
+@pytest.mark.parametrize("put", [put_plain, put_delta, put_iceberg])
 def test_each_partition_that_changed_is_checked_once(tmp_path, put):
     table = tmp_path / "t"
     put(table, rows("2024-01-01", "2024-01-02"))
@@ -195,3 +212,23 @@ def test_a_column_that_is_no_partition_column_is_named(tmp_path):
     put_plain(tmp_path / "t", rows("2024-01-01"))
     with pytest.raises(LayoutError, match="id is not a partition column; the table has day"):
         partition_fingerprints(tmp_path / "t", ["id"])
+
+
+@pytest.mark.parametrize(("transform", "partitions"), [("day", DAYS), ("hour", DAYS), ("day", MONTHS)])
+def test_partitions_of_time_transforms_of_iceberg_are_found_by_their_column(tmp_path, transform, partitions):
+    table = tmp_path / "t"
+    put_iceberg(table, rows("2024-01-01", "2024-01-02"), transform)
+    layout = LayoutSpec(sort_by=["id"], partition_by=[f"{transform}s(ts)"])
+    of_asset = {"partitions_def": partitions, "partition_expr": "ts"}
+    checks = build_layout_checks("ids", table, layout, **of_asset)
+    sensor = build_changed_partitions_sensor("s", "ids", table, checks=[checks], partition_expr="ts")
+    first = tick(sensor)
+    assert asked(first) == (["2024-01-01", "2024-01-02"] if partitions == DAYS else ["2024-01-01"])
+    put_iceberg(table, rows("2024-01-02"), transform)
+    assert asked(tick(sensor, first.cursor)) == asked(first)[-1:]
+
+
+def test_partitions_that_no_column_tells_are_named(tmp_path):
+    put_iceberg(tmp_path / "t", rows("2024-01-01"), "bucket[4]")
+    sensor, _ = sensor_of(tmp_path / "t", expr="ts")
+    assert "partition_expr: ts is not a partition column" in tick(sensor).skip_reason.skip_message

@@ -16,7 +16,8 @@ from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
-from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.session_metadata import exists_in_session
 from prune_assets.tables.iceberg.writes.column_definitions import column_definitions
 from prune_assets.tables.iceberg.writes.partition_by import (
     are_same,
@@ -33,7 +34,7 @@ from prune_assets.tables.iceberg.writes.table_properties import (
     sort_order_of,
     statements,
 )
-from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.tables.writing import OUTSIDE_REMEDY, WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult
@@ -56,7 +57,6 @@ _OPTIONS = {
     "fanout-enabled": "false",
 }
 _OUTSIDE = "prune-assets: a row outside of where"
-_OUTSIDE_REMEDY = "filter its rows out, or widen the condition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def _naming_conflicts(name: str) -> Iterator[None]:
     except (PySparkException, java_error()) as error:
         text = str(error)
         if _OUTSIDE in text:
-            raise WrongUse(f"{name}: where does not select all rows of the data; {_OUTSIDE_REMEDY}") from None
+            raise WrongUse(f"{name}: where does not select all rows of the data; {OUTSIDE_REMEDY}") from None
         if "some, but not all, rows match filter" in text or "Cannot convert" in text or "Cannot translate" in text:
             raise WrongUse(
                 f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "

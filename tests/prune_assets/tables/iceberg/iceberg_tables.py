@@ -14,10 +14,10 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install
 pytest.importorskip("sqlalchemy", reason="pyiceberg's catalog on SQLite needs SQLAlchemy")
 pytest.importorskip("pyiceberg_core", reason="pyiceberg writes partitions with pyiceberg-core")
 
-from pyiceberg import catalog as pyiceberg_catalog  # noqa: F401 - this and others for tests, which are left out without
+from pyiceberg import catalog as pyiceberg_catalog
 from pyiceberg import expressions as ex
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401 - and others: for tests, left out without
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import (  # noqa: F401
     BucketTransform,
@@ -44,7 +44,7 @@ from pyiceberg.types import (
     TimestamptzType,
     UUIDType,  # noqa: F401
 )
-from pyiceberg.utils.config import Config  # noqa: F401
+from pyiceberg.utils.config import Config
 
 SCHEMA = Schema(
     NestedField(1, "k", LongType()),
@@ -84,6 +84,15 @@ def catalog_in(place):
     catalog = SqlCatalog("tests", uri=f"sqlite:///{place}/catalog.db", warehouse=f"file://{place}/warehouse")
     catalog.create_namespace_if_not_exists("db")
     return catalog
+
+
+def configure(monkeypatch, name, place):
+    """Let pyiceberg know the catalog in a directory by a name."""
+    # As the catalog calls itself in its database.
+    monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__URI", f"sqlite:///{place}/catalog.db")
+    monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__TYPE", "sql")
+    # It reads them once, when it is imported.
+    monkeypatch.setattr(pyiceberg_catalog, "_ENV_CONFIG", Config())
 
 
 def folder(table):

@@ -92,6 +92,18 @@ def said(spark, name):
     return None
 
 
+def said_to_write(spark, name):
+    """What a write says against a table."""
+    import prune_assets as pr
+    from parquet_core.errors import PruneError
+
+    try:
+        pr.write(spark.range(3), name, layout=pr.LayoutSpec(sort_by=["id"]))
+    except PruneError as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
 def rows_of_version(spark, name, version):
     import prune_assets as pr
 

@@ -51,6 +51,13 @@ def made(run, name, version=2, by="", more=()):
     return f"lake.db.{name}"
 
 
+@pytest.fixture(scope="module")
+def selected(run):
+    name = made(run, "selected")
+    run(there.run_sql, f"ALTER TABLE {name} CREATE TAG x")
+    return name
+
+
 def check(found):
     for where, ours, theirs, _, kept, total in found:
         assert ours == theirs, where
@@ -130,10 +137,22 @@ def test_what_is_committed_later_is_not_read(run):
     assert run(there.kept_while_written, name, "id >= 0") == 400
 
 
-@pytest.mark.parametrize("part", ["branch_main", "tag_x"])
-def test_names_of_snapshots_are_refused(run, part):
-    name = made(run, f"selected_{part}")
-    run(there.run_sql, f"ALTER TABLE {name} CREATE TAG x")
-    said = run(there.said, f"{name}.{part}")
-    # Spark 3.5 does not tell that there is such a table.
-    assert "names a snapshot of a table" in said or said.startswith("TableNotFound")
+@pytest.mark.parametrize(
+    ("part", "instead"),
+    [
+        ("branch_main", "give version= with the snapshot that {}.refs has for main"),
+        ("tag_x", "give version= with the snapshot that {}.refs has for x"),
+        ("snapshot_id_5", "give version=5"),
+        ("at_timestamp_1700000000000", "give timestamp= with the time that 1700000000000 ms are"),
+    ],
+)
+def test_names_of_snapshots_are_refused_by_what_asks_for_them_here(run, selected, part, instead):
+    """Of a snapshot that is not there Spark's own exception came through."""
+    expected = f"UnsupportedFeature: {selected}.{part}: names a snapshot of a table; name {selected} and "
+    assert run(there.said, f"{selected}.{part}") == expected + instead.format(selected)
+    assert "whose main branch is written" in run(there.said_to_write, f"{selected}.{part}")
+
+
+def test_a_table_may_be_called_as_a_branch_is(run):
+    run(there.run_sql, "CREATE TABLE lake.db.branch_x (id BIGINT) USING iceberg")
+    assert run(there.said, "lake.db.branch_x") is None

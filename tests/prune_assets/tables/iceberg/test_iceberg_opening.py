@@ -19,7 +19,6 @@ from prune_assets.tables.changes import look
 from prune_assets.tables.iceberg import snapshot as opened
 from prune_assets.tables.target import find_target
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
-from tests.prune_assets.tables.iceberg.iceberg_tables import Config, pyiceberg_catalog
 
 COUNTS = (12, 5)
 
@@ -214,14 +213,14 @@ def test_without_pyiceberg_the_extra_is_named(table, monkeypatch):
 
 
 def test_a_table_of_a_catalog_is_named(table, monkeypatch):
-    place = Path(made.folder(table)).parents[2]
-    # As the catalog calls itself in its database.
-    monkeypatch.setenv("PYICEBERG_CATALOG__TESTS__URI", f"sqlite:///{place}/catalog.db")
-    monkeypatch.setenv("PYICEBERG_CATALOG__TESTS__TYPE", "sql")
-    # It reads them once, when it is imported.
-    monkeypatch.setattr(pyiceberg_catalog, "_ENV_CONFIG", Config())
+    made.configure(monkeypatch, "tests", Path(made.folder(table)).parents[2])
     assert pr.count("iceberg:tests.db.t") == sum(COUNTS)
     assert str(pr.plan("iceberg:tests.db.t", where="k = 1").report.table) == "iceberg:tests.db.t"
+    # By the name that a Spark session may have for it, too.
+    assert pr.count("tests.db.t") == sum(COUNTS)
+    assert str(pr.plan("tests.db.t", where="k = 1").report.table) == "tests.db.t"
+    with pytest.raises(TableNotFound, match=r"nowhere.db.t: .* the catalog in pyiceberg's configuration"):
+        pr.count("nowhere.db.t")
     with pytest.raises(TableNotFound, match=r"iceberg:tests.db.other: "):
         pr.count("iceberg:tests.db.other")
     with pytest.raises(WrongUse, match=r"iceberg:t: write iceberg:catalog.database.table"):
