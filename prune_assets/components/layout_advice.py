@@ -66,8 +66,8 @@ class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
     schedule: Annotated[
         str | None,
         dg.Resolver.default(
-            description="A cron expression for the advice and the jobs of automatic tables; the workload of each day is "
-            "then read when the day is over."
+            description="A cron expression for the advice and the jobs of automatic tables; the workload of each day "
+            "is then read when the day is over."
         ),
     ] = None
     timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
