@@ -74,14 +74,17 @@ def apply_advice(
     True
 
     `workload`, `session`: those of `advise`. It is `optimize` with `full` and the advised layout; what `optimize`
-    refuses, such as other partitions than the table has, is refused here. With `budget` and an advised sort key only
-    the files that break the order are rewritten, of so many bytes at most, and later calls go on; of any other layout
-    the whole table has to fit.
+    refuses, such as other partitions than the table has, is refused here, and not advised with `in_place`. With
+    `budget` and an advised sort key only the files that break the order are rewritten, of so many bytes at most, and
+    later calls go on; of any other layout the whole table has to fit.
 
     Raises WrongUse where nothing is advised or the budget is too small, and what `optimize` raises.
     """
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
+    if advice.advised.refused:
+        remedy = "advise with in_place=True for the best layout that optimize can make"
+        raise WrongUse(f"{advice.advised.refused}; {remedy}")
     layout = advice.advised.layout
     if why := "" if budget is None else beyond_budget(spark, table, advice.advised, budget):
         raise WrongUse(f"{redacted(advice.table)}: {why}")

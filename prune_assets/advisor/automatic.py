@@ -59,7 +59,7 @@ def follow_advice(
         again = f"the next change is possible from {last.at + AGAIN_AFTER:%Y-%m-%d} on"
         return Followed(None, f"the layout was changed on {last.at:%Y-%m-%d} ({last.title}); {again}")
     session = semantics_for(spark)
-    advice = advise(table, workload=workload, session=session)
+    advice = advise(table, workload=workload, session=session, in_place=True)
     why = why_not(advice) or _why_not_now(spark, table, advice, budget)
     if why or advice.advised is None:
         return Followed(None, why)

@@ -59,7 +59,9 @@ if TYPE_CHECKING:
 @click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
 @click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
 @click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
-@click.option("--apply", is_flag=True, help="Then rewrite the table into that layout, through Spark, and plan again.")
+@click.option(
+    "--apply", is_flag=True, help="Advise what optimize can do, rewrite the table through Spark, and plan again."
+)
 @budget_option("With --apply: rewrite files of at most this size, e.g. 200GiB.")
 @click.option(
     "--time-zone", envvar="PRUNE_TIME_ZONE", metavar="ZONE", help="Session time zone of the queries, e.g. UTC."
@@ -107,7 +109,7 @@ def advise(
         if not isinstance(ran, Workload):
             raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
         click.echo(f"{pr.advice_outcome(promised, ran)}\n", err=as_json)
-    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone))
+    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply)
     if verify:
         spark = start_session() if with_spark else None
         with showing_progress(spark) if spark is not None else nullcontext():
