@@ -31,10 +31,11 @@ _FEWEST, _MOST = 10, 60
 class Kind(NamedTuple):
     """A table, the column of its date, and predicates by how a random number generator and a day draw them.
 
-    A day is a share of the time that the table spans.
+    A day is a share of the time that the table spans. `rows`: makes the table; those that are made here, not by a
+    generator of TPC-H, with as many rows as are asked for.
     """
 
-    rows: Callable[[], pa.Table]
+    rows: Callable[..., pa.Table]
     date: str
     predicates: Sequence[Callable[[Random, float], str]]
 
@@ -136,28 +137,28 @@ _ORDERS = [
 ]
 
 
-def _sales(seed: int, prefix: str, channels: int) -> pa.Table:
+def _sales(seed: int, prefix: str, channels: int, rows: int) -> pa.Table:
     draw = np.random.default_rng(seed)
     season = 1 + 0.8 * np.cos(np.arange(1_826) / 365 * 2 * np.pi)
-    day = np.sort(draw.choice(1_826, ROWS, p=season / season.sum()))
-    item = (18_000 * draw.random(ROWS) ** 2.5).astype(np.int64)
-    customer = (100_000 * draw.random(ROWS) ** 1.5).astype(np.int64)
-    wholesale = np.round(1 + 99 * ((item * 7919) % 18_000) / 18_000 * draw.uniform(0.9, 1.1, ROWS), 2)
-    quantity = draw.integers(1, 101, ROWS)
-    price = np.round(wholesale * draw.uniform(1.0, 2.0, ROWS), 2)
+    day = np.sort(draw.choice(1_826, rows, p=season / season.sum()))
+    item = (18_000 * draw.random(rows) ** 2.5).astype(np.int64)
+    customer = (100_000 * draw.random(rows) ** 1.5).astype(np.int64)
+    wholesale = np.round(1 + 99 * ((item * 7919) % 18_000) / 18_000 * draw.uniform(0.9, 1.1, rows), 2)
+    quantity = draw.integers(1, 101, rows)
+    price = np.round(wholesale * draw.uniform(1.0, 2.0, rows), 2)
     # Returns of sales come days after, so that the table is in the order of the ticket but nearly of the day.
-    late = np.argsort(day + draw.exponential(3.0, ROWS), kind="stable")
+    late = np.argsort(day + draw.exponential(3.0, rows), kind="stable")
     columns = {
         "sold_date": (10_000 + day).astype(np.int32),
         "item": item,
         "customer": customer,
-        "channel": draw.zipf(1.6, ROWS) % channels,
-        "promo": np.where(draw.random(ROWS) < 0.6, 0, draw.integers(1, 300, ROWS)),
+        "channel": draw.zipf(1.6, rows) % channels,
+        "promo": np.where(draw.random(rows) < 0.6, 0, draw.integers(1, 300, rows)),
         "quantity": quantity,
         "wholesale": wholesale,
         "price": price,
         "profit": np.round(quantity * (price - wholesale), 2),
-        "ticket": np.arange(ROWS) // 4,
+        "ticket": np.arange(rows) // 4,
     }
     table = pa.table({f"{prefix}_{name}": values for name, values in columns.items()})
     days = table[f"{prefix}_sold_date"].cast(pa.date32())
@@ -184,24 +185,24 @@ _AIRPORTS = [f"{a}{b}{c}" for a in "ABCDEF" for b in "KLMNO" for c in "TUVWXYZQR
 _CARRIERS = ["AA", "DL", "UA", "WN", "B6", "AS", "NK", "F9", "HA", "OO"]
 
 
-def _flights() -> pa.Table:
+def _flights(rows: int = ROWS) -> pa.Table:
     draw = np.random.default_rng(11)
-    day = np.sort(draw.integers(0, 365, ROWS)).astype(np.int32)
-    origin = (300 * draw.random(ROWS) ** 3).astype(np.int64)
-    carrier = (origin * 3 + (10 * draw.random(ROWS) ** 2).astype(np.int64)) % 10
-    distance = np.abs(origin - (300 * draw.random(ROWS) ** 3).astype(np.int64)) * 9 + 90
-    hour = np.clip(draw.normal(13, 5, ROWS), 0, 23.9)
-    delay = np.round(draw.exponential(15, ROWS) * (0.3 + hour / 12) - 8)
+    day = np.sort(draw.integers(0, 365, rows)).astype(np.int32)
+    origin = (300 * draw.random(rows) ** 3).astype(np.int64)
+    carrier = (origin * 3 + (10 * draw.random(rows) ** 2).astype(np.int64)) % 10
+    distance = np.abs(origin - (300 * draw.random(rows) ** 3).astype(np.int64)) * 9 + 90
+    hour = np.clip(draw.normal(13, 5, rows), 0, 23.9)
+    delay = np.round(draw.exponential(15, rows) * (0.3 + hour / 12) - 8)
     return pa.table(
         {
             "day": pa.array(day + 19_000).cast(pa.date32()),
             "carrier": np.array(_CARRIERS, object)[carrier],
             "origin": np.array(_AIRPORTS, object)[origin],
-            "tail": (origin * 20 + draw.integers(0, 40, ROWS)) % 6_000,
+            "tail": (origin * 20 + draw.integers(0, 40, rows)) % 6_000,
             "departs": np.round(hour * 60).astype(np.int64),
             "delay": delay,
             "distance": distance,
-            "cancelled": draw.random(ROWS) < 0.01 + 0.05 * (day % 365 < 40),
+            "cancelled": draw.random(rows) < 0.01 + 0.05 * (day % 365 < 40),
         }
     )
 
@@ -257,8 +258,8 @@ _EVENT_PREDICATES = [
 KINDS = {
     "lineitem": Kind(lambda: tpch("lineitem", "0.05"), "l_shipdate", _LINEITEM),
     "orders": Kind(lambda: tpch("orders", "0.2"), "o_orderdate", _ORDERS),
-    "store_sales": Kind(lambda: _sales(9, "ss", 12), "ss_sold_date", _sales_predicates("ss", 12)),
-    "web_sales": Kind(lambda: _sales(10, "ws", 30), "ws_sold_date", _sales_predicates("ws", 30)),
+    "store_sales": Kind(lambda rows=ROWS: _sales(9, "ss", 12, rows), "ss_sold_date", _sales_predicates("ss", 12)),
+    "web_sales": Kind(lambda rows=ROWS: _sales(10, "ws", 30, rows), "ws_sold_date", _sales_predicates("ws", 30)),
     "flights": Kind(_flights, "day", _FLIGHT_PREDICATES),
     "events": Kind(_events, "date", _EVENT_PREDICATES),
 }

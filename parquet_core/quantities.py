@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _LAST_STEP = 999.95
 
@@ -25,3 +27,17 @@ def bytes_text(count: int) -> str:
     while abs(value) >= _LAST_STEP and unit < len(_UNITS) - 1:
         value, unit = value / 1024, unit + 1
     return f"{count} B" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def bytes_of(text: str) -> int:
+    """Return the bytes of a size as people write it; ValueError for what is none, and for units of a thousand.
+
+    >>> bytes_of("200GiB") == 200 << 30, bytes_of("1.5 mib"), bytes_of("4096")
+    (True, 1572864, 4096)
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([a-z]*)", text.strip(), re.IGNORECASE | re.ASCII)
+    units = {unit.casefold(): 1024**power for power, unit in enumerate(_UNITS)} | {"": 1}
+    if found is None or found[2].casefold() not in units:
+        raise ValueError(f"{text!r} is no size; write a number with one of {', '.join(_UNITS[:5])}, e.g. 200GiB")
+    count: int = round(float(found[1]) * units[found[2].casefold()])
+    return count

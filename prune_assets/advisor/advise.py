@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.errors import WrongUse
+from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
-from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import FINER_PAGES, FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
 from prune_assets.advisor.outcome import promised_shapes, shapes_on
-from prune_assets.advisor.result import DEAR, LayoutAdvice, QueryBytes, RankedLayout
+from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
+from prune_assets.advisor.verdict import reasons, verdict
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
@@ -47,6 +47,7 @@ def advise(
     workload: Workload | Sequence[str],
     session: SparkSemantics | None = None,
     sample_rows: int = MOST_ROWS,
+    in_place: bool = False,
 ) -> LayoutAdvice:
     """Return which layout of a table reads the fewest bytes for a workload, and whether a rewrite is worth it.
 
@@ -65,16 +66,22 @@ def advise(
 
     `workload`: what ran, or texts of WHEREs in Spark SQL, each of which counts once. `session`: the settings of the
     Spark that will read, for predicates that depend on its time zone. `sample_rows`: rows to read at most; of a table
-    with fewer rows the simulation is exact.
+    with fewer rows the simulation is exact. `in_place`: advise the best of the layouts that `optimize` can give the
+    table as it is; others, such as directories for a table that has none, need a new one, and are in the ranking.
 
-    Raises WrongUse for a workload without a predicate that fits the table, and a table without rows; and what `plan`
-    raises.
+    Raises WrongUse for a workload without a predicate that fits the table, and a table without rows; what `plan`
+    raises; and with `in_place` what `optimize` raises for a table that it cannot rewrite at all.
     """
-    return retry_on_stale_listing(lambda: _advise(table, workload, session, sample_rows))
+    return retry_on_stale_listing(lambda: _advise(table, workload, session, sample_rows, in_place=in_place))
 
 
 def _advise(
-    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None, most: int
+    location: str | os.PathLike[str],
+    workload: Workload | Sequence[str],
+    session: SparkSemantics | None,
+    most: int,
+    *,
+    in_place: bool,
 ) -> LayoutAdvice:
     table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
     index = table.read_all()
@@ -87,7 +94,8 @@ def _advise(
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
     base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
-    found = _ranked(workspace, base, _columns(table, workspace, queries)) if workspace.sample.columns else []
+    columns = _columns(table, workspace, queries)
+    found = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
     advice = _advice(table, workspace, found, skipped)
     return replace(advice, promised=promised_shapes(queries, [one.advised for one in advice.queries], shapes))
 
@@ -115,29 +123,50 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
     return [path[0] for path in can if path in workspace.sample.columns][:MOST_COLUMNS]
 
 
-def _ranked(workspace: Workspace, base: LayoutSpec, columns: Sequence[str]) -> list[Tried]:
+def _ranked(
+    workspace: Workspace, base: LayoutSpec, columns: Sequence[str], table: Table, *, in_place: bool
+) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     fine = replace(base, page_rows=FINER_PAGES)
     tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
-    kinds = {bool(it.candidate.layout.sort_by) + 2 * bool(it.candidate.layout.curve_by): it for it in reversed(tried)}
+    kinds = {_kind(it.candidate.layout, table): it for it in reversed(tried)}
     finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values())}.values()
-    best, others = _best(workspace, finalists, FINER_PAGES)
+    possible = [it for it in finalists if not (in_place and _refusal(it.layout, table))]
+    if not possible:
+        table.check_rewrite(tried[0].candidate.layout)
+    best, others = _best(workspace, finalists, possible, FINER_PAGES)
     if best.candidate.layout.page_rows == base.page_rows:
-        best, others = _best(workspace, finalists, base.page_rows)
+        best, others = _best(workspace, finalists, possible, base.page_rows)
     return [best, *others]
 
 
-def _best(workspace: Workspace, finalists: Iterable[Candidate], page_rows: int) -> tuple[Tried, list[Tried]]:
-    """Return the best of layouts with pages of so many rows, refined, and the others.
+def _kind(layout: LayoutSpec, table: Table) -> tuple[bool, bool, bool]:
+    return bool(layout.sort_by), bool(layout.curve_by), bool(_refusal(layout, table))
+
+
+def _refusal(layout: LayoutSpec, table: Table) -> str:
+    """Return why `optimize` cannot give a table a layout; empty where it can."""
+    try:
+        table.check_rewrite(layout)
+    except PruneError as error:
+        return str(error)
+    return ""
+
+
+def _best(
+    workspace: Workspace, finalists: Iterable[Candidate], possible: Sequence[Candidate], page_rows: int
+) -> tuple[Tried, list[Tried]]:
+    """Return the best of the possible layouts with pages of so many rows, refined, and the others.
 
     A curve needs more pages than a sort key: among coarse ones it would never be found.
     """
-    final = [try_out(workspace, it.with_pages(page_rows)) for it in finalists]
-    final.sort(key=lambda it: it.bytes)
-    simple = min((it for it in final if it.bytes <= _ALMOST * final[0].bytes), key=_complexity)
+    final = [(it in possible, try_out(workspace, it.with_pages(page_rows))) for it in finalists]
+    final.sort(key=lambda it: it[1].bytes)
+    least = min(it.bytes for can, it in final if can)
+    simple = min((it for can, it in final if can and it.bytes <= _ALMOST * least), key=_complexity)
     best = refined(workspace, try_out(workspace, simple.candidate.with_pages(LayoutSpec().page_rows)))
-    return best, [it for it in final if it is not simple]
+    return best, [it for _, it in final if it is not simple]
 
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
@@ -172,7 +201,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         if workspace.sample.rows
         else np.ones(len(runs))
     )
-    ranking = tuple(_ranked_layout(workspace, tried, runs, today) for tried in found)
+    ranking = tuple(_ranked_layout(workspace, tried, runs, today, table) for tried in found)
     rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
@@ -182,7 +211,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,
-        verdict=_verdict(float(runs @ today), best),
+        verdict=verdict(float(runs @ today), ranking),
         today=round(float(runs @ today)),
         lower_bound=round(float(runs @ np.minimum(whole * share, np.minimum(today, then)))),
         whole=round(float(runs @ whole)),
@@ -193,7 +222,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         ),
         rewrite_bytes=rewrite,
         runs_to_pay=math.ceil(rewrite / saved) if saved > 0 else None,
-        reasons=_reasons(found[0]) if advised else {},
+        reasons=reasons(found[0].candidate) if advised else {},
         skipped=skipped,
     )
 
@@ -206,7 +235,9 @@ def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     return found
 
 
-def _ranked_layout(workspace: Workspace, tried: Tried, runs: np.ndarray, today: np.ndarray) -> RankedLayout:
+def _ranked_layout(
+    workspace: Workspace, tried: Tried, runs: np.ndarray, today: np.ndarray, table: Table
+) -> RankedLayout:
     margin = _margin(workspace, tried)
     dearer = (tried.simulated.read >= 2 * today) & (tried.simulated.read > 0)
     return RankedLayout(
@@ -217,6 +248,7 @@ def _ranked_layout(workspace: Workspace, tried: Tried, runs: np.ndarray, today: 
         high=round(tried.bytes + margin),
         twice_as_dear=float(runs @ dearer / runs.sum()),
         layout=tried.candidate.layout,
+        refused=_refusal(tried.candidate.layout, table),
     )
 
 
@@ -229,32 +261,3 @@ def _margin(workspace: Workspace, tried: Tried) -> float:
     parts = [sample.take(np.arange(part * step // _PARTS, sample.rows, step)) for part in range(_PARTS)]
     bytes_ = [try_out(workspace.on(part), tried.candidate).bytes for part in parts]
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
-
-
-def _verdict(today: float, best: RankedLayout | None) -> str:
-    if best is None:
-        return "do nothing: no column that the workload filters on can be read without Spark"
-    now = bytes_text(round(today))
-    if best.bytes >= WORTH_IT * today:
-        return f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}"
-    if best.high >= WORTH_IT * today:
-        sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
-        return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure})"
-    dear = (
-        f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
-    )
-    return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{dear}"
-
-
-def _reasons(best: Tried) -> dict[str, str]:
-    layout, why = best.candidate.layout, best.candidate.why
-    reasons = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
-    if layout.bloom:
-        reasons["bloom"] = "single values of these columns are asked for; a filter denies row groups that lack them"
-    reasons["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
-    is_small = layout.row_group_bytes < LayoutSpec().row_group_bytes
-    small = "small row groups: dictionaries and filters deny a whole one or nothing"
-    usual = "row groups small enough to be skipped, large enough to be read at once"
-    reasons["row_group_bytes"] = small if is_small else usual
-    reasons["target_file_bytes"] = "few files to list and to open"
-    return reasons

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.advisor.result import LayoutAdvice
+    from prune_assets.advisor.result import LayoutAdvice, RankedLayout
     from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.workload.query_shapes import Workload
@@ -74,14 +74,20 @@ def apply_advice(
     True
 
     `workload`, `session`: those of `advise`. It is `optimize` with `full` and the advised layout; what `optimize`
-    refuses, such as other partitions than the table has, is refused here. With `budget` and an advised sort key only
-    the files that break the order are rewritten, of so many bytes at most, and later calls go on.
+    refuses, such as other partitions than the table has, is refused here, and not advised with `in_place`. With
+    `budget` and an advised sort key only the files that break the order are rewritten, of so many bytes at most, and
+    later calls go on; of any other layout the whole table has to fit.
 
-    Raises WrongUse where nothing is advised, and what `optimize` raises.
+    Raises WrongUse where nothing is advised or the budget is too small, and what `optimize` raises.
     """
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
+    if advice.advised.refused:
+        remedy = "advise with in_place=True for the best layout that optimize can make"
+        raise WrongUse(f"{advice.advised.refused}; {remedy}")
     layout = advice.advised.layout
+    if why := "" if budget is None else beyond_budget(spark, table, advice.advised, budget):
+        raise WrongUse(f"{redacted(advice.table)}: {why}")
     done = optimize(spark, table, layout=layout, rows=True, budget=budget, full=is_full(layout, budget))
     now = workload_reads(table, workload, session).today
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
@@ -90,3 +96,19 @@ def apply_advice(
 def is_full(layout: LayoutSpec, budget: int | None) -> bool:
     """Tell whether a layout is applied to all files at once: only a sort key shows which files still lack it."""
     return budget is None or not layout.sort_by
+
+
+def beyond_budget(spark: SparkSession, table: str | os.PathLike[str], best: RankedLayout, budget: int) -> str:
+    """Return why a layout cannot be made of a table within a budget, and what to do; empty where it can."""
+    full = is_full(best.layout, budget)
+
+    def forecast(budget: int | None) -> OptimizeResult:
+        return optimize(spark, table, layout=best.layout, dry_run=True, budget=budget, full=full)
+
+    needed = forecast(None).picked_bytes
+    if needed <= budget or (not full and forecast(budget).picked):
+        return ""
+    # Nothing shows a later run which files still lack a curve.
+    why = "it is made in one rewrite of all files" if full else "files that overlap are rewritten together"
+    enough = f"{-(-needed // (1 << 20))}MiB"
+    return f"{best.title}: {why}, {bytes_text(needed)}, and the budget is {bytes_text(budget)}; give {enough} or more"

@@ -10,10 +10,9 @@ from parquet_core.errors import PruneError
 from parquet_core.printable import redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import advise
-from prune_assets.advisor.apply import apply_advice, is_full
+from prune_assets.advisor.apply import apply_advice, beyond_budget
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
 from prune_assets.advisor.result import DEAR
-from prune_assets.maintenance.optimize import optimize
 from prune_assets.session.lower_predicate import semantics_for
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def follow_advice(
         again = f"the next change is possible from {last.at + AGAIN_AFTER:%Y-%m-%d} on"
         return Followed(None, f"the layout was changed on {last.at:%Y-%m-%d} ({last.title}); {again}")
     session = semantics_for(spark)
-    advice = advise(table, workload=workload, session=session)
+    advice = advise(table, workload=workload, session=session, in_place=True)
     why = why_not(advice) or _why_not_now(spark, table, advice, budget)
     if why or advice.advised is None:
         return Followed(None, why)
@@ -93,16 +92,9 @@ def _why_not_now(spark: SparkSession, table: str | os.PathLike[str], advice: Lay
     if advice.advised is None:
         return advice.verdict
     try:
-        layout = advice.advised.layout
-        whole = is_full(layout, budget)
-        forecast = optimize(spark, table, layout=layout, dry_run=True, budget=budget, full=whole)
+        return beyond_budget(spark, table, advice.advised, budget)
     except PruneError as error:
         return str(error)
-    # Nothing shows a later run which files still lack a curve.
-    if forecast.left and (whole or not forecast.picked):
-        part = "the whole table does not fit" if whole else "no part of the table fits"
-        return f"{advice.advised.title}: {part} the budget of {bytes_text(budget)}"
-    return ""
 
 
 def _change(now: dt.datetime, advice: LayoutAdvice, best: RankedLayout, declared: LayoutSpec) -> LayoutChange:

@@ -171,5 +171,5 @@ def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[tuple[dict[
         # NaN and the two zeros hash as bits: parquet-java's filters of floats are asked for too little to count on.
         has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
         if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in taken:
-            why = f"{counted(len(asked), 'condition')} on {path[0]} ask for single values"
+            why = f"{counted(len(asked), 'condition')} on {path[0]} for single values"
             yield {"bloom": {path[0]: _FALSE_POSITIVES}}, why

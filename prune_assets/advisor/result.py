@@ -62,6 +62,7 @@ class RankedLayout:
     """A layout and the bytes that one run of the workload reads of it; `low`, `high`: as sure as the sample is.
 
     `why`: why it was tried. `twice_as_dear`: the share of the runs that would read at least twice what they read today.
+    `refused`: why `optimize` cannot give it to the table, so that it takes a new one; empty where it can.
     """
 
     title: str
@@ -71,6 +72,7 @@ class RankedLayout:
     high: int
     twice_as_dear: float
     layout: LayoutSpec
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +165,8 @@ class LayoutAdvice:
             pays = "never pays" if self.runs_to_pay is None else f"pays after {counted(self.runs_to_pay, 'run')}"
             yield ""
             yield f"the rewrite reads and writes {bytes_text(self.rewrite_bytes)}; it {pays} of the workload"
+            if self.advised.refused:
+                yield f"optimize cannot give this table the layout: {printable(redacted(self.advised.refused))}"
             yield from self._changes()
             yield ""
             yield from self.layout_yaml().splitlines()
@@ -189,7 +193,7 @@ class LayoutAdvice:
 def _note(one: RankedLayout) -> str:
     unsure = "" if one.high - one.low < one.bytes / 50 else f" ({bytes_text(one.low)} to {bytes_text(one.high)})"
     dear = f"; {one.twice_as_dear:.0%} of the runs read twice as much or more" if one.twice_as_dear >= DEAR else ""
-    return unsure + dear
+    return unsure + dear + ("; needs a new table" if one.refused else "")
 
 
 def _one_line(text: str) -> str:

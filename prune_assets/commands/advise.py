@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from parquet_core.errors import WrongUse
+from prune_assets.commands.byte_count import budget_option
 from prune_assets.commands.row_selection import semantics_of
 from prune_assets.report.output import write_whole
 from prune_assets.session.progress import showing_progress, start_session
+
+if TYPE_CHECKING:
+    from prune_assets.advisor.result import LayoutAdvice
 
 
 @click.command()
@@ -54,7 +59,10 @@ from prune_assets.session.progress import showing_progress, start_session
 @click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
 @click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
 @click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
-@click.option("--apply", is_flag=True, help="Then rewrite the table into that layout, through Spark, and plan again.")
+@click.option(
+    "--apply", is_flag=True, help="Advise what optimize can do, rewrite the table through Spark, and plan again."
+)
+@budget_option("With --apply: rewrite files of at most this size, e.g. 200GiB.")
 @click.option(
     "--time-zone", envvar="PRUNE_TIME_ZONE", metavar="ZONE", help="Session time zone of the queries, e.g. UTC."
 )
@@ -72,6 +80,7 @@ def advise(
     on_sample: bool,
     with_spark: bool,
     apply: bool,
+    budget: int | None,
     time_zone: str | None,
 ) -> None:
     """Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.
@@ -82,7 +91,7 @@ def advise(
     \b
       prune advise lake/orders --where "day = DATE '2024-03-01'" --where "customer = 7" --out layout.yaml
       prune advise lake/orders --workload workload.json --verify --on-sample
-      prune advise lake/orders --workload workload.json --apply
+      prune advise lake/orders --workload workload.json --apply --budget 200GiB
     """
     import prune_assets as pr
 
@@ -90,6 +99,8 @@ def advise(
         raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
     if (on_sample or with_spark) and not verify:
         raise WrongUse("--on-sample and --with-spark say how to verify: give --verify too")
+    if budget is not None and not apply:
+        raise WrongUse("--budget says how much --apply may rewrite: give --apply too")
     from prune_assets.workload.load import load_workload
     from prune_assets.workload.query_shapes import Workload
 
@@ -98,22 +109,26 @@ def advise(
         if not isinstance(ran, Workload):
             raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
         click.echo(f"{pr.advice_outcome(promised, ran)}\n", err=as_json)
-    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone))
+    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply)
     if verify:
         spark = start_session() if with_spark else None
         with showing_progress(spark) if spark is not None else nullcontext():
             advice = pr.verify_advice(
                 table, advice, workload=ran, spark=spark, on_sample=on_sample, session=semantics_of(time_zone)
             )
-    if layout_file is not None and advice.advised is not None:
-        write_whole(layout_file, advice.layout_yaml())
-    if kept_file is not None:
-        write_whole(kept_file, advice.to_json())
-    if html_file is not None:
-        write_whole(html_file, advice.to_html())
+    _write_files(advice, layout_file, kept_file, html_file)
     click.echo(advice.to_json() if as_json else str(advice))
     if apply and advice.advised is not None:
         spark = start_session()
         with showing_progress(spark):
-            done = pr.apply_advice(spark, table, advice, workload=ran, session=semantics_of(time_zone))
+            done = pr.apply_advice(spark, table, advice, workload=ran, session=semantics_of(time_zone), budget=budget)
         click.echo(f"\n{done.optimized}\n{done}", err=as_json)
+
+
+def _write_files(advice: LayoutAdvice, layout: Path | None, kept: Path | None, html: Path | None) -> None:
+    if layout is not None and advice.advised is not None:
+        write_whole(layout, advice.layout_yaml())
+    if kept is not None:
+        write_whole(kept, advice.to_json())
+    if html is not None:
+        write_whole(html, advice.to_html())

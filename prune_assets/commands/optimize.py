@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from prune_assets.commands.byte_count import budget_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text
 from prune_assets.session.progress import showing_progress, start_session
@@ -37,6 +38,7 @@ SCHEMA = "table-optimize/1"
     is_flag=True,
     help="Rewrite every file, each partition as a whole: for a table that gets another layout.",
 )
+@budget_option("Rewrite files of at most this size, e.g. 200GiB; later runs do the rest.")
 @click.option(
     "--predicate",
     "predicates",
@@ -53,6 +55,7 @@ def optimize(
     dry_run: bool,
     rows: bool,
     full: bool,
+    budget: int | None,
     predicates: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -71,7 +74,15 @@ def optimize(
     spark = None if dry_run else start_session()
     with naming_layout_file(layout_file), nullcontext() if spark is None else showing_progress(spark):
         done = pr.optimize(
-            spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run, rows=rows, full=full
+            spark,
+            table,
+            layout=layout,
+            where=where,
+            predicates=predicates,
+            dry_run=dry_run,
+            rows=rows,
+            budget=budget,
+            full=full,
         )
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))

@@ -17,7 +17,8 @@ from prune_assets.layout_file import load_layout
 from prune_assets.tables.catalogs.resolve import is_name
 
 
-def _layout(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
+def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
+    """Return the layout of YAML; ValueError for one that is none."""
     try:
         if isinstance(given, str):
             return load_layout(context.resolve_source_relative_path(given))
@@ -29,7 +30,7 @@ def _layout(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> La
 Layout: TypeAlias = Annotated[
     LayoutSpec,
     dg.Resolver(
-        _layout,
+        layout_of,
         model_field_type=str | dict[str, Any],
         description="The layout: its keys as in layout.yaml, or the path of such a file beside this one.",
         examples=[{"sort_by": ["day", "id"], "bloom": {"id": 0.01}}, "layout.yaml"],

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 import dagster as dg
 from pydantic import Field
 
+from prune_assets.components.advised_table import AdvisedTable
 from prune_assets.components.fields import place_of
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.layout_advice import build_layout_advice_asset, build_layout_advice_check
+from prune_assets.dagster.optimizing import build_optimize_job
 from prune_assets.dagster.workload import build_workload_asset
 
 
@@ -20,25 +22,12 @@ def _day(context: dg.ResolutionContext, given: Any) -> dt.date | None:
         raise ValueError(f"since: {error}; give a day, e.g. '2024-01-01'") from None
 
 
-class AdvisedTable(dg.Model, dg.Resolvable):
-    """A table whose layout is advised."""
-
-    asset: Annotated[dg.ResolvedAssetKey, dg.Resolver.default(description="The key of its asset.")]
-    table: Annotated[
-        str, dg.Resolver.default(description="Where the table is: an address, or a path below the project.")
-    ]
-    max_share: Annotated[
-        float,
-        dg.Resolver.default(description="The check warns when another layout reads less than this share of the bytes."),
-        Field(gt=0, le=1),
-    ] = 0.5
-
-
 @dg.scaffold_with(FromExample)
 class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
     """What queries ran by Spark's event logs, the layout that they ask for of each table, and a check that warns.
 
-    It changes nothing and starts no Spark.
+    It starts no Spark and changes nothing, but for the tables that are `automatic`: a job optimizes each of them, and
+    gives it the layout that its queries ask for.
     """
 
     event_logs: Annotated[
@@ -77,7 +66,8 @@ class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
     schedule: Annotated[
         str | None,
         dg.Resolver.default(
-            description="A cron expression for the advice; the workload of each day is then read when the day is over."
+            description="A cron expression for the advice and the jobs of automatic tables; the workload of each day "
+            "is then read when the day is over."
         ),
     ] = None
     timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
@@ -97,25 +87,31 @@ class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
         )
         pages = None if self.pages is None else place_of(self.pages, context)
         asked: dict[str, Any] = {"workload": workloads, "latest": self.latest, "more_deps": [self.name]}
-        advice, checks = [], []
+        advice, checks, optimizing = [], [], []
         for table in self.tables:
             place = place_of(table.table, context)
+            kept = table.maintained(place, workloads, self.latest)
+            optimizing += [] if kept is None else [build_optimize_job(kept)]
             advice.append(build_layout_advice_asset(table.asset, table=place, pages=pages, **asked))
             checks.append(build_layout_advice_check(table.asset, place, max_share=table.max_share, **asked))
-        return dg.Definitions(assets=[ran, *advice], asset_checks=checks, **self._automation(ran, advice, checks))
+        automation = self._automation(ran, advice, checks, optimizing)
+        return dg.Definitions(assets=[ran, *advice], asset_checks=checks, **automation)
 
     def _automation(
         self,
         ran: dg.AssetsDefinition,
         advice: list[dg.AssetsDefinition],
         checks: list[dg.AssetChecksDefinition],
+        optimizing: list[dg.JobDefinition],
     ) -> dict[str, Any]:
         """Return the jobs and their schedules; queries of days come in a job of their own, the others before advice."""
         own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{self.name}_of_a_day", selection=[ran])]
         together = advice if own else [ran, *advice]
         selection = dg.AssetSelection.assets(*together) | dg.AssetSelection.checks(*checks)
         job = dg.define_asset_job(f"{self.name}_advice", selection=selection, executor_def=dg.in_process_executor)
+        jobs = [job, *own, *optimizing]
         if self.schedule is None:
-            return {"jobs": [job, *own]}
-        weekly = dg.ScheduleDefinition(job=job, cron_schedule=self.schedule, execution_timezone=self.timezone)
-        return {"jobs": [job, *own], "schedules": [weekly, *map(dg.build_schedule_from_partitioned_job, own)]}
+            return {"jobs": jobs}
+        at: dict[str, Any] = {"cron_schedule": self.schedule, "execution_timezone": self.timezone}
+        weekly = [dg.ScheduleDefinition(job=job, **at), *(dg.ScheduleDefinition(job=one, **at) for one in optimizing)]
+        return {"jobs": jobs, "schedules": [*weekly, *map(dg.build_schedule_from_partitioned_job, own)]}

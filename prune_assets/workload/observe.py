@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
+from parquet_core.printable import listed, redacted
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.workload.declared import scans_of_sql
 from prune_assets.workload.event_logs.cursor import Cursor
@@ -61,14 +62,25 @@ def workload(
     gathered = Gathered()
     reader = LogReader()
     wanted = None if table is None else {table, _spelled(table)}
+    others: set[str] = set()
     for scan in chain(_scans_of_sql(paths, table), _scans_of_logs(paths, reader, noted, progress)):
         is_late = scan.time is not None and ((begin or 0) > scan.time or (end is not None and scan.time >= end))
-        if not is_late and (wanted is None or wanted & {scan.table, scan.name}):
+        if is_late:
+            continue
+        if wanted is None or wanted & {scan.table, scan.name}:
             gathered.add(scan)
+        else:
+            others.add(scan.table)
     if noted is not None:
         noted.save()
     gathered.not_understood += reader.not_understood
-    return gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(reader.problems))
+    problems = [*reader.problems, *_of_others(table, others if not gathered.shapes else set())]
+    return gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
+
+
+def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
+    if others:
+        yield f"no query read {redacted(str(table))}; queries read {listed(sorted(map(redacted, others)))}"
 
 
 def _scans_of_sql(paths: list[str], table: str | None) -> Iterator[RanScan]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import TableNotFound
+from parquet_core.printable import listed
 from parquet_core.storage import find_file, is_hidden, name_of
 from parquet_core.storage.remote import look_into
 
@@ -54,7 +55,9 @@ def _at(path: str) -> Iterator[EventLog]:
     rolling = [directory for directory in sorted(directories) if _ROLLING.search(directory)]
     single = [one for one in files if not is_hidden(name_of(one)) and one.size]
     if not rolling and not single:
-        raise TableNotFound(f"{path}: no event log there; name a file or the directory of spark.eventLog.dir")
+        names = listed(sorted(one.rstrip("/").rpartition("/")[2] for one in directories))
+        deeper = f" (not searched: its folders {names})" if names else ""
+        raise TableNotFound(f"{path}: no event log there{deeper}; name a file or the directory of spark.eventLog.dir")
     yield from map(_rolling, rolling)
     for one in sorted(single, key=lambda file: file.path):
         yield EventLog(one.path, (one,), not one.path.endswith(_IN_PROGRESS))

@@ -104,3 +104,28 @@ def test_how_to_verify_is_said_with_verify_alone(table):
     done = run(table, "--where", "shop = 7", "--on-sample")
     assert done.exit_code == 2
     assert "give --verify too" in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--budget", "1GiB"], "--budget says how much --apply may rewrite"),
+        (
+            ["--apply", "--budget", "1GB"],
+            "'1GB' is no size; write a number with one of B, KiB, MiB, GiB, TiB, e.g. 200GiB",
+        ),
+        (["--apply", "--budget", "much"], "'much' is no size"),
+    ],
+)
+def test_a_budget_is_a_size_of_what_is_applied(table, options, message):
+    done = run(table, "--where", "shop = 7", *options)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+
+
+@pytest.mark.spark
+def test_a_budget_that_is_too_small_is_refused_in_one_line(spark, table):  # the command finds the session
+    done = run(table, "--where", "shop = 7", "--apply", "--budget", "100KiB")
+    assert done.exit_code == 2
+    assert "the budget is 100.0 KiB; give 1MiB or more" in done.output.splitlines()[-1]
+    assert run(table, "--where", "shop = 7", "--apply", "--budget", "1 MiB").exit_code == 0

@@ -78,3 +78,16 @@ def test_a_cursor_shows_what_is_new(tmp_path):
     cursor = tmp_path / "cursor.json"
     assert "/tables/orders" in run(LOG, "--cursor", cursor).stdout
     assert "no query read a table" in run(LOG, "--cursor", cursor).stdout
+
+
+def test_a_table_that_no_query_read_is_answered_by_those_that_were(tmp_path):
+    done = run(LOG, "--table", "order", "--json")
+    assert done.exit_code == 0
+    assert "note: no query read order; queries read " in done.stderr
+    assert "/tables/orders" in done.stderr
+    assert run(LOG, "--table", "/tables/orders").stderr == ""
+
+
+def test_folders_of_folders_are_not_searched_and_named(tmp_path):
+    (tmp_path / "cluster-1").mkdir()
+    assert "(not searched: its folders cluster-1)" in run(tmp_path).stderr

@@ -22,7 +22,7 @@ IDS = {"sort_by": ["id"], "bloom": {"id": 0.01}}
 SPARK = dg.Definitions(resources={"spark": 1})
 
 
-def load(name, attributes, *, beside=None):
+def load(name, attributes, *, beside=None, others=SPARK):
     """The definitions of a component from its YAML; `beside`: the text of a file layout.yaml beside it."""
     component = getattr(prune_assets.components, name)
     with create_defs_folder_sandbox() as sandbox:
@@ -31,7 +31,7 @@ def load(name, attributes, *, beside=None):
         if beside is not None:
             (place / "layout.yaml").write_text(beside)
         with sandbox.load_component_and_build_defs(defs_path=place) as (_, defs):
-            return dg.Definitions.merge(defs, SPARK) if name != "SparkSessionComponent" else defs
+            return dg.Definitions.merge(defs, others) if name != "SparkSessionComponent" else defs
 
 
 def names_of_checks(defs):
@@ -110,16 +110,16 @@ def test_reports_are_an_asset_for_each_predicate():
     assert keys >= {"skip_reports/a", "skip_reports/b"}
 
 
-def advice_of_ids(tmp_path, **options):
+def advice_of_ids(tmp_path, *, of_table=(), beside=None, others=SPARK, **options):
     """The component for a table in random order, of which a query asks for one value."""
     table = write(tmp_path / "ids", random.Random(1).choices(range(500), k=200_000), max_rows_per_page=20_000)
     (tmp_path / "queries.sql").write_text(f"SELECT * FROM parquet.`{table}` WHERE id = 7\n")
     attributes = {
         "event_logs": [str(tmp_path / "queries.sql")],
         "workloads": str(tmp_path / "workloads"),
-        "tables": [{"asset": "lake/ids", "table": table}],
+        "tables": [{"asset": "lake/ids", "table": table} | dict(of_table)],
     }
-    return load("LayoutAdviceComponent", attributes | options)
+    return load("LayoutAdviceComponent", attributes | options, beside=beside, others=others)
 
 
 def test_what_ran_the_advice_and_its_check_come_by_one_job(tmp_path):
@@ -144,6 +144,35 @@ def test_queries_of_days_are_partitions_that_a_schedule_of_their_own_reads(tmp_p
         defs.resolve_assets_def("queries").key
         not in defs.resolve_job_def("queries_advice").asset_layer.selected_asset_keys
     )
+
+
+AUTOMATIC = {"automatic": True, "layout": "layout.yaml", "budget": "1 GiB"}
+
+
+def automatic_ids(tmp_path, *, others=SPARK, **other):
+    of_table = AUTOMATIC | other
+    return advice_of_ids(tmp_path, of_table=of_table, beside="sort_by: []\n", others=others, schedule="0 5 * * 1")
+
+
+def test_a_table_changes_its_layout_where_its_yaml_says_so(tmp_path):
+    defs = automatic_ids(tmp_path)
+    assert defs.resolve_schedule_def("optimize_lake__ids_schedule").cron_schedule == "0 5 * * 1"
+    without = advice_of_ids(tmp_path / "other", schedule="0 5 * * 1")
+    assert "optimize_lake__ids" not in {job.name for job in without.resolve_all_job_defs()}, "only where it says so"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("budget", "sorted_now"), [("1 GiB", True), ("1KiB", False)])
+def test_the_job_follows_advice_within_the_budget_of_the_yaml(spark, tmp_path, budget, sorted_now):
+    session = dg.Definitions(resources={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
+    defs = automatic_ids(tmp_path, budget=budget, others=session)
+    defs.resolve_job_def("queries_advice").execute_in_process()
+    result = defs.resolve_job_def("optimize_lake__ids").execute_in_process()
+    (event,) = [event for event in result.all_events if event.is_asset_observation]
+    said = event.asset_observation_data.asset_observation.metadata["prune/advice"].value
+    assert ("promised" in said) == sorted_now, said
+    files = [pq.read_table(file).column("id").to_pylist() for file in (tmp_path / "ids").glob("*.parquet")]
+    assert all(ids == sorted(ids) for ids in files) == sorted_now
 
 
 def test_the_session_is_a_resource():
@@ -177,6 +206,13 @@ ADVICE = {"event_logs": ["logs"], "workloads": "workloads", "tables": [ADVISED]}
         ("LayoutAdviceComponent", ADVICE | {"since": "soon"}, "since"),
         ("LayoutAdviceComponent", ADVICE | {"latest": 0}, "greater than or equal to 1"),
         ("LayoutAdviceComponent", ADVICE | {"tables": [ADVISED | {"max_share": 2}]}, "less than or equal to 1"),
+        ("LayoutAdviceComponent", ADVICE | {"tables": [ADVISED | {"automatic": True}]}, "automatic: give the layout"),
+        ("LayoutAdviceComponent", ADVICE | {"tables": [ADVISED | {"budget": "1GiB"}]}, "automatic: true"),
+        (
+            "LayoutAdviceComponent",
+            ADVICE | {"tables": [ADVISED | {"automatic": True, "layout": IDS, "budget": "1 GB"}]},
+            "budget: '1 GB' is no size; write a number with one of B, KiB",
+        ),
     ],
 )
 def test_wrong_yaml_fails_at_load_and_says_where(name, attributes, message):

@@ -1,0 +1,156 @@
+"""From the queries that ran to the layout, and what Spark then reads of it, in one session.
+
+Spark runs the queries of a workload and writes its event log; the log becomes a workload, the workload advice, and the
+advice is applied. Then each query runs on the table as it was and as it is now, in turns. Tables begin as Spark writes
+rows in the order of their arrival, compressed as those that are written with a layout. Bytes and processor seconds are
+those of Spark's process, as Linux counts them: Spark's own metrics leave out what Parquet fetches as vectors.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.advisor import CACHE, WORKLOAD
+from benchmarks.advisor_workloads import DIRECTORY, KINDS, workload
+from benchmarks.reads import generated
+from parquet_core.quantities import bytes_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+NAME = "advisor end to end"
+TURNS = 3
+# A table that Spark reads in less than a tenth of a second shows only what a job costs.
+_ROWS = 2_000_000
+# Of a file before advice, as a job of some tasks leaves it.
+_FILE_BYTES = 32 << 20
+
+
+class Case(NamedTuple):
+    """A table, the conditions of queries on it, and what each of them adds up."""
+
+    name: str
+    wheres: Sequence[str]
+    sums: str
+
+
+class Ran(NamedTuple):
+    """What a query took: seconds, those of processors, and the bytes that were read from files."""
+
+    seconds: float
+    processor: float
+    bytes: int
+
+
+CASES = [
+    Case("lineitem", WORKLOAD, "l_extendedprice * (1 - l_discount)"),
+    Case("store_sales", workload(KINDS["store_sales"], 0), "hash(*)"),
+    Case("flights", workload(KINDS["flights"], 0), "hash(*)"),
+]
+
+
+def end_to_end() -> Table:
+    """Measure each table before and after."""
+    from prune_assets.session.spark_session import spark_session
+
+    os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
+    logs = (DIRECTORY / "event-logs").absolute()
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir(parents=True)
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": logs.as_uri()}
+    spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g", **logged})
+    titles = (
+        "table",
+        "advised",
+        "advice, rewrite",
+        "seconds",
+        "processor",
+        "bytes fetched",
+        "bytes planned",
+        "event logs",
+    )
+    table = Table(*titles, title=f"the queries of a workload once each, before -> after, medians of {TURNS} turns")
+    for case in CASES:
+        table.add_row(*_row(spark, case, str(logs)))
+        print(*(list(column.cells)[-1] for column in table.columns), sep=" | ", flush=True)
+    spark.stop()
+    return table
+
+
+def _row(spark: SparkSession, case: Case, logs: str) -> list[str]:
+    import prune_assets as pr
+    from prune_assets.session.lower_predicate import semantics_for
+
+    before, table = _made(spark, case)
+    opened = spark.read.parquet(table)
+    for where in case.wheres:
+        _run(opened, where, case.sums)
+    session, times = semantics_for(spark), [time.perf_counter()]
+    observed = pr.workload(logs, table=table)
+    advice = pr.advise(table, workload=observed, session=session, in_place=True)
+    times.append(time.perf_counter())
+    applied = pr.apply_advice(spark, table, advice, workload=observed, session=session)
+    times.append(time.perf_counter())
+    since, sides = dt.datetime.now(dt.UTC), [spark.read.parquet(place) for place in (before, table)]
+    turns = [[_run(side, where, case.sums) for where in case.wheres for side in sides] for _ in range(TURNS)]
+    outcome = pr.advice_outcome(advice, pr.workload(logs, table=table, since=since))
+    return [
+        f"{case.name}\n{len(case.wheres)} queries, {sum(shape.runs for shape in observed.shapes):g} in the log",
+        "" if advice.advised is None else advice.advised.title,
+        f"{times[1] - times[0]:.0f} s, {times[2] - times[1]:.0f} s",
+        *_measured(turns),
+        f"{bytes_text(applied.before)} -> {bytes_text(applied.now)}, promised {bytes_text(applied.promised)}",
+        str(outcome).partition(": ")[2],
+    ]
+
+
+def _measured(turns: Sequence[Sequence[Ran]]) -> list[str]:
+    """Return what all queries took on both sides, of each the median of the turns."""
+    runs = np.median(np.array(turns), axis=0)
+    texts = [[f"{one.seconds:.1f} s", f"{one.processor:.1f} s", bytes_text(round(one.bytes))] for one in _sides(runs)]
+    return [f"{then} -> {now}" for then, now in zip(*texts, strict=True)]
+
+
+def _sides(runs: np.ndarray) -> list[Ran]:
+    return [Ran(*runs[side::2].sum(axis=0).tolist()) for side in (0, 1)]
+
+
+def _run(table: DataFrame, where: str, sums: str) -> Ran:
+    spark = table.sparkSession.sparkContext._gateway.proc.pid
+    before = _taken(spark)
+    table.where(where).selectExpr("count(*)", f"sum({sums})").collect()
+    return Ran(*(now - then for now, then in zip(_taken(spark), before, strict=True)))
+
+
+def _taken(process: int) -> Ran:
+    ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    fetched = Path(f"/proc/{process}/io").read_text().partition("rchar: ")[2].split()[0]
+    return Ran(time.perf_counter(), sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(fetched))
+
+
+def _made(spark: SparkSession, case: Case) -> tuple[str, str]:
+    """Return a table as Spark writes it, and a copy that is to be changed."""
+    import pyarrow.parquet as pq
+
+    before, table = (DIRECTORY.absolute() / "end-to-end" / f"{case.name}{part}" for part in ("-before", ""))
+    if not (before / "_SUCCESS").is_file():
+        rows = generated()
+        if case.name != "lineitem":
+            rows = DIRECTORY / f"{case.name}-{_ROWS}.parquet"
+            pq.write_table(KINDS[case.name].rows(_ROWS), rows, row_group_size=250_000)
+        spark.conf.set("spark.sql.files.maxPartitionBytes", _FILE_BYTES)
+        spark.read.parquet(str(rows)).write.mode("overwrite").option("compression", "zstd").parquet(str(before))
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    shutil.rmtree(table, ignore_errors=True)
+    shutil.copytree(before, table)
+    return str(before), str(table)

@@ -1,0 +1,55 @@
+"""What advice says in words: whether a layout is worth its rewrite, and why its keys are as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.layout.spec import LayoutSpec
+from parquet_core.quantities import bytes_text
+from prune_assets.advisor.candidates import WORTH_IT
+from prune_assets.advisor.result import DEAR
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.advisor.candidates import Candidate
+    from prune_assets.advisor.result import RankedLayout
+
+
+def verdict(today: float, ranking: Sequence[RankedLayout]) -> str:
+    """Return what to do, and why, in one line; the first of the ranking is the best that may be advised."""
+    if not ranking:
+        return "do nothing: no column that the workload filters on can be read without Spark"
+    best, now, anew = ranking[0], bytes_text(round(today)), _better_anew(ranking)
+    if best.bytes >= WORTH_IT * today:
+        return f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}{anew}"
+    if best.high >= WORTH_IT * today:
+        sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
+        return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure}){anew}"
+    dear = (
+        f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
+    )
+    return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{dear}{anew}"
+
+
+def _better_anew(ranking: Sequence[RankedLayout]) -> str:
+    """Return what a new table would read much less than the best layout of this one, in words."""
+    best = min((one for one in ranking if one.refused), key=lambda one: one.bytes, default=None)
+    if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:
+        return ""
+    return f"; {best.title} would read {bytes_text(best.bytes)}, but needs a new table (prune write)"
+
+
+def reasons(best: Candidate) -> dict[str, str]:
+    """Return why the keys of an advised layout are as they are."""
+    layout, why = best.layout, best.why
+    found = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
+    if layout.bloom:
+        found["bloom"] = "single values of these columns are asked for; a filter denies row groups that lack them"
+    found["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
+    is_small = layout.row_group_bytes < LayoutSpec().row_group_bytes
+    small = "small row groups: dictionaries and filters deny a whole one or nothing"
+    usual = "row groups small enough to be skipped, large enough to be read at once"
+    found["row_group_bytes"] = small if is_small else usual
+    found["target_file_bytes"] = "few files to list and to open"
+    return found
