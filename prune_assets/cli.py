@@ -90,6 +90,10 @@ class Commands(click.Group):
         try:
             with _few_collections():
                 return super().invoke(ctx)
+        except click.UsageError as error:
+            if error.message.startswith("Got unexpected extra argument"):
+                error.message += " Put a pattern of files in quotes, as in 'lake/*.parquet'."
+            raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
@@ -165,7 +169,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     help="Show this version, and those of Python, Spark and pyarrow.",
 )
 def main() -> None:
-    """Make Spark skip the Parquet and Delta data that a query does not need, and prove it.
+    """Make Spark skip the Parquet, Delta and Iceberg data that a query does not need, and prove it.
 
     TABLE is a path, an address (s3://, gs://, az://) or a name of a catalog (glue:sales.orders). For example:
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
 
-_LET_SPARK = "let Spark evaluate it"
+_LET_SPARK = "let Spark evaluate it, by pr.read"
 # How the limits of a test end that was asked about more values than it takes.
 TOO_MANY = "values to test"
 # How a remedy begins by which a part is evaluated; others help metadata to skip alone, as `add a range` does.
@@ -70,7 +70,7 @@ def not_evaluated(part: Unsupported, why: str = "", then: str = _LET_SPARK) -> s
     """Say that a part is not evaluated, `why` beside its own reason, and what to do instead.
 
     >>> not_evaluated(Unsupported("f(x) = 1", "f() is not known here"))
-    'f(x) = 1: f() is not known here; let Spark evaluate it'
+    'f(x) = 1: f() is not known here; let Spark evaluate it, by pr.read'
     """
     says = "; ".join(filter(None, (part.reason, why)))
     instead = f"{part.remedy}, or " if part.remedy.startswith(_OTHERWISE) else ""

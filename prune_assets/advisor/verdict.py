@@ -44,11 +44,13 @@ def reasons(best: Candidate) -> dict[str, str]:
     """Return why the keys of an advised layout are as they are."""
     layout, why = best.layout, best.why
     found = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
+    if layout.partition_by:
+        found["partition_by"] = "queries filter on these few values, so they skip whole directories"
     if layout.bloom:
-        found["bloom"] = "single values of these columns are asked for; a filter denies row groups that lack them"
+        found["bloom"] = "queries look for single values; a bloom filter rules out the row groups that lack them"
     found["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
     is_small = layout.row_group_bytes < LayoutSpec().row_group_bytes
-    small = "small row groups: dictionaries and filters deny a whole one or nothing"
+    small = "a dictionary or bloom filter rules out a whole row group or nothing, so small ones skip more"
     usual = "row groups small enough to be skipped, large enough to be read at once"
     found["row_group_bytes"] = small if is_small else usual
     found["target_file_bytes"] = "few files to list and to open"

@@ -43,7 +43,7 @@ def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
     remedy = table.format.reworded(finding.remedy)
     rewrites = OPTIMIZE in remedy or WRITE_ANEW in remedy
     if rewrites and table.format.by_catalog_alone and not may_be_of_session(table.name):
-        remedy = f"{remedy}, by its name in a catalog of the Spark session"
+        remedy = f"{remedy}; its catalog alone commits, so name the table as Spark does: catalog.schema.table"
     return finding if remedy == finding.remedy else replace(finding, remedy=remedy)
 
 

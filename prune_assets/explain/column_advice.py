@@ -34,6 +34,7 @@ _WORTH_IT = 0.7
 # A sort by so few values leaves each of them a sixteenth of the table or more, in no order among its rows; a directory
 # for each skips as much, and leaves the order to a column that needs one.
 _FEW_VALUES = 16
+_NO_CHOICE = 2
 # A directory below would have small files alone: `tables.small_files.SMALL_BYTES`, whose import is heavy.
 LEAST_PARTITION_BYTES = 32 << 20
 # Below either, a read takes about as long as the request for it: nothing is gained by another layout.
@@ -166,11 +167,13 @@ class ColumnAdvice:
     def _partition(self, values: pa.Array) -> Remedy | None:
         """Advise a directory for each of a few values, where the files in each would not be small."""
         then = round(self._whole * float(np.mean(selected_of(values, self.parts))))
-        if then > _WORTH_IT * self._now or self._whole < len(values) * LEAST_PARTITION_BYTES:
+        # Of two values one often has nearly all rows, which no metadata tells.
+        is_vain = len(values) <= _NO_CHOICE or then > _WORTH_IT * self._now
+        if is_vain or self._whole < len(values) * LEAST_PARTITION_BYTES:
             return None
         message = (
             f"partition by {self.name}, which has at most {len(values)} values: about {bytes_text(then)} of "
-            f"{bytes_text(self._whole)} would be read"
+            f"{bytes_text(self._whole)} would be read if each had as many rows"
         )
         return Remedy("partition_by", message, then)
 

@@ -80,6 +80,10 @@ def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemanti
     """Return the settings that decide what a predicate means: without a session those of the installed Spark."""
     if session is None:
         return SparkSemantics.of(installed_version())
+    if isinstance(session, str):
+        raise WrongUse(
+            f"session={session!r}: is no session; pass a SparkSession, or SparkSemantics(time_zone={session!r})"
+        )
     if not isinstance(session, SparkSemantics):
         return semantics_of(session)
     if session.time_zone is not None:

@@ -151,7 +151,7 @@ def _judged(error):
     message = str(error)
     reference.must(message.isprintable(), "a message of several lines, or one that a terminal obeys", message)
     if isinstance(error, MalformedFile | UnsupportedFeature):
-        is_placed = PLACE in message or message.startswith("column ") or message.endswith("let Spark evaluate it")
+        is_placed = PLACE in message or message.startswith("column ") or message.endswith("evaluate it, by pr.read")
         reference.must(is_placed, "a message without place", message)
     return error
 

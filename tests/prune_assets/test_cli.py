@@ -10,9 +10,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import prune_assets as pr
 from parquet_core.errors import MalformedFile, PruneError, StaleTable, StorageFailure, TableNotFound, UnsupportedFeature
 from prune_assets import __version__, cli
-from prune_assets.errors import JavaFailure
+from prune_assets.errors import JavaFailure, WrongUse
 
 
 @pytest.fixture
@@ -188,3 +189,14 @@ def test_help_shows_each_example_on_a_line_of_its_own(name):
 def test_a_command_that_is_misspelt_is_told_the_nearest(name, problem):
     result = CliRunner().invoke(cli.main, [name, "t"])
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, problem)
+
+
+def test_a_pattern_that_the_shell_has_replaced_is_told_from_too_many_words():
+    result = CliRunner().invoke(cli.main, ["explain", "a.parquet", "b.parquet", "--where", "x = 1"])
+    assert result.exit_code == 2
+    assert "(b.parquet) Put a pattern of files in quotes, as in 'lake/*.parquet'." in result.stderr
+
+
+def test_a_time_zone_is_no_session(tmp_path):
+    with pytest.raises(WrongUse, match=r"session='UTC': is no session; pass .* SparkSemantics\(time_zone='UTC'\)"):
+        pr.count(tmp_path, where="x = 1", session="UTC")

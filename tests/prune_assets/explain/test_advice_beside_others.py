@@ -162,10 +162,11 @@ def test_few_values_of_a_large_table_are_advised_as_partitions(tmp_path, where, 
             "kind": ["abc"[i % 3] for i in range(rows)],
             "code": [10 * (i % 3 + 1) ** 5 if i % 3 else 20 for i in range(rows)],
             "number": [i % 3 for i in range(rows)],
+            "flag": [i % 17 > 0 for i in range(rows)],
             "payload": pa.array([mebibyte] * rows),
         }
     )
-    named = ["kind", "code", "number"]
+    named = ["kind", "code", "number", "flag"]
     path = written(
         tmp_path / "t.parquet", table, row_group_size=17, use_dictionary=["kind", "code"], write_statistics=named
     )
@@ -173,6 +174,7 @@ def test_few_values_of_a_large_table_are_advised_as_partitions(tmp_path, where, 
     assert remedy.kind == "partition_by"
     assert f"has at most {values} values" in remedy.said
     assert remedy.kept_bytes == pytest.approx((rows << 20) / 3, rel=0.01)
+    assert advice_of(path, "flag").remedies == (), "of two values, one may have nearly all rows"
     smaller = written(
         tmp_path / "u.parquet", table[:51], row_group_size=17, use_dictionary=["kind", "code"], write_statistics=named
     )

@@ -99,7 +99,7 @@ def test_rows_are_those_of_spark(spark, table, where):
 
 @pytest.mark.parametrize("where", REFUSED)
 def test_what_is_not_known_is_refused_by_name(table, where):
-    with pytest.raises(UnsupportedFeature, match=r"let Spark evaluate it$"):
+    with pytest.raises(UnsupportedFeature, match=r"let Spark evaluate it, by pr\.read$"):
         pr.read_arrow(table, where=where)
 
 
@@ -112,5 +112,5 @@ def test_a_session_is_asked(spark, table, where):
 
 @pytest.mark.spark
 def test_a_part_that_raises_is_refused(spark, table):
-    with pytest.raises(UnsupportedFeature, match=r"let Spark evaluate it$"):
+    with pytest.raises(UnsupportedFeature, match=r"let Spark evaluate it, by pr\.read$"):
         pr.read_arrow(table, where="cast(name AS INT) = 3", session=spark)
