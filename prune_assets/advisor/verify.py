@@ -24,7 +24,6 @@ from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, queries_of
 from prune_assets.simulation.simulate import Workspace, simulate
-from prune_assets.tables.iceberg.metadata_files import is_metadata_file
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
@@ -181,12 +180,10 @@ def _rows_of(table: Table) -> int:
 @contextmanager
 def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
     """Give a hidden folder beside a table, which is gone afterwards, after a failure too."""
-    given = str(table.given)
+    given = table.format.directory_of(str(table.given))
     if is_remote(given) and not on_sample:
         raise WrongUse(f"{redacted(given)}: lies in a store, where nothing is written to verify; verify on a sample")
     path = None if is_remote(given) else Path(local_path(given)).absolute()
-    if path is not None and is_metadata_file(given):
-        path = path.parents[1]  # a table of Iceberg, with its metadata in a folder of it
     try:
         folder = TemporaryDirectory(dir=path and path.parent, prefix=f".{path.name if path else 'table'}-verify-")
     except OSError as error:

@@ -26,7 +26,7 @@ def table_asset(table: str | Path, *, name: str | None = None, poke_interval: fl
     table and has this asset among its outlets makes an event of its own: leave one of the two out.
     """
     from prune_assets.airflow.trigger import TableChangeTrigger
-    from prune_assets.tables.catalogs.resolve import is_name
+    from prune_assets.tables.catalogs.names import is_name
     from prune_assets.tables.uri import table_uri
 
     uri = table_uri(table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
 from parquet_core.printable import redacted
-from prune_assets.tables.catalogs.resolve import may_be_of_session
+from prune_assets.tables.catalogs.names import may_be_of_session
 from prune_assets.tables.writing import OUTSIDE_REMEDY
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
 from prune_assets.layout_file import load_layout
-from prune_assets.tables.catalogs.resolve import is_name
+from prune_assets.tables.catalogs.names import is_name
 
 
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:

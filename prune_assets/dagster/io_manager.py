@@ -117,7 +117,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         named = _plain(metadata.get(TABLE))
         if named is not None:
             return str(named)
-        if _plain(metadata.get(FORMAT, self.format)) == "iceberg":
+        if _is_by_catalog_alone(_plain(metadata.get(FORMAT, self.format))):
             return ".".join([self.root, *(part if part.isidentifier() else f"`{part}`" for part in path)])
         return "/".join([self.root.rstrip("/"), *path])
 
@@ -169,6 +169,12 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
             columns = _plain(metadata[PARTITION_EXPR])
             parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location))))
         return read(session, location, where=" AND ".join(f"({part})" for part in parts) or "true")
+
+
+def _is_by_catalog_alone(name: str) -> bool:
+    from prune_assets.tables.opening import FORMATS
+
+    return any(each.by_catalog_alone for each in FORMATS if each.name == name)
 
 
 def _plain(value: Any) -> Any:

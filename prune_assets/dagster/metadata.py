@@ -12,7 +12,7 @@ from warnings import catch_warnings, simplefilter
 
 from prune_assets.report.figures import figures_of
 from prune_assets.report.markdown import picture, summary
-from prune_assets.tables.catalogs.resolve import is_name
+from prune_assets.tables.catalogs.names import is_name
 from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:

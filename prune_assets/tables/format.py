@@ -46,6 +46,7 @@ class Format:
     """A table format; catalogs and `write` call it by its `name`.
 
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
+    `directory_of`: the directory of a table whose location may be a file that lists its own.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
     `fingerprint`: changes when a table does. `versions_grow`: its version does so by one.
     `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
@@ -66,6 +67,7 @@ class Format:
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
     versions_grow: bool = False
     look_ahead: Callable[[Location], AbstractContextManager[None]] = lambda _: nullcontext()
+    directory_of: Callable[[str], str] = str
     spark_lists_files: bool = False
     read_alone_by: str | None = None
     log_checks: Callable[[], tuple[Check[Any], ...]] = tuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from parquet_core.printable import redacted
-from prune_assets.tables.catalogs.resolve import is_name
+from prune_assets.tables.catalogs.names import is_name
 
 
 def table_uri(table: str | Path) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.tables.catalogs.entry import plain
 from prune_assets.tables.catalogs.glue import glue_table
+from prune_assets.tables.catalogs.names import NAME, SUFFIXES, may_be_of_session
 from prune_assets.tables.catalogs.session_catalog import (
     VIEW,
     databases,
@@ -35,12 +36,7 @@ CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {
     "iceberg": iceberg_table,
     "unity": unity_table,
 }
-_PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
-# What ends a file's or a directory's name and is no table.
-_SUFFIXES = frozenset({"parquet", "pq", "delta"})
 _BY_PATH = re.compile(r"(?:delta|parquet)\.`(.+)`")
-# Some catalogs have databases in databases.
-_NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 def catalog_entry(
@@ -70,7 +66,7 @@ def catalog_entry(
     catalog, colon, name = table.partition(":")
     if colon and catalog in CATALOGS and not os.path.lexists(table):
         return _checked(CATALOGS[catalog](name), to_write=to_write)
-    if not _NAME.fullmatch(table):
+    if not NAME.fullmatch(table):
         return None
     if session is None:
         configured = configured_table(table)
@@ -80,20 +76,6 @@ def catalog_entry(
     return _entry_of_session(table, session, to_write=to_write, may_be_new=may_be_new)
 
 
-def is_name(table: str | os.PathLike[str]) -> bool:
-    """Tell whether a table is named as a catalog has it, and by no path.
-
-    >>> is_name("lake.db.orders"), is_name("glue:db.orders"), is_name("lake/orders"), is_name("orders.parquet")
-    (True, True, False, False)
-    """
-    if not isinstance(table, str) or "/" in table or os.path.lexists(table):
-        return False
-    catalog, colon, _ = table.partition(":")
-    if colon:
-        return catalog in CATALOGS
-    return "." in table and _NAME.fullmatch(table) is not None and table.rpartition(".")[2].lower() not in _SUFFIXES
-
-
 def needs_session(table: str) -> bool:
     """Tell whether only the catalogs of a Spark session know a table.
 
@@ -101,15 +83,6 @@ def needs_session(table: str) -> bool:
     (True, False, False)
     """
     return may_be_of_session(table) and configured_table(table) is None
-
-
-def may_be_of_session(table: str) -> bool:
-    """Tell whether a table is named as the catalogs of a Spark session have it, by which alone Iceberg is written.
-
-    >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
-    (True, False)
-    """
-    return is_name(table) and ":" not in table
 
 
 def _entry_of_session(table: str, session: SparkSession, *, to_write: bool, may_be_new: bool) -> CatalogEntry | None:
@@ -145,7 +118,7 @@ def _check_without_session(table: str, *, to_write: bool) -> None:
     if "." not in table or os.path.lexists(table):
         return
     near = _near_names(table)
-    if not to_write and (near or get_close_matches(table.rpartition(".")[2].lower(), _SUFFIXES)):
+    if not to_write and (near or get_close_matches(table.rpartition(".")[2].lower(), SUFFIXES)):
         hint = f"did you mean {near[0]}?" if near else "check the path"
         raise TableNotFound(f"{table}: no such file or directory; {hint}")
     raise TableNotFound(
@@ -166,7 +139,7 @@ def _near_names(path: str) -> list[str]:
 def _check_new(table: str, session: SparkSession) -> None:
     """Refuse a new name `database.table`: its writer expects a table of the catalog, not a directory."""
     database, dot, last = table.rpartition(".")
-    if not dot or last.lower() in _SUFFIXES:
+    if not dot or last.lower() in SUFFIXES:
         return
     as_path = f"write ./{table} for a directory"
     if has_database(table, session):

@@ -70,6 +70,11 @@ def is_iceberg(location: Location) -> bool:
     return (is_remote(place) or os.path.isdir(os.path.join(place, "metadata"))) and bool(listed(place))
 
 
+def _directory_of(location: str) -> str:
+    """Return the folder of a table, in which its files of metadata have one of their own."""
+    return location.rsplit("/", 2)[0] if is_metadata_file(location) else location
+
+
 def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
     place = metadata_place(location)
     if place is None:
@@ -151,6 +156,7 @@ ICEBERG = Format(
     name="iceberg",
     is_at=is_iceberg,
     look_ahead=looking_ahead,
+    directory_of=_directory_of,
     open=_open,
     fingerprint=snapshot_fingerprint,
     partition_files=partition_files,
