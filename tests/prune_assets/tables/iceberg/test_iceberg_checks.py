@@ -111,5 +111,6 @@ def test_a_remedy_that_rewrites_says_that_only_the_name_does_it(tmp_path):
     found = pr.check(made.folder(table), layout=pr.LayoutSpec(sort_by=["n"]))
     (overlap,) = [each.remedy for each in found if each.code == "overlap.files"]
     assert overlap.endswith(
-        "prune optimize TABLE --layout layout.yaml; its catalog alone commits, so name the table as Spark does: catalog.schema.table"
+        "prune optimize TABLE --layout layout.yaml; its catalog alone commits, "
+        "so name the table as Spark does: catalog.schema.table"
     )
