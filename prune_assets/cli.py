@@ -92,7 +92,8 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             if error.message.startswith("Got unexpected extra argument"):
-                error.message += " Put a pattern of files in quotes, as in 'lake/*.parquet'."
+                hint = f"{error.message} Put a pattern of files in quotes, as in 'lake/*.parquet'."
+                raise click.UsageError(hint, error.ctx) from None
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
