@@ -10,7 +10,7 @@ from prune_assets.tables.uri import table_uri
 
 
 def test_each_catalog_has_its_prefix():
-    assert PREFIXES == set(CATALOGS)
+    assert set(CATALOGS) == PREFIXES
 
 
 @pytest.mark.parametrize(
