@@ -17,6 +17,7 @@ from prune_assets.advisor import verify
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table
+from prune_assets.tables.parquet import PARQUET
 
 ROWS = 200_000
 QUERIES = ["shop = 7", "shop = 400", "kind = 'k3' AND shop < 20"]
@@ -159,6 +160,7 @@ def test_a_table_in_a_store_is_verified_on_a_sample_alone(advice):
 
 class _Remote:
     given = "s3://lake/orders"
+    format = PARQUET
 
 
 @pytest.mark.spark
