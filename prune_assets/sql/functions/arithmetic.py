@@ -30,7 +30,7 @@ _KEPT_SCALE = 6
 
 # Java's remainder fails on more digits than its context has, which is that of a decimal of 128 bits or Spark's own.
 _LARGEST_QUOTIENT = 10**34
-REMAINDER = ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
+REMAINDER = ("a remainder repeats over the column, so it is no range of it", "add a range of the column itself")
 
 
 class Sign(StrEnum):

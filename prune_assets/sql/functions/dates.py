@@ -157,7 +157,7 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
     if field is YEAR and field.of_day is not None:
         return _of_date(of_days(name, INT, field.of_day), arguments, timestamp)
     (value,) = arguments
-    why = (f"{name}() comes back again and again, so it has no range", _remedy(field.remedy, value))
+    why = (f"{name}() repeats over time, so it is no range of the column", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
         return apply(recurring(name, INT, span(*field.image), why), value)
     if isinstance(value, Fixed) and field.of_day is not None:

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+# A process of its own imports it.
+collect_ignore = ["airflow_with_iceberg.py"]
 handlers, level = logging.root.handlers[:], logging.root.level
 with suppress(ImportError):
     import airflow.sdk  # noqa: F401 - each test module skips itself where this fails

@@ -198,7 +198,7 @@ def test_every_refusal_has_a_reason():
         ("s rlike '^[ab]'", "begins with no plain text", "write LIKE or startswith()"),
         ("s rlike '^a|b'", "alternatives", "write them with OR"),
         ("s rlike '(?i)a'", "flags", "write the expression without flags"),
-        ("x % 2 = 1", "a remainder comes back", "add a range of the column itself"),
+        ("x % 2 = 1", "a remainder repeats", "add a range of the column itself"),
         ("cast(x as string) = '5'", "order of texts", "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"),
         ("abss(x) = 1", "abss() is no function of Spark's own; unless it is a UDF of yours", "did you mean abs()?"),
         ("nosuch(x) = 3", "of yours, Spark will refuse it", "compare the column itself"),
@@ -208,11 +208,11 @@ def test_every_refusal_has_a_reason():
             "date_format() is used to skip beside a day, month or year alone",
             FOR_MARCH,
         ),
-        ("day(ts) = 3", "again and again", "combine it with year(ts) = .. AND month(ts) = .., or write a range of ts"),
-        ("month(day) = 3", "again and again", "combine it with year(day) = .., or write a range of day"),
-        ("hour(ts) = 3", "again and again", RANGE_OF_TS),
-        ("extract(dow from ts) = 3", "again and again", RANGE_OF_TS),
-        ("month(date_add(day, 1)) = 3", "again and again", RANGE_OF_TS.replace("ts ", "day ")),
+        ("day(ts) = 3", "repeats over time", "combine it with year(ts) = .. AND month(ts) = .., or write a range of ts"),
+        ("month(day) = 3", "repeats over time", "combine it with year(day) = .., or write a range of day"),
+        ("hour(ts) = 3", "repeats over time", RANGE_OF_TS),
+        ("extract(dow from ts) = 3", "repeats over time", RANGE_OF_TS),
+        ("month(date_add(day, 1)) = 3", "repeats over time", RANGE_OF_TS.replace("ts ", "day ")),
         ("x + y = 1", "arithmetic between columns", "compare one column with a constant"),
         ("rand() < 0.5", "another value for every row", ""),
         (
@@ -443,7 +443,7 @@ def test_a_part_that_is_asked_with_a_known_value_says_so():
     asked, alone = reasons["y > x + 1"], reasons["x % 3 = 2"]
     why = "a comparison with a function of another column skips nothing yet"
     assert asked == (f"{why}; another part gives the column a value, and the part is evaluated with it", "")
-    assert alone == ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
+    assert alone == ("a remainder repeats over the column, so it is no range of it", "add a range of the column itself")
 
 
 def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkeypatch):
