@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import ENOUGH_SKIPPED
+from prune_assets.sql.lowering.formatted_dates import is_of_far_years
 from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.predicate import Leaf, Path, Predicate
     from prune_assets.explain.remedies import Remedies
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent
@@ -79,7 +80,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
-        if len(paths) == 1 and not any(isinstance(leaf, CompareColumns | Unsupported) for leaf in leaves(conjunct)):
+        if len(paths) == 1 and not any(_stops_advice(leaf) for leaf in leaves(conjunct)):
             by_path.setdefault(paths.pop(), []).append(conjunct)
     columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.columns}
     paths_known = [path for path in by_path if path in columns][:_MOST_COLUMNS]
@@ -106,14 +107,14 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
 
 def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     """Return the remedies of the unsupported parts."""
-    parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
+    parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf))
     return [Remedy("write_predicate", f"{part.sql}: {text}") for part in parts if (text := remedies.of(part))]
 
 
 def _why(  # noqa: PLR0911 - one for each reason
     plan: PlannedRead, columns: list[ColumnAdvice], attributed: tuple[LeafReport, ...]
 ) -> str:
-    refused = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
+    refused = [leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf)]
     if not columns and refused:
         part = refused[0].sql if needs_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
         return f"{part}: {refused[0].reason}"
@@ -139,3 +140,11 @@ def _why(  # noqa: PLR0911 - one for each reason
     may_match = widest.open_row_groups
     share = f"all {read:,}" if may_match == read else f"{may_match:,} of the {read:,}"
     return f"{widest.sql} may match in {share} row groups that are read"
+
+
+def _is_refused(leaf: Leaf) -> TypeGuard[Unsupported]:
+    return isinstance(leaf, Unsupported) and not is_of_far_years(leaf)
+
+
+def _stops_advice(leaf: Leaf) -> bool:
+    return isinstance(leaf, CompareColumns) or _is_refused(leaf)

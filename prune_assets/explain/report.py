@@ -25,6 +25,7 @@ from prune_assets.report.skip_report import (
     SkipReport,
     UnsupportedPart,
 )
+from prune_assets.sql.lowering.formatted_dates import is_of_far_years
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
     """Return the parts that no metadata can answer, and those not tested on all values of the row groups read."""
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
+        if is_of_far_years(leaf):
+            continue
         if isinstance(leaf, Unsupported):
             parts[UnsupportedPart(leaf.sql, leaf.reason, remedies.of(leaf))] = None
         elif isinstance(leaf, OnValues | OnPartitions) and (

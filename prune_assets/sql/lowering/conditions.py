@@ -11,7 +11,7 @@ from parquet_core.predicate import And, Not, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
-from prune_assets.sql.lowering.formatted_dates import date_condition
+from prune_assets.sql.lowering.formatted_dates import FAR_YEARS, date_condition
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
@@ -224,7 +224,9 @@ class Conditions:
             del self._leaves.raising[raising:]
             return None
         meaning = all_of([known, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
-        return any_of([meaning, all_of([Not(known), kept])])
+        # Not tested on values, which takes long where there are many: the days decide all but those of far years.
+        far = replace(kept, is_whole=False, reason=FAR_YEARS, remedy="")
+        return any_of([meaning, all_of([Not(known), far])])
 
     def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""

@@ -81,3 +81,19 @@ def test_a_text_of_no_day_is_left_alone(far, text):
     found = pr.plan(far, where=f"date_format(day, 'yyyy-MM-dd') < '{text}'")
     assert found.evaluation.access.verdict.tolist().count(Verdict.SKIP) <= 1
     assert "date_format() is used to skip beside" in " ".join(str(found.report).split())
+
+
+def test_rows_of_many_times_are_told_by_their_days_and_advised_for(tmp_path):
+    """More times than are tested one by one, in an order that skips nothing."""
+    times = np.random.default_rng(1).integers(0, 10**13, 60_000) + 1_700_000_000_000_000
+    at = pa.array(times, pa.timestamp("us", "UTC"))
+    for i in range(4):
+        pq.write_table(
+            pa.table({"at": at[i::4], "noise": np.random.default_rng(i).random(15_000)}), tmp_path / f"{i}.parquet"
+        )
+    where, same = "date_format(at, 'yyyy-MM-dd') >= '2023-12-05'", "at >= TIMESTAMP '2023-12-05 00:00:00Z'"
+    assert pr.count(tmp_path, where=where, session=IN_UTC) == pr.count(tmp_path, where=same, session=IN_UTC)
+    report = pr.plan(tmp_path, where="date_format(at, 'yyyy-MM-dd') = '2023-12-05'", session=IN_UTC).report
+    assert report.unsupported == ()
+    assert "would help: sort by at" in str(report)
+    assert "1583" not in str(report).partition("Levels that skipped nothing")[2].partition("Condition by condition")[0]
