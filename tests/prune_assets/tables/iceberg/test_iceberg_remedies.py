@@ -53,7 +53,7 @@ def test_no_remedy_names_what_iceberg_refuses(name, prefix):
     for code, remedy in remedies:
         assert not REFUSED.search(remedy), (code, remedy)
         rewrites = OPTIMIZE in remedy or WRITE_ANEW in remedy
-        by_name = "by its name in a catalog of the Spark session" in remedy
+        by_name = "name the table as Spark does" in remedy
         assert by_name == (rewrites and bool(prefix)), (code, remedy)
 
 
