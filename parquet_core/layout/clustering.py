@@ -8,7 +8,7 @@ import numpy as np
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.layout.spec import OPTIMIZE_FULL, Finding, Severity
 from parquet_core.layout.values_between import as_ordered, values_between
 from parquet_core.ranks import ranks
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEWEST, MOST_KEPT = 16, 0.6
 # So many row groups are asked for values, and for so many each.
 _MOST_SAMPLED, _VALUES = 4_096, 8
-_REMEDY = f"put the rows along the curve: {WRITE_ANEW}; where that was done, choose columns of more values"
+_REMEDY = f"put the rows along the curve: {OPTIMIZE_FULL}; where that was done, choose columns of more values"
 
 
 def check_clustering(bound: BoundLayout) -> Iterator[Finding]:

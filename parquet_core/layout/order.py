@@ -262,7 +262,7 @@ SORTED_ORDER = Check(
         "clustering.ineffective": Code(
             "On every column of the curve, an equality keeps more than 60% of the row groups: the rows lie along no "
             "curve.",
-            "Write the table with `prune write`, which puts rows along the curve. Where that was done, the columns "
+            "Put the rows along the curve: `prune optimize --full`, or `prune write`. Where that was done, the columns "
             "have too few values or the table too few row groups: choose columns with more values, or `sort_by`.",
         ),
     },

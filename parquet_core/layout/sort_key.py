@@ -52,6 +52,8 @@ def parse_sort_key(key: str, option: str = "sort_by") -> SortKey:
 
     Raises LayoutError where these words stand in another order.
     """
+    if not isinstance(key, str):
+        raise LayoutError(f"{option}={key!r}: a key is a column's name, 'price DESC' for descending order")
     match = _KEY.fullmatch(key.strip())
     name = match["name"] if match else key
     quoted = len(name) > 2 and name[0] == name[-1] == "`"

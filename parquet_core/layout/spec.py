@@ -29,6 +29,7 @@ _OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "
 # The commands that mend most of what is found; `prune_assets.checks.remedies` has what does the same elsewhere.
 OPTIMIZE = "prune optimize TABLE --layout layout.yaml"
 OPTIMIZE_ROWS = f"{OPTIMIZE} --rows"
+OPTIMIZE_FULL = f"{OPTIMIZE} --full"
 WRITE_ANEW = "prune write TABLE NEW_TABLE --layout layout.yaml"
 
 

@@ -89,9 +89,11 @@ def check(
 
 def _written_anew(remedy: str) -> str:
     """Return a remedy that takes a new table in place of a rewrite of the files."""
-    from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
+    from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_FULL, OPTIMIZE_ROWS, WRITE_ANEW
 
-    return remedy.replace(OPTIMIZE_ROWS, WRITE_ANEW).replace(OPTIMIZE, WRITE_ANEW)
+    for command in (OPTIMIZE_ROWS, OPTIMIZE_FULL, OPTIMIZE):
+        remedy = remedy.replace(command, WRITE_ANEW)
+    return remedy
 
 
 def prefix_of_names(prefix: str) -> str:

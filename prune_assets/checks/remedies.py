@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
+from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_FULL, OPTIMIZE_ROWS, WRITE_ANEW
 from parquet_core.printable import redacted
 from prune_assets.tables.catalogs.names import may_be_of_session
 from prune_assets.tables.writing import OUTSIDE_REMEDY
@@ -20,6 +20,7 @@ _OPTIONS = {"--rows (rows=True)": "rows=True"}
 _INSTEAD = {
     "dagster": {
         OPTIMIZE_ROWS: "the job of `build_optimize_job` with rows=True",
+        OPTIMIZE_FULL: "materialize the asset with this layout",
         OPTIMIZE: "the job of `build_optimize_job`",
         WRITE_ANEW: "materialize the asset with this layout",
         # The author of an asset writes no condition: it is that of the partitions of the run.
@@ -28,6 +29,7 @@ _INSTEAD = {
     },
     "airflow": {
         OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
+        OPTIMIZE_FULL: "a task of SortedWriteOperator",
         OPTIMIZE: "a task of OptimizeTableOperator",
         WRITE_ANEW: "a task of SortedWriteOperator",
         **_OPTIONS,

@@ -558,6 +558,7 @@ def test_a_curve_is_judged_by_what_an_equality_keeps(table):
     write(table / "0.parquet", [i * 7919 % 2000 for i in range(2000)])
     found = [f for f in check(table, layout=layout) if f.code.startswith("clustering.")]
     assert [f.code for f in found] == ["clustering.ineffective", "clustering.ineffective"]
+    assert all("prune optimize TABLE --layout layout.yaml --full" in f.remedy for f in found)
     write(table / "0.parquet", range(2000))
     kept, other = (f for f in check(table, layout=layout) if f.code.startswith("clustering."))
     assert kept.code == other.code == "clustering.effective"

@@ -179,3 +179,8 @@ def test_stream_has_the_rows_of_the_table(table):
 def test_wrong_use_is_one_line(table, given, error, text):
     with pytest.raises(error, match=text):
         pr.read_arrow(table, **given)
+
+
+def test_a_key_of_another_kind_is_refused_by_name(table):
+    with pytest.raises(LayoutError, match=r"order_by=\('id', 'descending'\): a key is a column's name"):
+        pr.read_arrow(table, order_by=[("id", "descending")], limit=1)
