@@ -54,7 +54,7 @@ def test_a_check_names_what_is_wrong_and_what_mends_it(name, context, logged):
     assert told["errors"] > 0
     (overlap,) = (line for _, line in logged() if line.startswith("overlap.files"))
     assert "a task of OptimizeTableOperator" in overlap
-    assert ("by its name in a catalog of the Spark session" in overlap) == (name != "tests.db.t"), overlap
+    assert ("name the table as Spark does" in overlap) == (name != "tests.db.t"), overlap
     of_part = LayoutCheckOperator(task_id="c", table=name, layout=LAYOUT, where="part = 0", severity="warn")
     assert of_part.execute(context)["errors"] == told["errors"]
     with pytest.raises(AirflowFailException, match=r"no file of .* has such rows"):
