@@ -7,12 +7,21 @@ from prune_assets.tables.iceberg.reading_with_iceberg import _filtered, loaded
 
 
 def kept_by_iceberg(spark, name, where):
-    """Return the files that Iceberg's planner keeps by the parts of a predicate that it can express."""
-    planned = _filtered(spark, name, loaded(spark, name).newScan(), where).planFiles()
-    each, found = planned.iterator(), set()
-    while each.hasNext():
-        found.add(str(each.next().file().location()))
-    planned.close()
+    """Return the files that Iceberg's planner keeps by the parts of a predicate that it can express; None if it fails.
+
+    It raises a NullPointerException for some predicates on nulls.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        planned = _filtered(spark, name, loaded(spark, name).newScan(), where).planFiles()
+        each, found = planned.iterator(), set()
+        while each.hasNext():
+            found.add(str(each.next().file().location()))
+        planned.close()
+    except (Py4JError, PySparkException):
+        return None
     return found
 
 
