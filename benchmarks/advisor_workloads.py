@@ -31,8 +31,8 @@ _FEWEST, _MOST = 10, 60
 class Kind(NamedTuple):
     """A table, the column of its date, and predicates by how a random number generator and a day draw them.
 
-    A day is a share of the time that the table spans. `rows`: makes the table; those that are made here, not by a
-    generator of TPC-H, with as many rows as are asked for.
+    A day is a share of the time that the table spans. `rows`: makes the table. The tables of TPC-H have the rows of
+    its generator; the others take a number of rows.
     """
 
     rows: Callable[..., pa.Table]

@@ -33,8 +33,8 @@ CASES = {
     "all kept": ("user >= 0", 1.05),
     "a session, by bloom filters": ("session = '73313-77-s'", 0.5),
     "a kind that few files have, by dictionaries": ("kind = 'k42'", 0.5),
-    "a day as text, of which Iceberg is not told": ("date_format(seen, 'yyyy-MM-dd') = '2024-02-10'", 0.5),
-    "the end of a kind, of which Iceberg is not told": ("kind LIKE '%k42'", 0.5),
+    "a day by date_format, which Spark does not push down": ("date_format(seen, 'yyyy-MM-dd') = '2024-02-10'", 0.5),
+    "the end of a kind, which Spark does not push down": ("kind LIKE '%k42'", 0.5),
 }
 
 

@@ -30,7 +30,7 @@ def bytes_text(count: int) -> str:
 
 
 def bytes_of(text: str) -> int:
-    """Return the bytes of a size as people write it; ValueError for what is none, and for units of a thousand.
+    """Return the bytes of a size as people write it; ValueError for other texts, and for units of 1,000 (GB).
 
     >>> bytes_of("200GiB") == 200 << 30, bytes_of("1.5 mib"), bytes_of("4096")
     (True, 1572864, 4096)

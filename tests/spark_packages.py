@@ -31,7 +31,7 @@ ICEBERG = {
 
 
 def package_for(packages):
-    """The package for the installed Spark; skip the test where there is none."""
+    """Return the package for the installed Spark; skip the test if none exists for it."""
     if VERSION not in packages:
         newest = ".".join(map(str, max(packages)))
         pytest.skip(f"{packages[max(packages)].split(':')[1]} is for Spark {newest}, and this is {pyspark.__version__}")

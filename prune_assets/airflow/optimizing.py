@@ -26,8 +26,8 @@ class OptimizeTableOperator(TableOperator):
 
     `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`: as of
     `prune_assets.optimize`. A dry run, and a table with nothing to do, start no Spark, unless only a session's catalogs
-    know the table. The XCom has the files and bytes
-    that were rewritten, and the bytes that each predicate keeps, before and after.
+    know the table. The XCom has the files and bytes that were rewritten, and the bytes that each predicate keeps,
+    before and after.
     """
 
     template_fields: Sequence[str] = ("table", "layout", "where", "predicates", "conn_id")

@@ -18,7 +18,7 @@ from prune_assets.tables.catalogs.names import is_name
 
 
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
-    """Return the layout of YAML; ValueError for one that is none."""
+    """Return the layout that a YAML file gives as keys or as a path; ValueError where it is not valid."""
     try:
         if isinstance(given, str):
             return load_layout(context.resolve_source_relative_path(given))

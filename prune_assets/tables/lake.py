@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from parquet_core.errors import TableNotFound
 from parquet_core.storage import address
@@ -17,12 +17,15 @@ _WANTED = re.compile(r"[^._].*|_delta_log|\.hoodie")
 _CATALOG = "iceberg:"
 
 
+TableKind: TypeAlias = Literal["delta", "iceberg", "parquet"]
+
+
 class FoundTable(NamedTuple):
     """A table by its address; `name`: its parts below the directory that was searched, or in the catalog."""
 
     name: tuple[str, ...]
     location: str
-    format: Literal["delta", "iceberg", "parquet"]
+    format: TableKind
 
 
 def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
@@ -56,10 +59,10 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
         below = [path.rpartition("/")[2] for path in directories]
         kind = _kind(here, set(below), any(file.path.endswith(".parquet") for file in files))
-        if kind in {"delta", "iceberg", "parquet"}:
-            tables.append(FoundTable(name, here, kind))  # type: ignore[arg-type]  # one of the three
-        elif kind is None and len(name) < depth:
+        if kind is None and len(name) < depth:
             todo += [(*name, each) for each in below]
+        elif kind is not None and kind != "other":
+            tables.append(FoundTable(name, here, kind))
     return sorted(tables)
 
 
@@ -71,7 +74,7 @@ def _of_catalog(root: str) -> list[FoundTable]:
     return [FoundTable(table, ".".join((catalog, *table)), "iceberg") for table in tables_of(name)]
 
 
-def _kind(here: str, below: set[str], has_parquet: bool) -> str | None:  # noqa: FBT001 - what was seen
+def _kind(here: str, below: set[str], has_parquet: bool) -> TableKind | Literal["other"] | None:  # noqa: FBT001 - what was seen
     if "_delta_log" in below:
         return "delta"
     if "metadata" in below and is_iceberg(here):

@@ -10,12 +10,25 @@ Exits with 1 for any finding.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 
 import click
 from campaign import FREE_BYTES, RATIO, SECONDS, SMALL, Result, ground_of, run
 from rich.console import Console
 from rich.table import Table
+
+
+def _limits(count: int, what: str, seconds: float) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
+    """Return the options of a run by numbered cases; `what`: what `count` is of."""
+    options = (
+        click.option("--count", default=count, show_default=True, help=what),
+        click.option("--seconds", default=seconds, show_default=True, help="Stop after so long, whatever the count."),
+        click.option("--seed", default=1, show_default=True, help="Another seed draws other cases."),
+        click.option("--first", default=0, show_default=True, help="Number of the first case, to run one again."),
+    )
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
 @click.group(invoke_without_command=True)
@@ -35,10 +48,7 @@ def _exit_unless(context: click.Context, sound: bool) -> bool:  # noqa: FBT001 -
 
 
 @main.command()
-@click.option("--count", default=200_000, show_default=True, help="Mutations, over all targets.")
-@click.option("--seconds", default=1800.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other mutations.")
-@click.option("--first", default=0, show_default=True, help="Number of the first case: with --count 1, one again.")
+@_limits(200_000, "Mutations, over all targets.", 1800.0)
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
 @click.pass_context
@@ -53,10 +63,7 @@ def metadata(
 
 
 @main.command()
-@click.option("--count", default=50_000, show_default=True, help="Damaged logs, of every kind.")
-@click.option("--seconds", default=1800.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other damage.")
-@click.option("--first", default=0, show_default=True, help="Number of the first case: with --count 1, one again.")
+@_limits(50_000, "Damaged logs, of every kind.", 1800.0)
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
 @click.pass_context
@@ -70,10 +77,7 @@ def log(context: click.Context, *, count: int, seconds: float, seed: int, first:
 
 
 @main.command()
-@click.option("--count", default=100_000, show_default=True, help="Damaged files, of every kind.")
-@click.option("--seconds", default=3600.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other damage.")
-@click.option("--first", default=0, show_default=True, help="Number of the first case: with --count 1, one again.")
+@_limits(100_000, "Damaged files, of every kind.", 3600.0)
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
 @click.pass_context
@@ -102,10 +106,7 @@ def _show(result: Result, title: str, allowed: str, keep: Path) -> None:
 
 
 @main.command()
-@click.option("--count", default=5_000, show_default=True, help="Files, each with a dozen predicates.")
-@click.option("--seconds", default=900.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other files and contradictions.")
-@click.option("--first", default=0, show_default=True, help="Number of the first file: with --count 1, one again.")
+@_limits(5_000, "Files, each with a dozen predicates.", 900.0)
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
 @click.pass_context
 def contradictions(context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path) -> bool:
@@ -123,10 +124,7 @@ def contradictions(context: click.Context, *, count: int, seconds: float, seed: 
 
 
 @main.command()
-@click.option("--count", default=50_000, show_default=True, help="Predicates, over all tables.")
-@click.option("--seconds", default=3600.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other tables and predicates.")
-@click.option("--first", default=0, show_default=True, help="Number of the first table: with --count 1, one again.")
+@_limits(50_000, "Predicates, over all tables.", 3600.0)
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written, made small.")
 @click.option("--spark/--no-spark", default=True, help="Without it answers are interpreted, ten times as fast.")
 @click.pass_context
@@ -155,10 +153,7 @@ def planner(
 
 
 @main.command()
-@click.option("--count", default=2_000, show_default=True, help="Queries, over all tables.")
-@click.option("--seconds", default=1800.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other queries.")
-@click.option("--first", default=0, show_default=True, help="Number of the first table drawn, to run one again.")
+@_limits(2_000, "Queries, over all tables.", 1800.0)
 @click.pass_context
 def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, first: int) -> bool:
     """Hold read, plan and explain against Spark on random queries of the shapes that people write."""
@@ -182,10 +177,7 @@ def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, f
 
 
 @main.command()
-@click.option("--count", default=2_000, show_default=True, help="Predicates, over all tables.")
-@click.option("--seconds", default=3600.0, show_default=True, help="Stop after so long, whatever the count.")
-@click.option("--seed", default=1, show_default=True, help="Another one makes other tables and predicates.")
-@click.option("--first", default=0, show_default=True, help="Number of the first table, to run one again.")
+@_limits(2_000, "Predicates, over all tables.", 3600.0)
 @click.pass_context
 def iceberg(context: click.Context, *, count: int, seconds: float, seed: int, first: int) -> bool:
     """Hold reads and plans of Iceberg's tables against Spark's answers, and against what Iceberg and pyiceberg keep."""

@@ -1,8 +1,9 @@
 """Columns by which Iceberg skips rows that Spark selects, so that its reader is not given what names them.
 
-To Spark NaN is greater than every number, and 0.0 equals -0.0: bounds by which Iceberg skips say nothing of NaN, and
-it orders the zeros. UUIDs it orders as signed numbers, Spark as texts. Of a column with an initial default it takes
-row groups of files that lack it for nulls.
+- Floats: to Spark NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds leave NaN out, and it orders
+  -0.0 before 0.0.
+- UUIDs: Iceberg orders them as signed numbers, Spark as strings.
+- Columns with an initial default: Iceberg takes the row groups of files that lack such a column for nulls.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _LEAST = 1e-30
 def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
     """Return the columns of a predicate by which Iceberg may skip rows that it selects.
 
-    Of `x < 5` that is none: NaN is not selected. What is not looked into may name every column.
+    `x > 5` names one where x is a float: it selects NaN. `x < 5` does not. A part that is not understood may name any.
     """
     named, parts = set(columns_of(predicate)), list(leaves(predicate))
     unseen = any(isinstance(leaf, Unsupported) for leaf in parts)
@@ -55,7 +56,7 @@ def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozense
 
 
 def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozenset[Path]) -> str | None:
-    """Return the operands of an AND that name none of these columns, as a text; None where there are none."""
+    """Return as SQL the operands of an AND that name no doubted column; None where each names one."""
     texts = [
         f"({text})"
         for text, tree in conjuncts

@@ -13,7 +13,7 @@ from prune_assets.tables.iceberg.metadata_files import place_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What Iceberg's catalogs take for a table at another snapshot, and how that is asked for here.
+# Names by which Iceberg's catalogs give a table at another snapshot, and the option here that does the same.
 _SELECTORS = (
     (re.compile(r"snapshot_id_(\d+)"), "give version={0}"),
     (re.compile(r"at_timestamp_(\d+)"), "give timestamp= with the time that {0} ms are"),

@@ -115,7 +115,7 @@ def _doubted(plan):
 
 
 def _rows(frames):
-    """Return the rows of each, which are asked for at once, or what Spark raises of it."""
+    """Return the rows of each frame, read by one query, or the error that Spark raises for it."""
     if not frames or len(frames) > AT_ONCE:
         return [rows for i in range(0, len(frames), AT_ONCE) for rows in _rows(frames[i : i + AT_ONCE])]
     try:
@@ -124,7 +124,7 @@ def _rows(frames):
         for n, row in joined.collect():
             found[n].append(row)
         return [sorted(each) for each in found]
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 - any error is a result to report
         if len(frames) == 1:
             return [_first_line(error)]
         middle = len(frames) // 2

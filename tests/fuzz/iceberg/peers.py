@@ -32,7 +32,7 @@ def kept_by_pyiceberg(table, predicate):
         return None
     try:
         return {task.file.file_path for task in table.scan(row_filter=expression).plan_files()}
-    except Exception:  # noqa: BLE001 - of a peer
+    except Exception:  # noqa: BLE001 - a failing peer is not compared
         return None
 
 

@@ -199,7 +199,7 @@ def with_initial_default(spark, name, column, number):
 
 
 def make_with_uuids(spark, name, values):
-    """Make a table of files with two of the values each, of which every one is a text to Spark."""
+    """Make a table whose files have two of the values each; Spark takes each value as a string."""
     spark.sql(f"CREATE TABLE {name} (k BIGINT) USING iceberg")
     _loaded(spark, name).updateSchema().addColumn(
         "u", spark._jvm.org.apache.iceberg.types.Types.UUIDType.get()
