@@ -221,6 +221,9 @@ class LayoutSpec:
                 raise LayoutError(f"{key} = {shown(names)}: give a list of column names, e.g. ['l_shipdate']")
             object.__setattr__(self, key, tuple(names))
         parsed = self.sort_columns
+        for key, columns in (("sort_by", parsed), *((key, getattr(self, key)) for key in _COLUMN_LISTS[1:])):
+            if twice := next((name for name in columns if columns.count(name) > 1), None):
+                raise LayoutError(f"{key} = {shown(list(columns))}: {twice} stands twice; leave one out")
         for name in self.partition_by:
             if name in {*parsed, *self.curve_by, *self.bloom}:
                 raise LayoutError(

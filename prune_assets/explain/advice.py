@@ -132,14 +132,20 @@ def _why(  # noqa: PLR0911 - one for each reason
         return f"the predicate covers {shares}: there is little to skip"
     if spreads:
         shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
-        return f"values are all over the table: a row group spans on average {shares}"
+        return f"values are all over the table: a row group spans on average {shares}{_further(columns)}"
     if len(compared) < len(columns):
         return "; ".join(one.null_text for one in columns if one.null_text)
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(attributed, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups
     share = f"all {read:,}" if may_match == read else f"{may_match:,} of the {read:,}"
-    return f"{widest.sql} may match in {share} row groups that are read"
+    return f"{widest.sql} may match in {share} row groups that are read{_further(columns)}"
+
+
+def _further(columns: list[ColumnAdvice]) -> str:
+    """Name the advisor where no layout is advised: of a column of few values a sort is none for all queries."""
+    looks_up = any(one.selects_little() for one in columns) and not any(one.remedies() for one in columns)
+    return "; `prune advise` compares layouts for such queries" if looks_up else ""
 
 
 def _is_refused(leaf: Leaf) -> TypeGuard[Unsupported]:

@@ -72,7 +72,7 @@ class ColumnAdvice:
     @property
     def is_open(self) -> bool:
         """Tell whether it skips too little of much that the other conjuncts keep, though it selects a narrow part."""
-        is_narrow = self._selects_little() or (self.spread is not None and not self.spread.has_end)
+        is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
             len(self.read) >= _LEAST_ROW_GROUPS
             and self._now >= _LEAST_BYTES
@@ -199,7 +199,7 @@ class ColumnAdvice:
             sort = f"add {name} to the sort key, after the columns that skip already"
         if self.spread is None:
             message = f"{sort}: most row groups may hold matching values; sorted, few would"
-            return Remedy("sort_by", message) if self._selects_little() else None
+            return Remedy("sort_by", message) if self.selects_little() else None
         then = round(self._whole * self._sorted_share())
         if then > _WORTH_IT * self._now:
             return None
@@ -220,7 +220,8 @@ class ColumnAdvice:
         count = max(len(bounds), total // LayoutSpec().page_rows)
         return sorted_share(draw(self.column, bounds).column, self.parts, total=total, count=count)
 
-    def _selects_little(self) -> bool:
+    def selects_little(self) -> bool:
+        """Tell whether its conjuncts ask for single values or a narrow range."""
         negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
         return not negated and all(_is_selective(leaf) for part in self.parts for leaf in leaves(part))
 

@@ -77,16 +77,15 @@ def value_text(value: pa.Scalar) -> str:
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
 
 
-_SHORTEST_TAIL = 8
-
-
 def short_path(path: str, table: str, limit: int) -> str:
-    """Name a file as seen from its table, shortened in the middle to `limit` characters.
+    """Name a file as seen from its table, shortened to `limit` characters: what tells files apart comes first in names.
 
     >>> short_path("s3://lake/orders/day=1/part-0.parquet", "s3://lake/orders/", 40)
     'day=1/part-0.parquet'
     >>> short_path("s3://bucket/a/very/long/way/part-00001.parquet", "s3://lake", 32)
-    's3://bucket/…/part-00001.parquet'
+    's3://b…ng/way/part-00001.parquet'
+    >>> short_path("lake/day=2024-01-01/part-00003-8a1b2c3d-4e5f-6a7b-8c9d.c000.zstd.parquet", "lake", 44)
+    'day=2024-01-01/part-00003-8a1b2c3d-….parquet'
     """
     root = table.rstrip("/") + "/"
     name = path.removeprefix(root) if len(root) > 1 else path
@@ -94,7 +93,11 @@ def short_path(path: str, table: str, limit: int) -> str:
 
 
 def _without_middle(name: str, limit: int) -> str:
-    tail = name[-max(limit * 2 // 3, _SHORTEST_TAIL) :]
-    cut = tail.find("/")
-    tail = tail[cut:] if cut >= 0 else tail
-    return f"{name[: max(limit - len(tail) - 1, 0)]}…{tail}"
+    folder, slash, file = name.rpartition("/")
+    file = _cut(file, max(limit * 2 // 3, limit - len(folder) - len(slash)), of_end=len(".parquet"))
+    room = limit - len(file) - len(slash)
+    return f"{_cut(folder, room, of_end=(room - 1) // 2)}{slash}{file}"
+
+
+def _cut(text: str, limit: int, *, of_end: int) -> str:
+    return text if len(text) <= limit else f"{text[: max(limit - of_end - 1, 0)]}…{text[-of_end:]}"

@@ -11,7 +11,7 @@ from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.linear import rounded
 from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.date_literals import date_of_string
+from prune_assets.sql.types.date_literals import date_of_string, is_dashed
 from prune_assets.sql.types.floats import float_of_text
 from prune_assets.sql.types.spark_types import (
     BIGINT,
@@ -229,6 +229,8 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
     if type_.kind is Kind.DATE:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
+        if is_dashed(text):
+            raise Refusal(f"there is no day {text}; {_RAISES}", "write a day that exists")
         raise Refusal(
             f"only a string in the form yyyy-MM-dd is certain to be a date; {_RAISES} for a text that is not a date",
             "write DATE 'yyyy-MM-dd'",

@@ -54,9 +54,14 @@ def read_date(text: str) -> SparkValue:
     return SparkValue(Kind.DATE, day_of(year, month, day))
 
 
+def is_dashed(text: str) -> bool:
+    """Tell whether a string is yyyy-[m]m-[d]d, though the calendar may have no such day."""
+    return _ISO_DATE.fullmatch(text) is not None
+
+
 def date_of_string(text: str) -> int | None:
     """Return the days since 1970-01-01 when a string is yyyy-[m]m-[d]d, which Spark casts to that date."""
-    if not _ISO_DATE.fullmatch(text):
+    if not is_dashed(text):
         return None
     try:
         value = read_date(text).value

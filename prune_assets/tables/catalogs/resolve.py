@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from prune_assets.tables.iceberg.catalog import configured_table, iceberg_table
 from prune_assets.tables.iceberg.session_metadata import refuse_selector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -59,6 +60,11 @@ def catalog_entry(
     where it is to be written for `database.table` alone, which is not created here; UnsupportedFeature for a table that
     only its engine writes.
     """
+    given: object = table
+    if not isinstance(given, str | os.PathLike | Sequence):
+        raise WrongUse(
+            f"{type(given).__name__} is no table: give the path or the name of one, or a list of paths of files"
+        )
     if isinstance(table, str) and (by_path := _BY_PATH.fullmatch(table)) is not None:
         raise WrongUse(f"{table}: is how Spark SQL names a path; name the path alone: {by_path[1]}")
     if not isinstance(table, str) or "/" in table:

@@ -176,6 +176,7 @@ def test_every_refusal_has_a_reason():
             NUMBER_OR_CAST,
         ),
         ("s = 5", "casts the strings", "put the number in quotes"),
+        ("day = '2024-13-05'", "no day 2024-13-05; with ansi", "write a day that exists"),
         ("day = '94-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
         (
             "f > '1d'",

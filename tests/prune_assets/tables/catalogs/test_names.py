@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from parquet_core.errors import WrongUse
 from prune_assets.tables.catalogs.names import PREFIXES, is_name, may_be_of_session
-from prune_assets.tables.catalogs.resolve import CATALOGS
+from prune_assets.tables.catalogs.resolve import CATALOGS, catalog_entry
 from prune_assets.tables.uri import table_uri
 
 
@@ -38,3 +39,9 @@ def test_what_is_there_is_a_path(tmp_path, monkeypatch):
     (tmp_path / "db.orders").mkdir()
     assert not is_name("db.orders")
     assert table_uri("db.orders") == f"file://{tmp_path}/db.orders"
+
+
+@pytest.mark.parametrize("table", [None, 5, {"a": 1}])
+def test_what_is_neither_a_path_nor_a_name_is_refused(table):
+    with pytest.raises(WrongUse, match=r"is no table: give the path or the name of one"):
+        catalog_entry(table)
