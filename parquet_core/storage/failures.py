@@ -71,6 +71,9 @@ def _unsupported(error: Exception, message: str, uri: str) -> PruneError | None:
         return UnsupportedFeature(f"{uri}: {message or kind}; install what it names to read {scheme_of(uri)}://")
     if isinstance(error, ValueError) and "Protocol not known" in message:
         return UnsupportedFeature(f"{uri}: no storage with the scheme {scheme_of(uri)!r} is known; check it")
+    if "libjvm" in message or "libhdfs" in message:
+        needed = "set JAVA_HOME, HADOOP_HOME and CLASSPATH (`hadoop classpath --glob`)"
+        return UnsupportedFeature(f"{uri}: {scheme_of(uri)}:// needs Java and Hadoop's client; {needed}")
     if kind == "InvalidPathError" or "Could not parse path" in message:
         return UnsupportedFeature(f"{uri}: keys with an empty, '.' or '..' part are not read ({message}); rename them")
     if kind == "NotSupportedError":

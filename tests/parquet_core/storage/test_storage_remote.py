@@ -26,6 +26,7 @@ from parquet_core.storage import (
     read_many,
     read_range,
 )
+from parquet_core.storage.failures import explaining
 from parquet_core.storage.globs import pattern_of
 from parquet_core.storage.ranges import IN_FLIGHT, REMOTE_HOLE
 
@@ -499,6 +500,13 @@ def test_no_such_bucket(bucket):
     scheme = bucket.partition(":")[0]
     with pytest.raises(TableNotFound, match=rf"^{scheme}://no-such/t: there is no bucket 'no-such'"):
         list_data_files(f"{scheme}://no-such/t")
+
+
+@pytest.mark.parametrize("said", ["Unable to load libjvm: x.so: cannot open shared", "load libhdfs failed"])
+def test_what_hadoops_client_lacks_is_named(said):
+    message = r"^hdfs://nn/t: .* needs Java .*; set JAVA_HOME, .*CLASSPATH"
+    with pytest.raises(UnsupportedFeature, match=message), explaining("hdfs://nn/t"):
+        raise OSError(said)
 
 
 def test_keys_that_are_not_read(bucket, put):
