@@ -49,7 +49,7 @@ def test_rows_are_those_of_spark(ground, table):
 
 
 @pytest.mark.spark
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("table", TABLES)
 def test_order_is_that_of_spark(ground, table):
     frame = ground.frame(table)

@@ -163,6 +163,7 @@ class _Remote:
     format = PARQUET
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_spark_writes_the_layouts_and_scans_what_is_planned(shops, advice, spark):
     found = pr.verify_advice(shops, advice, workload=QUERIES, spark=spark)

@@ -73,7 +73,7 @@ def write_days(directory, middle, days, writer, *, step=timedelta(minutes=30)):
 
 
 @pytest.mark.spark
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("day", "writer"), list(zip(DAYS, ("pandas", "pyarrow") * 3, strict=False)))
 def test_no_row_that_spark_selects_in_a_zone_is_skipped_without_one(spark, tmp_path, day, writer):
     write_days(tmp_path / "t", day, 7, writer)

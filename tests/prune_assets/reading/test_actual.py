@@ -55,6 +55,7 @@ def engines(report):
     return {engine.name: engine for engine in report.engines}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 @pytest.mark.parametrize("where", WHERES)
 def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
@@ -75,6 +76,7 @@ def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
     assert [*found] == [DELTA_ALONE if kind == "delta" else ALONE, HANDED_OVER, "best possible", READ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("column", ["id", "s", "ts"])
 def test_bytes_are_never_those_of_footers_alone(spark, tmp_path, column):
     """Spark does not count vectored reads, which are the default: of a table of any type it tells footers alone."""

@@ -17,7 +17,7 @@ from parquet_core.storage import list_data_files
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_as_spark(spark, tmp_path, case):
     table = case.make(tmp_path / "t")

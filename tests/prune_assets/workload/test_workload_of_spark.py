@@ -64,6 +64,7 @@ def read_both(spark, days, ships):
     spark.stop()
 
 
+@pytest.mark.deep
 def test_a_table_of_partitions_is_one_run_and_a_file_is_a_table(tmp_path):
     rows = pa.table({"day": [i % 10 for i in range(1000)], "id": range(1000)})
     write_deltalake(str(tmp_path / "days"), rows, partition_by=["day"])

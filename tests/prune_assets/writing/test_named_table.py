@@ -125,6 +125,7 @@ def test_a_new_name_in_a_database_that_is_there_is_refused_with_the_remedy(spark
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["orders", "orders.parquet", "data.v2.delta", "lake/orders", "./sales.new", "sales.there"]
 )

@@ -58,6 +58,7 @@ def test_a_column_keeps_what_its_text_keeps(spark, table):
         assert rows_kept(plan) == most == rows_kept(pr.plan(table, where=text, session=spark)), str(column)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ends", ["150 AND 160", "160 AND 150", "NULL AND 160", "150.5 AND 160", "x - 1 AND 160"])
 @pytest.mark.parametrize("negation", ["", "NOT "])
 def test_a_range_that_spark_writes_as_a_call_is_a_range(spark, table, ends, negation):
