@@ -178,6 +178,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("text", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_commands_end_in_a_line_or_a_report(table, tmp_path, command, text):

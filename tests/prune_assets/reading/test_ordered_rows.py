@@ -89,7 +89,7 @@ ORDERS = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("limit", [0, 1, 9, 300, None])
 @pytest.mark.parametrize("order", ORDERS, ids=",".join)
 @pytest.mark.parametrize("where", ["true", "id % 3 <> 0 OR id > 0 AND name = 'é7'", "at IS NOT NULL AND id < 400"])

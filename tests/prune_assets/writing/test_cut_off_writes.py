@@ -228,7 +228,7 @@ def not_settled(table):
     return [*leftovers(table), *hidden]
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(38)
 @every_case
 @pytest.mark.parametrize("mend", [by_doctor, by_check, by_write])
 def test_a_killed_write_is_seen_as_a_whole_or_not_at_all_and_finished(tmp_path, new, make, mode, mend):
@@ -271,7 +271,7 @@ def test_what_finishes_a_write_can_be_killed_at_every_step_too(tmp_path, new, ma
 DISK = OSError(28, "No space left on device")
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @every_case
 @pytest.mark.parametrize(
     "failure",
