@@ -108,10 +108,11 @@ class LayoutSpec:
     `dictionary`: columns for which dictionary encoding is on (true) or off (false); for the others the writer decides.
     It is off for the columns of `bloom`: parquet-java writes no bloom filter of a dictionary-encoded column chunk.
     `row_group_rows`, `page_rows`: upper limits in rows. Whichever limit is reached first ends the row group or page.
-    Without `row_group_rows`, a write with bloom filters makes at least eight row groups of 100,000 rows or more, since
+    Without `row_group_rows`, a write with bloom filters aims for eight row groups, each of at least 100,000 rows, since
     a filter skips a whole row group or nothing.
     `row_group_bytes`, `page_bytes`: upper limits in buffered bytes.
-    `files`: how many files to aim for, None to aim for files of `target_file_bytes` each.
+    `files`: how many files a write aims for, None to aim for files of `target_file_bytes` each. Each partition has at
+    least one; `optimize` gives each that it rewrites its share of them, by bytes.
     `target_file_bytes`: the size to aim for where `files` does not say how many.
     `compression`: a codec of Spark's writer.
     `compression_level`: of zstd (1 to 22) and gzip (1 to 9); None for the writer's own.

@@ -27,12 +27,12 @@ class AdviceOutcome:
 
     >>> from prune_assets import AdviceOutcome
     >>> print(AdviceOutcome("lake/orders", runs=412.0, others=0.0, promised=0.82, rows=0.79, bytes=None))
-    lake/orders: promised 82% fewer bytes, measured 79% fewer rows scanned over 412 queries
+    lake/orders: promised 82% fewer bytes, measured 79% fewer by the rows scanned over 412 queries
 
     `runs`: of queries whose shapes the advice knew; `others`: of those that it did not. `promised`: the part of the
-    bytes that was promised to be saved, for these runs. `rows`: the part that fewer rows came out of their scans, which
-    counts the pages that were read. `bytes`: the part that fewer bytes have the files that were opened. None: the
-    workload does not say.
+    bytes that was promised to be saved, for these runs. `rows`: the part of the bytes that is saved by the rows that
+    came out of their scans, which counts the pages that were read; a query that reads more bytes a row weighs more.
+    `bytes`: by the size of the files that were opened. None: the workload does not say.
     """
 
     table: str
@@ -45,7 +45,7 @@ class AdviceOutcome:
     def __str__(self) -> str:
         measured = [
             f"{abs(share):.0%} {'fewer' if share >= 0 else 'more'} {unit}"
-            for share, unit in ((self.rows, "rows scanned"), (self.bytes, "bytes of opened files"))
+            for share, unit in ((self.rows, "by the rows scanned"), (self.bytes, "by the size of opened files"))
             if share is not None
         ]
         found = f"measured {' and '.join(measured)}" if measured else "nothing was measured"
@@ -69,7 +69,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     >>> advice = pr.advise(table, workload=["shop = 7"])
     >>> ran = QueryShape(table, "shop = ?", (), 4.0, (RanPredicate("shop = 9", 4.0),), ScanTotals(rows_read=20_000))
     >>> print(pr.advice_outcome(advice, Workload((ran,))))  # doctest: +ELLIPSIS
-    /...: promised ...% fewer bytes, measured 95% fewer rows scanned over 4 queries
+    /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
 
     `advice`: or the file that `prune advise --keep` wrote. Raises WrongUse where none of its queries ran, and for a
     file that is no advice.
@@ -86,7 +86,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
         runs=sum(shape.runs for _, shapes in pairs for shape in shapes),
         others=sum(shape.runs for name, shapes in ran.items() if name not in known for shape in shapes),
         promised=_saved([(_runs(shapes) * one.today, _runs(shapes) * one.advised) for one, shapes in pairs]) or 0.0,
-        rows=_saved([_measured(shapes, "rows_read", one.rows_read) for one, shapes in pairs]),
+        rows=_saved([_by_rows(shapes, one) for one, shapes in pairs]),
         bytes=_saved([_measured(shapes, "bytes_read", one.bytes_read) for one, shapes in pairs]),
     )
 
@@ -169,6 +169,15 @@ def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> 
     """Return what runs would have read before, and what they read; None where either is not known."""
     now = _a_run(shapes, what)
     return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
+
+
+def _by_rows(shapes: Sequence[QueryShape], one: PromisedShape) -> tuple[float, float] | None:
+    """Return the bytes that runs would have read before, and the part of them that the rows take which they scanned."""
+    found = _measured(shapes, "rows_read", one.rows_read)
+    if found is None or not found[0]:
+        return None
+    before = _runs(shapes) * one.today
+    return before, before * found[1] / found[0]
 
 
 def _saved(pairs: Sequence[tuple[float, float] | None]) -> float | None:

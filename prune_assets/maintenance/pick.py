@@ -85,7 +85,8 @@ class Picked(NamedTuple):
 def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
     """Pick the files of a table that need it; `target`: the bytes that a file should have.
 
-    `wanted`: how many files a partition should have, by its layout; None to go by the target alone.
+    `wanted`: how many files the layout aims for; None to go by the target alone. A partition that has no more of them
+    is left alone, as a write of it alone makes so many; one that is rewritten becomes its share of them, by bytes.
 
     >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
@@ -115,10 +116,10 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
     groups, reasons = [], dict[int, tuple[Reason, ...]]()
     for group in np.unique(merged[needed]).tolist():
         here = order[merged[unit] == group].tolist()
-        outputs = max(1, -int(-float(size[merged == group].sum()) // target))
-        if wanted is not None and len(here) == beside[here[0]]:
-            outputs = wanted  # as a write of all of the partition has it
-        groups.append(Group(tuple(here), outputs))
+        live = float(size[merged == group].sum())
+        # A share is of whole partitions.
+        aimed = wanted if len(here) == beside[here[0]] else None
+        groups.append(Group(tuple(here), _outputs(live, of=float(size.sum()), target=target, wanted=aimed)))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:
             # What overlaps is written as one anyway; that it is small is worth saying all the same.
@@ -140,9 +141,24 @@ def pick_all(files: FileNumbers, *, target: int, wanted: int | None = None) -> P
     live, groups = files.live_bytes(), []
     for partition in np.unique(files.partition).tolist():
         here = np.flatnonzero(files.partition == partition)
-        by_bytes = max(1, -int(-float(live[here].sum()) // target))
-        groups.append(Group(tuple(here.tolist()), by_bytes if wanted is None else wanted))
+        outputs = _outputs(float(live[here].sum()), of=float(live.sum()), target=target, wanted=wanted)
+        groups.append(Group(tuple(here.tolist()), outputs))
     return Picked(tuple(groups), dict.fromkeys(range(len(files.size)), (Reason.FULL,)))
+
+
+def _outputs(live: float, *, of: float, target: int, wanted: int | None) -> int:
+    """Return into how many files so many bytes `of` those of all files are written.
+
+    >>> _outputs(90, of=90, target=40, wanted=None), _outputs(90, of=90, target=40, wanted=2)
+    (3, 2)
+
+    Of the four files of a table by day a day of many has none, and goes by the target:
+
+    >>> _outputs(45, of=90, target=40, wanted=4), _outputs(9, of=90, target=40, wanted=4)
+    (2, 1)
+    """
+    share = 0 if wanted is None else round(wanted * live / of) if of else wanted
+    return share or max(1, -int(-live // target))
 
 
 def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Picked, int]:

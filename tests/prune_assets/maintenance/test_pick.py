@@ -60,6 +60,8 @@ def test_what_needs_it_is_picked(files, picked):
     [
         pytest.param([(n, n, 9) for n in range(4)], [], id="as many as asked for"),
         pytest.param([(n, n, 9, n % 2) for n in range(8)], [], id="in each partition"),
+        pytest.param([(1, 3, 9, 0), (2, 4, 9, 0), (1, 1, 18, 1)], [((0, 1), 2)], id="half of the table overlaps"),
+        pytest.param([(1, 3, 1, 0), (2, 4, 1, 0), (1, 1, 99, 1)], [((0, 1), 1)], id="little of it overlaps"),
         pytest.param([(n, n, 9) for n in range(5)], [((0, 1, 2, 3, 4), 4)], id="one more"),
         pytest.param([(1, 3, 9), (2, 4, 9)], [((0, 1), 4)], id="all overlap"),
         pytest.param([(1, 3, 9), (2, 4, 9), (5, 6, 99)], [((0, 1), 1)], id="a part overlaps"),
