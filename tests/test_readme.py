@@ -37,7 +37,7 @@ def test_its_command_prints_what_it_shows(tmp_path, monkeypatch):
 def test_below_its_report_stands_which_of_the_two_figures_is_which():
     section = TEXTS["README.md"].split("## One command")[1].split("\n## ")[0]
     below = " ".join(section.split("```")[-1].split())
-    assert "`Skipped` is what the metadata rule out" in below
+    assert "`Skipped` is the most that any reader could leave unread" in below
     assert "`with this plan` is what Spark should really read" in below
 
 
