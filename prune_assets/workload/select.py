@@ -23,7 +23,7 @@ _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 # What may follow a WHERE, by the names that sqlglot has for it.
 _AFTER_WHERE = ("group", "having", "windows", "qualify", "order", "sort", "cluster", "distribute", "limit", "offset")
 _WORDS = {"windows": "WINDOW"}
-_ONE_TABLE = "write the condition on each table as a line of its own"
+_ONE_TABLE = "write a SELECT from each table"
 
 
 class Select(NamedTuple):
@@ -49,7 +49,7 @@ def parse_select(sql: str) -> Select:
     except (SqlglotError, RecursionError):
         raise NotUnderstood("no SELECT that can be read; end one that has several lines with ;") from None
     except PredicateSyntaxError as error:
-        raise NotUnderstood(str(error)) from None
+        raise NotUnderstood(f"a condition that cannot be read ({error})") from None
     return Select(".".join(_names(table)), where, _columns(tree, qualifiers), left_out)
 
 

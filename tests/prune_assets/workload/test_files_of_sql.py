@@ -9,6 +9,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.workload.load import load_workload
+from prune_assets.workload.redact import redacted
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ REFUSED = [
     ("SELECT 1", "a SELECT without FROM"),
     ("SELECT a FROM t WHERE", "no SELECT that can be read"),
     ("SELECT a FROM t WHERE a = 'x", "no SELECT that can be read"),
-    ("SELECT a FROM t WHERE a = é", "predicate, character "),
+    ("SELECT a FROM t WHERE a = é", "a condition that cannot be read (predicate, character "),
     ("this is no SQL", "no SELECT and no condition (predicate, character "),
     ("id = 'x", "no SELECT and no condition (predicate, character 6"),
     ("id IN (1, 2", "no SELECT and no condition (predicate, at its end"),
@@ -194,6 +195,19 @@ def test_a_conjunct_with_a_subquery_is_left_out(read, path):
         ("k = ?", ("a", "id", "k"), ("a subquery",)),
     ]
     assert found.not_understood == {f"{path}, lines 1, 2: a subquery": 2}
+
+
+def test_redacted_reasons_show_no_constant(read, path):
+    found = redacted(read("SELECT a FROM t\nid = 'Ann\nid ? 'Bob'\nSELECT a FROM t WHERE a NOR 'Cid'\n"))
+    assert "Ann" not in repr(found)
+    assert found.not_understood == {
+        f"{path}, line 2: no SELECT and no condition": 1,
+        f"{path}, line 3: no SELECT and no condition": 1,
+        f"{path}, line 4: no SELECT that can be read; end one that has several lines with ;": 1,
+    }
+    assert redacted(read("SELECT a FROM t\nSELECT a FROM t WHERE a = é AND b = 'Ann'")).not_understood == {
+        f"{path}, line 2: a condition that cannot be read": 1
+    }
 
 
 def test_advise_reads_the_same_and_counts_all_columns(tmp_path, path):
