@@ -109,7 +109,10 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
         shapes = shapes_on(table.name, str(table.given), workload=workload)
         if not shapes:
             ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
-            raise WrongUse(f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}")
+            raise WrongUse(
+                f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}; advise one of "
+                "these, or give predicates of this table: --where, or a condition a line in a file of SQL"
+            )
         return shapes
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
         raise WrongUse("workload: give a Workload or a list of predicates as text, e.g. [\"day = '2024-01-01'\"]")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parquet_core.errors import WrongUse
+from parquet_core.printable import printable
 from prune_assets.commands.byte_count import budget_option
 from prune_assets.commands.row_selection import semantics_of
 from prune_assets.report.output import write_whole
@@ -105,6 +106,8 @@ def advise(
     from prune_assets.workload.query_shapes import Workload
 
     ran = load_workload(wheres if workload_file is None else workload_file, table=table)
+    for reason, count in ran.not_understood.items() if isinstance(ran, Workload) else ():
+        click.echo(f"note: left out, {count:,} x {printable(reason)}", err=True)
     if promised is not None:
         if not isinstance(ran, Workload):
             raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")

@@ -54,7 +54,7 @@ def workload(
     """Show what queries really ran: per table their filters, how often, and bytes read without need.
 
     EVENT_LOGS are logs of Spark (spark.eventLog.dir), directories of them, also in stores, or files of SQL (.sql) with
-    a condition or a SELECT a line. This starts no Spark. For example:
+    SELECTs that end with ; or a line each, and conditions a line each. This starts no Spark. For example:
 
     \b
       prune workload /var/log/spark-events

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
+from prune_assets.workload.query_shapes import ALL_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ def columns_read(shape: QueryShape, columns: Sequence[LeafColumn]) -> list[str] 
 
     A shape whose log has `container.feet` and `gone` reads of a table with the struct `container` that one alone.
     """
-    if not shape.columns:
+    if shape.columns in {(), ALL_COLUMNS}:
         return None
     known = _names(columns)
     found = (_top(name, known) or _top(name.partition(".")[0], known) for name in shape.columns)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.workload.costs import costs_of, needless_bytes
+from prune_assets.workload.query_shapes import ALL_COLUMNS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,6 +94,8 @@ def _print_indented(text: str, by: int, console: Console, *, style: str = "") ->
 
 
 def _reads(shape: QueryShape) -> str:
+    if shape.columns == ALL_COLUMNS:
+        return "reads all columns"
     more = len(shape.columns) - SHOWN_COLUMNS
     shown = printable(", ".join(shape.columns[:SHOWN_COLUMNS])) or "no column"
     return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}"

@@ -10,17 +10,20 @@ from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType
 from prune_assets.workload.gather import Gathered
-from prune_assets.workload.query_shapes import ScanTotals, Workload
+from prune_assets.workload.not_understood import NotUnderstood
+from prune_assets.workload.query_shapes import ALL_COLUMNS, ScanTotals, Workload
 from prune_assets.workload.ran_scan import RanScan
+from prune_assets.workload.select import on_one_line, parse_select, without_subqueries
+from prune_assets.workload.statements import statements_of
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator, Sequence
 
     from prune_assets.sql.syntax.sqlglot_nodes import Token
 
-_WEIGHT = re.compile(r"--\s*weight:\s*([0-9]+(?:\.[0-9]+)?)\s*$", re.IGNORECASE)
-# What may follow a WHERE in a statement on one table.
-_AFTER_WHERE = ("GROUP", "ORDER", "HAVING", "LIMIT", "SORT", "CLUSTER", "DISTRIBUTE")
+_STATEMENT = re.compile(r"[(\s]*(SELECT|WITH)\b", re.IGNORECASE)
+_SHOWN_LINES = 5
 _WORDS = frozenset(
     {"AND", "OR", "NOT", "IN", "IS", "NULL", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "TRUE", "FALSE", "DATE", "TIMESTAMP"}
     | {
@@ -57,64 +60,53 @@ def workload_of_predicates(
         raise WrongUse(f"{len(weights)} weights for {len(predicates)} predicates; give one for each")
     gathered = Gathered()
     for where, runs in zip(predicates, weights or [1.0] * len(predicates), strict=True):
-        gathered.add(declared_scan(table, where, float(runs)))
+        columns = tuple(sorted({*_columns(tokenize(where))}))
+        gathered.add(RanScan(table, "", where.strip(), columns, (), "", None, ScanTotals(), float(runs)))
     return gathered.workload()
 
 
-def declared_scan(table: str, where: str, runs: float, columns: Sequence[str] = ()) -> RanScan:
-    """Return a scan that a predicate stands for; `columns`: what it reads beside those of the predicate."""
-    names = tuple(sorted({*columns, *_columns(tokenize(where))}))
-    return RanScan(table, "", where.strip(), names, (), "", None, ScanTotals(), runs)
+def scans_of_sql(text: str, table: str | None, not_understood: Counter[str], *, source: str) -> Iterator[RanScan]:
+    """Return a scan for each condition, which is on `table` and reads all columns, and each SELECT from one table.
 
-
-def scans_of_sql(text: str, table: str | None, *, source: str) -> Iterator[RanScan]:
-    """Return a scan for each line: a condition, which is on `table`, or a SELECT from one table.
-
-    A line may end with `-- weight: 10`. Raises WrongUse with the line's number.
+    What is neither is counted in `not_understood` with its lines. Raises WrongUse where nothing else is there.
     """
-    for number, line in enumerate(text.splitlines(), 1):
-        found = _WEIGHT.search(line)
-        sql = line[: found.start()] if found else line
+    refused: dict[str, list[int]] = {}
+    understood = False
+    for line, sql, runs in statements_of(text):
         try:
-            tokens = tokenize(sql.strip().rstrip(";"))
-            if tokens:
-                yield _scan(sql.strip().rstrip(";"), tokens, table, float(found[1]) if found else 1.0)
-        except (PredicateSyntaxError, WrongUse) as error:
-            raise WrongUse(f"{source}, line {number}: {error}") from None
+            scan = _scan(sql, table, runs)
+        except NotUnderstood as error:
+            refused.setdefault(error.reason, []).append(line)
+            continue
+        for reason in scan.left_out:
+            refused.setdefault(reason, []).append(line)
+        understood = True
+        yield scan
+    named = {f"{source}, {_named(lines)}: {reason}": len(lines) for reason, lines in refused.items()}
+    if named and not understood:
+        raise WrongUse(next(iter(named)))
+    not_understood.update(named)
 
 
-def _scan(sql: str, tokens: list[Token], table: str | None, runs: float) -> RanScan:
-    if tokens[0].text.upper() != "SELECT":
-        if table is None:
-            raise WrongUse("a condition without its table; pass --table, or write SELECT .. FROM a table WHERE ..")
-        return declared_scan(table, sql, runs)
-    words = [token.text.upper() if depth == 0 else "" for token, depth in _with_depth(tokens)]
-    start = words.index("FROM") if "FROM" in words else len(words)
-    where = words.index("WHERE") if "WHERE" in words else len(words)
-    ends = [index for index, word in enumerate(words) if word in _AFTER_WHERE and index > start]
-    end = min(ends, default=len(words))
-    source = tokens[start + 1 : min(where, end)]
-    if not source or any(token.text in {",", "("} or token.text.upper() == "JOIN" for token in source):
-        raise WrongUse("not a SELECT from one table; write the condition on each table as a line of its own")
-    name = "".join(token.text for token in source[: _name_length(source)]).replace("`", "")
-    condition = sql[tokens[where + 1].start : tokens[end - 1].end] if where + 1 < end else ""
-    return declared_scan(name, condition, runs, [*_columns(tokens[1:start])])
+def _scan(sql: str, table: str | None, runs: float) -> RanScan:
+    """Return the scan of a statement or a condition; raises NotUnderstood."""
+    if _STATEMENT.match(sql):
+        name, where, columns, left_out = parse_select(sql)
+        return RanScan(name, "", where, columns, (), "", None, ScanTotals(), runs, left_out)
+    try:
+        where, left_out = without_subqueries(on_one_line(tokenize(sql)))
+    except PredicateSyntaxError as error:
+        raise NotUnderstood(f"no SELECT and no condition ({error})") from None
+    if table is None:
+        raise NotUnderstood("a condition without its table; pass --table, or write SELECT .. FROM a table WHERE ..")
+    return RanScan(table, "", where, ALL_COLUMNS, (), "", None, ScanTotals(), runs, left_out)
 
 
-def _name_length(source: list[Token]) -> int:
-    """Return how many tokens make the name: words and the dots between them."""
-    length = 1
-    while length + 1 < len(source) and source[length].text == ".":
-        length += 2
-    return length
-
-
-def _with_depth(tokens: list[Token]) -> Iterator[tuple[Token, int]]:
-    depth = 0
-    for token in tokens:
-        depth -= token.text == ")"
-        yield token, depth
-        depth += token.text == "("
+def _named(lines: list[int]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    more = f" and {len(lines) - _SHOWN_LINES:,} more" if len(lines) > _SHOWN_LINES else ""
+    return f"lines {', '.join(map(str, lines[:_SHOWN_LINES]))}{more}"
 
 
 def _columns(tokens: list[Token]) -> Iterator[str]:

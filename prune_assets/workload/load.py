@@ -42,6 +42,6 @@ def load_workload(
 
 def _of_sql(path: Path, table: str | None) -> Workload:
     gathered = Gathered()
-    for scan in scans_of_sql(text_of(str(path)), table, source=str(path)):
+    for scan in scans_of_sql(text_of(str(path)), table, gathered.not_understood, source=str(path)):
         gathered.add(scan)
     return gathered.workload()

@@ -18,6 +18,7 @@ from prune_assets.workload.event_logs.read_logs import LogReader
 from prune_assets.workload.gather import Gathered
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
 
     from prune_assets.workload.query_shapes import Workload
@@ -54,7 +55,7 @@ def workload(
     [('lake.orders', 'day = ?', 10.0)]
 
     What cannot be read is counted in `not_understood`, or a line of `problems`. Raises TableNotFound for a path that is
-    not there, WrongUse where none of the files is an event log.
+    not there, WrongUse where none of the files is an event log, and for a file of SQL of which nothing is understood.
     """
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
@@ -63,7 +64,9 @@ def workload(
     reader = LogReader()
     wanted = None if table is None else {table, _spelled(table)}
     others: set[str] = set()
-    for scan in chain(_scans_of_sql(paths, table), _scans_of_logs(paths, reader, noted, progress)):
+    for scan in chain(
+        _scans_of_sql(paths, table, gathered.not_understood), _scans_of_logs(paths, reader, noted, progress)
+    ):
         is_late = scan.time is not None and ((begin or 0) > scan.time or (end is not None and scan.time >= end))
         if is_late:
             continue
@@ -83,10 +86,10 @@ def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
         yield f"no query read {redacted(str(table))}; queries read {listed(sorted(map(redacted, others)))}"
 
 
-def _scans_of_sql(paths: list[str], table: str | None) -> Iterator[RanScan]:
+def _scans_of_sql(paths: list[str], table: str | None, not_understood: Counter[str]) -> Iterator[RanScan]:
     for path in paths:
         if path.endswith(_SQL):
-            yield from scans_of_sql(text_of(path), table, source=path)
+            yield from scans_of_sql(text_of(path), table, not_understood, source=path)
 
 
 def _scans_of_logs(

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 # Constants of one shape that are kept; a shape that ran with more keeps an even sample of them.
 MOST_PREDICATES = 100
+# `columns` of a `SELECT *`; a column of that name would have back quotes.
+ALL_COLUMNS = ("*",)
 
 
 class RanPredicate(NamedTuple):
@@ -35,7 +37,8 @@ class QueryShape:
     """Queries on one table that differ in their constants alone.
 
     `table`: a path, or a name of a catalog. `shape`: the predicate with `?` for each constant. `columns`: what is read,
-    those of the predicate included. `runs`: queries that had it, weights of a declared workload included.
+    those of the predicate included; `ALL_COLUMNS` of a `SELECT *`. `runs`: queries that had it, weights of a declared
+    workload included.
     """
 
     table: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -32,7 +33,16 @@ def redacted(workload: Workload) -> Workload:
     for shape in workload.shapes:
         tables.setdefault(shape.table, []).append(shape)
     ranks = {table: _ranks(shapes) for table, shapes in tables.items()}
-    return replace(workload, shapes=tuple(_redacted(shape, ranks[shape.table]) for shape in workload.shapes))
+    shapes = tuple(_redacted(shape, ranks[shape.table]) for shape in workload.shapes)
+    return replace(workload, shapes=shapes, not_understood=_without_excerpts(workload.not_understood))
+
+
+def _without_excerpts(not_understood: Mapping[str, int]) -> dict[str, int]:
+    """Return reasons without the text that could not be parsed, which may have a constant."""
+    found = Counter[str]()
+    for reason, count in not_understood.items():
+        found[reason.partition(" (predicate, ")[0]] += count
+    return dict(found)
 
 
 def _redacted(shape: QueryShape, ranks: Mapping[str, str]) -> QueryShape:

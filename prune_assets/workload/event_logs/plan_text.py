@@ -34,6 +34,8 @@ def operators_of(text: str) -> dict[int, Operator]:
 
     Raises NotUnderstood for a plan of another form, and where the numbers of operators contradict one another.
     """
+    if not text.strip():
+        raise NotUnderstood("no plan (the query failed before it was planned)")
     tree, _, rest = text.partition("\n\n\n")
     if not tree.startswith("== Physical Plan ==\n") or not rest:
         raise NotUnderstood("the plan is not in the formatted form (spark.sql.ui.explainMode)")

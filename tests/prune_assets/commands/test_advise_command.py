@@ -71,6 +71,13 @@ def test_a_file_of_sql_is_a_workload(table, tmp_path):
     assert "sort by shop" in done.output
 
 
+def test_what_is_not_understood_of_a_workload_is_noted(table, tmp_path):
+    (tmp_path / "q.sql").write_text("shop = 7\nSELECT * FROM a JOIN b\n")
+    done = run(table, "--workload", str(tmp_path / "q.sql"))
+    assert done.exit_code == 0, done.output
+    assert done.stderr.startswith(f"note: left out, 1 x {tmp_path / 'q.sql'}, line 2: a JOIN; ")
+
+
 @pytest.mark.parametrize("option", ["--workload", "--promised"])
 @pytest.mark.parametrize("name", ["nothere.json", "nothere.sql", "nothere"])
 def test_a_file_that_is_not_there_is_wrong_use(table, tmp_path, option, name):

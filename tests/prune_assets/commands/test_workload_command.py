@@ -88,6 +88,20 @@ def test_a_table_that_no_query_read_is_answered_by_those_that_were(tmp_path):
     assert run(LOG, "--table", "/tables/orders").stderr == ""
 
 
+def test_a_file_of_sql_shows_all_columns_and_what_is_not_understood(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("q.sql").write_text("SELECT * FROM tickets WHERE plate = 'BA-7919'\nSELECT * FROM a JOIN b\n")
+    done = run("q.sql")
+    assert done.exit_code == 0
+    assert "  plate = ?\n    1 x, reads all columns\n" in done.stdout
+    assert "      1  q.sql, line 2: a JOIN; " in done.stdout
+    Path("q.sql").write_text("SELECT * FROM a JOIN b\n")
+    done = run("q.sql")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: q.sql, line 1: a JOIN; ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_folders_of_folders_are_not_searched_and_named(tmp_path):
     (tmp_path / "cluster-1").mkdir()
     assert "(not searched: its folders cluster-1)" in run(tmp_path).stderr

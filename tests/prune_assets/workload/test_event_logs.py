@@ -172,7 +172,10 @@ def test_a_plan_that_is_not_formatted_is_counted(tmp_path):
     texts = ["== Physical Plan ==\n*(1) Filter (k#1 = 3)\n+- FileScan parquet [id#0L]", "nonsense", ""]
     found, reader = scans(written(tmp_path, HEAD, *(query(index, text or " ") for index, text in enumerate(texts))))
     assert found == []
-    assert reader.not_understood == {"the plan is not in the formatted form (spark.sql.ui.explainMode)": 3}
+    assert reader.not_understood == {
+        "the plan is not in the formatted form (spark.sql.ui.explainMode)": 2,
+        "no plan (the query failed before it was planned)": 1,
+    }
 
 
 @pytest.mark.parametrize(

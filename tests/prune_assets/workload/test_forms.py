@@ -72,38 +72,3 @@ def test_predicates_with_weights():
         pr.workload_of_predicates("lake/t", ["a = 1", "b = 1"], weights=[1])
     with pytest.raises(PredicateSyntaxError):
         pr.workload_of_predicates("lake/t", ["a = 'open"])
-
-
-SQL = """
--- what dashboards ask
-id = 7  -- weight: 10
-SELECT user, price FROM sales.orders AS o WHERE day = DATE '2024-01-01' AND (id IN (1, 2)) ORDER BY price LIMIT 3;
-select * from `lake`.`t` where id > 5 -- weight: 2.5
-SELECT count(*) FROM t
-"""
-
-
-def test_a_file_of_sql(tmp_path):
-    path = tmp_path / "queries.sql"
-    path.write_text(SQL)
-    with pytest.raises(WrongUse, match=r"queries\.sql, line 3: a condition without its table"):
-        pr.workload(path)
-    path.write_text(SQL.replace("id = 7  -- weight: 10\n", ""))
-    assert [(shape.table, shape.shape, shape.columns, shape.runs) for shape in pr.workload(path).shapes] == [
-        ("lake.t", "id > ?", ("id",), 2.5),
-        ("sales.orders", "day = ? AND (id IN (?))", ("day", "id", "price", "user"), 1.0),
-        ("t", "", (), 1.0),
-    ]
-    path.write_text("id = 7  -- weight: 10\n")
-    assert [(shape.table, shape.runs) for shape in pr.workload(path, table="lake.t").shapes] == [("lake.t", 10.0)]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["SELECT * FROM a JOIN b WHERE a.x = 1", "SELECT * FROM a, b", "SELECT 1", "SELECT * FROM (SELECT 1)", "id = 'x"],
-)
-def test_a_line_that_is_no_query_of_one_table_is_named(tmp_path, line):
-    path = tmp_path / "queries.sql"
-    path.write_text(f"SELECT * FROM t WHERE id = 1\n{line}\n")
-    with pytest.raises(WrongUse, match=r"queries\.sql, line 2: "):
-        pr.workload(path)

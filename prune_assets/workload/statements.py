@@ -1,0 +1,133 @@
+"""A file of SQL cut into statements and conditions: one a line, or a statement over several lines that `;` ends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_WEIGHT = re.compile(r"--\s*weight:\s*([0-9]+(?:\.[0-9]+)?)\s*$", re.IGNORECASE)
+# A string ends with its line: an open quote costs that line alone, not all up to the next quote.
+_STRING = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`"""
+_QUOTED = re.compile(rf"{_STRING}|(--[^\n]*|/\*.*?\*/)", re.DOTALL)
+_SET_OPERATORS = {"UNION", "EXCEPT", "INTERSECT", "MINUS"}
+# No condition begins with these, so such a line belongs to the one before.
+_CONTINUES = (
+    _SET_OPERATORS
+    | {"FROM", "WHERE", "AND", "OR", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "SORT", "CLUSTER", "DISTRIBUTE"}
+    | {"JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "ON", "USING", "LATERAL"}
+)
+
+
+class Statement(NamedTuple):
+    """A statement or a condition: the line where it begins, its text without comments, and how often it runs."""
+
+    line: int
+    sql: str
+    runs: float
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line, or the part of one up to a `;`. `opened`: how many more brackets it opens than it closes."""
+
+    number: int
+    sql: str
+    words: list[str]
+    opened: int
+    is_ended: bool
+    weight: float | None = None
+
+
+def statements_of(text: str) -> Iterator[Statement]:
+    r"""Return the statements and conditions of a file, with the weights that its comments give.
+
+    >>> for one in statements_of("id = 7  -- weight: 10\nSELECT id\nFROM orders\nWHERE day = 'x;y';"):
+    ...     one.line, one.sql, one.runs
+    (1, 'id = 7', 10.0)
+    (2, "SELECT id\nFROM orders\nWHERE day = 'x;y'", 1.0)
+    """
+    part: list[_Line] = []
+    for line in _lines(text):
+        part.append(line)
+        if line.is_ended:
+            yield from _statements(part)
+            part = []
+    yield from _statements(part)
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    sql = _QUOTED.sub(lambda found: _blanked(found[0], " ") if found[1] else found[0], text)
+    bare = _QUOTED.sub(lambda found: _blanked(found[0], " " if found[1] else "'"), text)
+    rows = zip(text.split("\n"), sql.split("\n"), bare.split("\n"), strict=True)
+    for number, (written, row, signs) in enumerate(rows, 1):
+        cuts = [-1, *(found.start() for found in re.finditer(";|$", signs))]
+        parts = [_line(number, row[i + 1 : j], signs[i + 1 : j + 1]) for i, j in pairwise(cuts)]
+        parts = [part for part in parts if part.sql or part.is_ended]
+        weight = _WEIGHT.search(written)
+        if parts and weight:
+            parts[-1].weight = float(weight[1])
+        yield from parts
+
+
+def _blanked(text: str, sign: str) -> str:
+    return re.sub(r"[^\n]", sign, text)
+
+
+def _line(number: int, sql: str, signs: str) -> _Line:
+    words = re.findall(r"\w+", signs.upper())
+    return _Line(number, sql.strip(), words, signs.count("(") - signs.count(")"), signs.endswith(";"))
+
+
+def _statements(lines: Sequence[_Line]) -> Iterator[Statement]:
+    """Return what stands up to a `;`: the statement that it ends, and before that one a line."""
+    start = _start_of_last(lines)
+    some: list[_Line] = []
+    for index, line in enumerate(lines):
+        if some and index <= start and not _continues(some[-1], line):
+            yield from _joined(some)
+            some = []
+        some.append(line)
+    yield from _joined(some)
+
+
+def _start_of_last(lines: Sequence[_Line]) -> int:
+    """Return where the statement begins that goes on to the last line: that line itself where there is none."""
+    last = len(lines) - 1
+    with_ = next((index for index, line in enumerate(lines) if _opens_with(line)), last)
+    opened = 0
+    for index in range(last, -1, -1):
+        line, before = lines[index], lines[index - 1].words if index else []
+        opened += line.opened
+        if line.weight is not None and index < last:
+            break
+        if line.words[:1] == ["SELECT"] and opened >= 0 and not _is_open(before):
+            # Behind the last `;`, a line with a FROM is whole.
+            is_whole = not lines[last].is_ended and "FROM" in line.words
+            return min(with_, last if is_whole else index)
+    return with_
+
+
+def _opens_with(line: _Line) -> bool:
+    """Tell whether a WITH begins that goes on in the next line."""
+    return line.words[:1] == ["WITH"] and (line.opened > 0 or line.words.count("SELECT") < 2)
+
+
+def _continues(before: _Line, line: _Line) -> bool:
+    return not _CONTINUES.isdisjoint(line.words[:1]) or _is_open(before.words)
+
+
+def _is_open(words: Sequence[str]) -> bool:
+    """Tell whether a line ends with a set operator, such as UNION ALL."""
+    return not _SET_OPERATORS.isdisjoint(words[-2:])
+
+
+def _joined(lines: Sequence[_Line]) -> Iterator[Statement]:
+    sql = "\n".join(line.sql for line in lines).strip()
+    if sql:
+        weight = next((line.weight for line in reversed(lines) if line.weight is not None), 1.0)
+        yield Statement(lines[0].number, sql, weight)
