@@ -18,7 +18,7 @@ def is_of_spark(error: BaseException) -> bool:
 def java_message(text: str) -> str:
     r"""Return the first line of the innermost message that is Spark's own, else of the innermost of any; at most 300.
 
-    >>> java_message("An error.\n: a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y")
+    >>> java_message(": a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y")
     '[BAD_FILE] Of x.'
     """
     thrown: list[str] = _THROWN.findall(text)
