@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.unread_columns import unread_columns
-from parquet_core.layout.places import file_name
 from parquet_core.predicate import leaves
 from prune_assets.engines.spark.as_spark_filters import as_spark_filters, filters_of
 from prune_assets.engines.spark.derived_filters import derived_filters
@@ -91,6 +90,8 @@ def _or_failure(plan: PlannedRead, scan: PredictedScan) -> PredictedScan:
     unread = [each for each in unread_columns(index) if each.path[0] in read]
     if not unread:
         return scan
+    from parquet_core.layout.places import file_name  # with it comes what proves layouts, which explain has no use for
+
     opened = np.unique(index.file[scan.ranges.row_totals(len(index)) > 0])
     for each in unread:
         there = np.intersect1d(each.files, opened)
