@@ -21,6 +21,7 @@ import click
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature, WrongUse
 from parquet_core.printable import printable
 from prune_assets import __version__
+from prune_assets.errors import DEBUG_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,6 @@ COMMANDS = {
     "workload": "Show what queries really ran: per table their filters, how often, and bytes read without need.",
     "write": "Copy the rows of SOURCE into TABLE, with a layout.",
 }
-DEBUG_VARIABLE = "PRUNE_DEBUG"
 
 _WRONG_USE = (WrongUse, MalformedFile, UnsupportedFeature)
 _EXIT_WRONG_USE = 2
@@ -129,6 +129,10 @@ def _end(error: Exception) -> NoReturn:
 
 
 def _line(error: Exception) -> str:
+    from prune_assets.session.java_message import is_of_spark, java_message
+
+    if is_of_spark(error):
+        return f"{printable(java_message(str(error)))}; run with {DEBUG_VARIABLE}=1 for all that Spark says"
     message = printable(" ".join(str(error).split("\n")))
     if isinstance(error, PruneError):
         return message

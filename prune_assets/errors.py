@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from parquet_core.errors import PruneError, WrongUse
 
+# Where it is set, commands show the stack of an error, and what Spark logs of it.
+DEBUG_VARIABLE = "PRUNE_DEBUG"
+
 
 class JavaFailure(PruneError):
     """There is no Java that Spark can run on, or Spark did not start."""

@@ -138,6 +138,8 @@ def _mapping(path: Path) -> dict[Any, Any]:
         AttributeError,
     ) as error:
         raise LayoutError(f"{path}{_position(error)}: not valid YAML ({_problem(error)})") from error
+    if isinstance(values, list):
+        raise LayoutError(f"{path}: holds a list, and a layout has keys with values, e.g. `sort_by: [day]`")
     if not isinstance(values, dict) or not values:
         raise LayoutError(f"{path}: holds no keys; write at least `sort_by: [column]`")
     return values

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.dataset.unread_columns import unread_columns
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.places import file_name, row_group_place
@@ -46,12 +47,16 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
     low, high = bounds.lower.take(valued), bounds.upper.take(valued)
     if low.null_count or high.null_count:
         unknown = valued[~flags_from(pc.and_(low.is_valid(), high.is_valid()))]
+        why, remedy = "", "write with Spark 3.3 or newer and leave statistics on"
+        for each in unread_columns(index):
+            if each.name == column.name:
+                why, remedy = f"; {each.said(file_name(index, int(each.files[0])))}", each.remedy
         yield Finding(
             "overlap.unknown",
             Severity.ERROR,
             row_group_place(index, int(unknown[0]), column),
-            f"no trusted bounds in {len(unknown):,} of {counted(len(valued), 'row group')}: overlap is unknown",
-            "write with Spark 3.3 or newer and leave statistics on",
+            f"no trusted bounds in {len(unknown):,} of {counted(len(valued), 'row group')}: overlap is unknown{why}",
+            remedy,
         )
         return
     groups = intervals_of(bounds, bound.partition[index.file])

@@ -22,6 +22,7 @@ from parquet_core.trust.writer import counts_nan_in, mixes_up_bytes, mixes_up_na
 
 # What parquet-mr's rewriter of files puts beside the names of those who wrote them.
 _COPIED = "original.created.by"
+OTHER_TYPE = "the file lacks the column or stores it as another type"
 
 
 class Deprecated(Enum):
@@ -63,9 +64,7 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
-        return _nothing(
-            "the file lacks the column or stores it as another type", nulls_alone=_may_be_null(column, provenance)
-        )
+        return _nothing(OTHER_TYPE, nulls_alone=_may_be_null(column, provenance))
     orders = provenance.column_orders
     order = orders[leaf.index] if leaf.index < len(orders) else None
     wrong = _wrong_bounds(leaf, provenance)

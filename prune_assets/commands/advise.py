@@ -12,7 +12,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import printable
 from prune_assets.commands.byte_count import budget_option
 from prune_assets.commands.row_selection import semantics_of
-from prune_assets.report.output import write_whole
+from prune_assets.report.output import refuse_without_folder, write_whole
 from prune_assets.session.progress import showing_progress, start_session
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def advise(
         raise WrongUse("--on-sample and --with-spark say how to verify: give --verify too")
     if budget is not None and not apply:
         raise WrongUse("--budget says how much --apply may rewrite: give --apply too")
+    for path in filter(None, (layout_file, kept_file, html_file)):
+        refuse_without_folder(path)
     from prune_assets.workload.load import load_workload
     from prune_assets.workload.query_shapes import Workload
 

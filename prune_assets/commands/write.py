@@ -66,7 +66,7 @@ def write(
     if mode == "error":
         _refuse_existing(table, table_format)
     refuse_place(table, table_format)
-    nanoseconds = _nanosecond_columns(source)
+    nanoseconds = _nanosecond_columns(source, all_rows=rows == "true")
     if nanoseconds:
         click.echo(
             f"nanoseconds are rounded down to microseconds, as Spark has none: {', '.join(nanoseconds)}", err=True
@@ -93,13 +93,15 @@ def _refuse_existing(table: str, table_format: str | None) -> None:
         format_.writing().refuse_existing(table)
 
 
-def _nanosecond_columns(source: str) -> dict[str, bool]:
+def _nanosecond_columns(source: str, *, all_rows: bool) -> dict[str, bool]:
     """Open a plain source before Spark starts, so that one that is missing or cannot be copied is refused at once.
 
+    Where some rows are copied, those of a file that Spark cannot read may not be among them.
     A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
     itself gives their columns types that Spark has.
     """
     from parquet_core.dataset.opening import read_dataset
+    from parquet_core.dataset.unread_columns import refuse_unread_columns
     from prune_assets.cache_directory import metadata_cache
     from prune_assets.reading.nanoseconds import nanosecond_columns
     from prune_assets.tables.opening import format_at, retry_on_stale_listing
@@ -108,4 +110,6 @@ def _nanosecond_columns(source: str) -> dict[str, bool]:
         return {}
     index = retry_on_stale_listing(lambda: read_dataset(source, cache=metadata_cache()))
     index.save()
+    if all_rows:
+        refuse_unread_columns(index)
     return nanosecond_columns(printable(redacted(source)), index)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from parquet_core.errors import WrongUse
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -63,8 +65,26 @@ def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
+def refuse_without_folder(path: Path) -> None:
+    """Raise WrongUse for a file in a folder that is not there."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise WrongUse(f"{path}: there is no folder {folder}; make it, or name a file in another one")
+
+
 def write_whole(path: Path, text: str) -> None:
-    """Put a file in place in one step: a reader sees the old one or the new one."""
+    """Put a file in place in one step: a reader sees the old one or the new one.
+
+    Raises WrongUse where its folder is missing; OSError names the file, and not what is written first beside it.
+    """
+    refuse_without_folder(path)
+    try:
+        _put_in_place(path, text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _put_in_place(path: Path, text: str) -> None:
     from tempfile import NamedTemporaryFile
 
     with NamedTemporaryFile(

@@ -22,6 +22,8 @@ OF_WHOLE_FILES = "the bytes are those of whole files"
 MAY_READ_LESS = "may read less"
 # A report says what Spark skips where that is less than the best possible by more than this part of the table.
 _CLEARLY_MORE = 0.1
+# How what a reader that gives up is said to do begins.
+FAILS = "fails on "
 PUSHED_IN_PART = (
     "Spark skips row groups and pages by filters that it can push down; those of this predicate say less than this plan"
 )
@@ -95,7 +97,7 @@ def limit_text(report: SkipReport) -> str:
 def _predicted(report: SkipReport) -> Engine | None:
     """Return Spark with this plan; None where its figures are not known, or no more than upper limits."""
     _, engine = compared_engines(report)
-    if engine is None or depends_on_zone(engine) or MAY_READ_LESS in engine.why:
+    if engine is None or depends_on_zone(engine) or fails(engine) or MAY_READ_LESS in engine.why:
         return None
     return engine
 
@@ -176,6 +178,9 @@ def comparison(report: SkipReport) -> str:
             return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
         reads = _read_by(with_plan) if with_plan.kept.files else "it reads nothing in any zone"
         return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
+    if fails(alone):
+        too = fails(with_plan)
+        return f"Spark {'' if too else 'alone '}{alone.why}; with this plan {'too' if too else _read_by(with_plan)}"
     alone_text = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{alone_text}; with this plan the same"
@@ -185,6 +190,11 @@ def comparison(report: SkipReport) -> str:
 def depends_on_zone(engine: Engine) -> bool:
     """Tell whether what a reader reads depends on a time zone that the plan was not told: figures are upper limits."""
     return engine.why.startswith(DEPENDS_ON_ZONE)
+
+
+def fails(engine: Engine) -> bool:
+    """Tell whether a reader gives up on a file, so that its figures are of what it would have read."""
+    return engine.why.startswith(FAILS)
 
 
 def is_of_whole_files(engine: Engine) -> bool:

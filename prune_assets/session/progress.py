@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
+
+from prune_assets.errors import DEBUG_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +21,10 @@ _SECONDS = 0.3
 
 
 def start_session() -> SparkSession:
-    """Return the Spark session of a command; on a terminal, say on stderr that it starts, which takes a while."""
+    """Return the Spark session of a command; on a terminal, say on stderr that it starts, which takes a while.
+
+    It logs nothing: a command ends what fails in one line, beside which Spark would print a hundred.
+    """
     import warnings
 
     from rich.console import Console
@@ -30,7 +36,11 @@ def start_session() -> SparkSession:
     console = Console(stderr=True)
     if console.is_terminal:
         console.print("starting Spark ...", highlight=False)
-    return spark_session()
+    session = spark_session()
+    context = getattr(session, "_sc", None)
+    if context is not None and not os.environ.get(DEBUG_VARIABLE):
+        context.setLogLevel("OFF")
+    return session
 
 
 def showing_progress(session: SparkSession) -> AbstractContextManager[None]:

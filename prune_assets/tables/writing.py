@@ -42,13 +42,15 @@ class Writing:
 
     `location`: returns where a table is written, and refuses what cannot be. `write`: all of the rows or none.
     `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table that its
-    catalog would not see or read otherwise; it is given those of other formats too.
+    catalog would not see or read otherwise; it is given those of other formats too. `check_installed`: refuses a table
+    for which a library is missing, where one is needed.
     """
 
     location: Callable[[str], str]
     write: Callable[[DataFrame, str, WriteRequest], WriteResult]
     refuse_existing: Callable[[str], None]
     check_entry: Callable[[CatalogEntry], None]
+    check_installed: Callable[[str], None] | None = None
 
 
 def refuse_without_partitions(location: str, partition_by: Sequence[str], request: WriteRequest) -> None:

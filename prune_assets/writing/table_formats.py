@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import is_remote, local_path
+from parquet_core.storage.globs import has_magic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -67,6 +68,9 @@ def refuse_unread(table: object) -> None:
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
     place = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
+    if has_magic(str(place)) and not os.path.lexists(place):
+        _refuse_pattern(table, place)
+        return
     if not os.path.isdir(place):  # noqa: PTH112 - of any name
         return
     for name in OF_OTHERS:
@@ -82,6 +86,29 @@ def refuse_unread(table: object) -> None:
                     f"{table}: is a directory of the {name} table {above}, and may hold files of its old versions too; "
                     "name the table, and its partition in the predicate"
                 )
+
+
+def _refuse_pattern(table: object, pattern: Path) -> None:
+    """Refuse a pattern of files below the directory of a table: its log alone knows which of them are rows."""
+    for above in (each for each in pattern.parents if not has_magic(str(each))):
+        for name, mark_of in FORMATS.items():
+            if mark_of(above) is not None:
+                raise UnsupportedFeature(
+                    f"{table}: is inside of the {name} table {above}, and may name files of its old versions; name the "
+                    "table"
+                )
+
+
+def table_inside(table: object) -> tuple[str, Path] | None:
+    """Return the format and the place of the first table of Delta, Iceberg or Hudi below a local directory."""
+    if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
+        return None
+    for directory, inside, _ in os.walk(local_path(os.fspath(table))):
+        inside.sort()
+        for name, mark_of in FORMATS.items():
+            if mark_of(Path(directory)) is not None:
+                return name, Path(directory)
+    return None
 
 
 def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:

@@ -65,6 +65,15 @@ def test_a_fault_of_the_program_shows_no_traceback_unless_asked(prune, monkeypat
     assert result.stderr.endswith("traceback\n")
 
 
+def test_an_error_of_java_is_its_message_without_the_stack(prune):
+    from py4j.protocol import Py4JError
+
+    stack = "An error.\n: a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y"
+    result = prune(Py4JError(stack))
+    assert result.exit_code == 3
+    assert result.stderr == "error: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for all that Spark says\n"
+
+
 def test_an_interrupt_is_not_taken_for_findings(prune):
     assert prune(KeyboardInterrupt()).exit_code == 130
 

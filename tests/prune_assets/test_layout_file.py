@@ -95,7 +95,7 @@ def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
         (b"\xff\xfe\xff", "not valid YAML"),
         ("", "holds no keys; write at least `sort_by: [column]`"),
         ("{}", "holds no keys"),
-        ("- sort_by", "holds no keys"),
+        ("- sort_by", "holds a list, and a layout has keys with values, e.g. `sort_by: [day]`"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_with_file_and_key(layout_file, text, said):

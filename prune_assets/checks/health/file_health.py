@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.bloom import estimated_fpp
+from parquet_core.dataset.unread_columns import unread_columns
 from parquet_core.format.schema import Physical
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
@@ -16,8 +17,10 @@ from parquet_core.layout.column_indexes import nan_remedy
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
+from parquet_core.trust.trust_policy import OTHER_TYPE
 from prune_assets.checks.health.foreign_files import foreign_files
 from prune_assets.checks.health.small_row_groups import small_row_groups
+from prune_assets.checks.health.type_mismatches import type_mismatches
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
@@ -65,9 +68,14 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     yield from small_row_groups(name, index)
     if not files.by_log:
         yield from foreign_files(index)
+    unread = [each for each in unread_columns(index) if not files.columns or each.name in files.columns]
+    yield from type_mismatches(index, unread)
+    explained = {each.name for each in unread}
     for column, of in facts.items():
         location = f"{name}, column {column.name}"
-        yield from (*_statistics(of, location), *_nanoseconds(column, location), *_filters(index, column, of, location))
+        if column.name not in explained or set(of.untrusted) != {OTHER_TYPE}:
+            yield from _statistics(of, location)
+        yield from (*_nanoseconds(column, location), *_filters(index, column, of, location))
         yield from _page_index(index, column, of)
     yield from _clustering(files, facts)
 
@@ -157,16 +165,19 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
     # Partitions skip by themselves.
     if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
         return
+    stands_out = declared or len(depths) == 1 or len(set(depths.values())) > 1
     chosen = declared or [min(depths, key=lambda column: depths[column] or 0.0)]
     kept = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
     best = min(kept, key=lambda column: kept[column])
     what = (
         f"the table is clustered by {best.name}"
         if declared
-        else f"row groups overlap less on {best.name} than on other columns"
+        else f"row groups overlap {'less' if stands_out else 'no less'} on {best.name} than on other columns"
     )
     message = f"{what}: an equality on it reads {kept[best]:.1f} of {groups:,} row groups on average"
     if kept[best] <= MOST_KEPT * groups:
+        if not stands_out:
+            return
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return
     remedy = f"sort by a column that queries filter by: {OPTIMIZE}"
@@ -193,6 +204,12 @@ FILES_ARE_HEALTHY = Check(
             "A file in the directory of a plain table shares no column with the other files: Spark reads nulls of it, "
             "or of all others.",
             "Move it out of the table, or write it again with the columns of the table.",
+        ),
+        "files.type_mismatch": Code(
+            "Files store a column in a type that Spark cannot read as the table's, such as text where the table has "
+            "numbers: every query that reads the column there fails. Types that Spark widens, such as int16 to int32, "
+            "are no such mismatch.",
+            "Write these files again with the column in the type of the table.",
         ),
         "statistics.missing": Code(
             "Row groups have no bounds of a column: no predicate on it skips them. Of floats whose statistics count "

@@ -6,6 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from parquet_core.dataset.unread_columns import unread_columns
 from parquet_core.predicate import leaves
 from prune_assets.engines.spark.as_spark_filters import as_spark_filters, filters_of
 from prune_assets.engines.spark.derived_filters import derived_filters
@@ -14,7 +17,7 @@ from prune_assets.engines.spark.predicted_scan import listed_files, predicted_sc
 from prune_assets.engines.spark.reader_bugs import reader_bugs
 from prune_assets.engines.spark.spark_filters import all_of
 from prune_assets.engines.spark.spark_profile import profile_of, reader_name
-from prune_assets.report.wording import DEPENDS_ON_ZONE
+from prune_assets.report.wording import DEPENDS_ON_ZONE, FAILS
 from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
@@ -75,9 +78,26 @@ class SparkRead:
         if any(map(needs_zone, leaves(plan.lowered.predicate))):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
             alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
+        alone, with_plan = (_or_failure(plan, scan) for scan in (alone, with_plan))
         reader = reader_name(plan.semantics.spark_version)
         names = f"{plan.table.format.read_alone_by or reader}{ALONE}", f"{reader}{WITH_PLAN}"
         return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
+
+
+def _or_failure(plan: PlannedRead, scan: PredictedScan) -> PredictedScan:
+    """Say of what is read that Spark gives up on it, where a file stores a column in a type that it cannot read."""
+    index, read = plan.index, {column.path[0] for column in plan.columns}
+    unread = [each for each in unread_columns(index) if each.path[0] in read]
+    if not unread:
+        return scan
+    from parquet_core.layout.places import file_name  # with it comes what proves layouts, which explain has no use for
+
+    opened = np.unique(index.file[scan.ranges.row_totals(len(index)) > 0])
+    for each in unread:
+        there = np.intersect1d(each.files, opened)
+        if len(there):
+            return scan._replace(why=f"{FAILS}{each.said(file_name(index, int(there[0])))} ({each.remedy})")
+    return scan
 
 
 SPARK = SparkRead

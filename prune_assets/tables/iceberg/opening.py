@@ -110,14 +110,17 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
     )
 
 
-def check_installed(name: str) -> None:
+def check_installed(name: str, *, to_write: bool = False) -> None:
     """Raise UnsupportedFeature without pyiceberg."""
     try:
         import pyiceberg  # noqa: F401
     except ImportError:
+        install = "run pip install 'prune-assets[iceberg]'"
         raise UnsupportedFeature(
-            f"{name}: is a table of Iceberg, which needs pyiceberg; run pip install 'prune-assets[iceberg]', or read "
-            "it with Spark's own reader for Iceberg"
+            f"{name}: a write to a table of Iceberg needs pyiceberg; {install}, or choose another format"
+            if to_write
+            else f"{name}: is a table of Iceberg, which needs pyiceberg; {install}, or read it with Spark's own reader "
+            "for Iceberg"
         ) from None
 
 

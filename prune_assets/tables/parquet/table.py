@@ -22,7 +22,7 @@ from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
 from prune_assets.tables.table import FileConstants
-from prune_assets.writing.table_formats import refuse_unread
+from prune_assets.writing.table_formats import refuse_unread, table_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -76,12 +76,17 @@ class ParquetTable:
     ) -> ParquetTable:
         """List the files, and read as many footers as tell the columns; `whole_below`: as `read_for_schema` has it."""
         refuse_unread(given)
-        listed = list_dataset(
-            given,
-            cache=cache,
-            infer_partition_types=semantics.infer_partition_types,
-            any_case=not semantics.case_sensitive,
-        )
+        try:
+            listed = list_dataset(
+                given,
+                cache=cache,
+                infer_partition_types=semantics.infer_partition_types,
+                any_case=not semantics.case_sensitive,
+            )
+        except WrongUse as error:
+            if (inside := table_inside(given)) is None:
+                raise
+            raise WrongUse(f"{given}: {inside[1]} is a table of {inside[0]}; name that table, or another") from error
         if entry is not None:
             entry.check_files(listed.files)
         return cls(given, listed, listed.read_for_schema(whole_below=whole_below), semantics, entry)

@@ -39,6 +39,14 @@ def test_the_advised_layout_and_a_page_are_written(table, tmp_path):
     assert "sort by shop" in html.read_text()
 
 
+@pytest.mark.parametrize("option", ["--out", "--html", "--keep"])
+def test_a_folder_that_is_missing_is_told_by_the_name_of_the_file_before_anything_is_read(option, tmp_path):
+    file = tmp_path / "missing" / "l.yaml"
+    done = run("no/table", "--where", "shop = 7", option, str(file))
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {file}: there is no folder {file.parent}; make it, or name a file in another one\n"
+
+
 def test_json_is_all_that_is_printed(table):
     done = run(table, "--where", "shop = 7", "--json")
     found = json.loads(done.stdout)

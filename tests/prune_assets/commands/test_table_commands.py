@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
 import pyarrow as pa
@@ -38,6 +39,17 @@ def layout(tmp_path):
     path = tmp_path / "layout.yaml"
     path.write_text(LAYOUT)
     return path
+
+
+def test_a_write_to_iceberg_without_pyiceberg_is_refused_before_spark_starts(table, layout, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyiceberg", None)
+    monkeypatch.setattr(spark_session, "spark_session", lambda: pytest.fail("Spark was started"))
+    done = prune("write", table, "newx", "--format", "iceberg", "--layout", layout)
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "error: newx: a write to a table of Iceberg needs pyiceberg; run pip install 'prune-assets[iceberg]', or "
+        "choose another format\n"
+    )
 
 
 def test_history_lists_versions_newest_first(table):

@@ -39,3 +39,14 @@ def test_a_terminal_is_told_that_spark_starts(is_terminal, capsys, monkeypatch):
     monkeypatch.setattr(Console, "is_terminal", is_terminal)
     assert start_session() == "session"
     assert said == [("", "starting Spark ...\n" if is_terminal else "")]
+
+
+@pytest.mark.parametrize(("debug", "levels"), [("", ["OFF"]), ("1", [])])
+def test_spark_logs_nothing_beside_a_command_unless_asked(debug, levels, monkeypatch):
+    """Of a task that fails Spark logs a stack of a hundred lines; the command says it in one."""
+    set_to = []
+    session = SimpleNamespace(_sc=SimpleNamespace(setLogLevel=set_to.append))
+    monkeypatch.setattr(spark_session, "spark_session", lambda: session)
+    monkeypatch.setenv("PRUNE_DEBUG", debug)
+    assert start_session() is session
+    assert set_to == levels

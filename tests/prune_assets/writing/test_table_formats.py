@@ -193,6 +193,22 @@ def test_a_directory_inside_of_such_a_table_is_not_read_as_plain_files(tmp_path,
             ask(table / below)
 
 
+@pytest.mark.parametrize("below", ["*.parquet", "p=a/*.parquet", "*/*.parquet", "x/*.parquet"])
+def test_a_pattern_of_files_inside_of_such_a_table_names_the_table(tmp_path, below):
+    """Whether it matches files or none: it may match those of old versions."""
+    table = delta(tmp_path / "t")
+    with pytest.raises(UnsupportedFeature, match=f"is inside of the Delta table {tmp_path}/t, .* name the table$"):
+        plan_all(table / below)
+
+
+def test_a_directory_that_holds_a_table_beside_plain_files_names_the_table(tmp_path):
+    """Not the partitions of it, which begin elsewhere than those of the plain files."""
+    delta(tmp_path / "t")
+    put(tmp_path / "plain" / "p=a" / "0.parquet")
+    with pytest.raises(WrongUse, match=f"^{tmp_path}: {tmp_path}/t is a table of Delta; name that table, or another$"):
+        plan_all(tmp_path)
+
+
 @pytest.mark.spark
 @tables_of_others
 def test_no_delta_table_is_made_in_such_a_table(spark, tmp_path, make, name):

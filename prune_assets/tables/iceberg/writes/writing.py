@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -73,7 +74,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
     """Write and commit, as `write` says, then prove what was written."""
     spark, layout = df.sparkSession, request.layout
     name = table if request.entry is None else request.entry.name
-    check_installed(name)
+    check_installed(name, to_write=True)
     check_layout(layout)
     merged_options(_OPTIONS, request.options)
     named = name_in_session(name, spark)
@@ -287,4 +288,10 @@ def _place(table: str) -> str:
     return table
 
 
-WRITING = Writing(location=_place, write=write_iceberg, refuse_existing=_refuse_existing, check_entry=_check_entry)
+WRITING = Writing(
+    location=_place,
+    write=write_iceberg,
+    refuse_existing=_refuse_existing,
+    check_entry=_check_entry,
+    check_installed=partial(check_installed, to_write=True),
+)

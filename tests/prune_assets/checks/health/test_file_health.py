@@ -155,6 +155,9 @@ def test_a_table_that_no_column_clusters_is_told_by_its_best_column(tmp_path):
     pq.write_table(rows, tmp_path / "0.parquet", row_group_size=100)
     (finding,) = faults(tmp_path)
     assert (finding.code, finding.severity) == ("files.clustering", Severity.WARN)
+    assert finding.message.startswith(
+        "row groups overlap no less on a than on other columns: an equality on it reads 20.0"
+    )
     assert "of 20 row groups on average" in finding.message
     pq.write_table(rows.sort_by("b"), tmp_path / "0.parquet", row_group_size=100)
     assert faults(tmp_path) == []
@@ -162,6 +165,11 @@ def test_a_table_that_no_column_clusters_is_told_by_its_best_column(tmp_path):
     assert fine.message == (
         "row groups overlap less on b than on other columns: an equality on it reads 1.0 of 20 row groups on average"
     )
+
+
+def test_no_column_is_praised_that_overlaps_as_all_others_do(tmp_path):
+    pq.write_table(pa.table({"a": range(2_000), "b": range(2_000)}), tmp_path / "0.parquet", row_group_size=100)
+    assert [each for each in check_files(tmp_path) if each.code == "files.clustering"] == []
 
 
 def test_columns_that_the_log_clusters_by_are_held_to_it(tmp_path):

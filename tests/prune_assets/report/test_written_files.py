@@ -1,0 +1,27 @@
+"""Files that commands write: in place in one step, and named as the user did where that fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from parquet_core.errors import WrongUse
+from prune_assets.report.output import write_whole
+
+
+def test_a_file_is_written(tmp_path):
+    write_whole(tmp_path / "a", "x")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "x")]
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(WrongUse, match=f"^{tmp_path}/no/a: there is no folder {tmp_path}/no; make it"):
+        write_whole(tmp_path / "no" / "a", "x")
+
+
+def test_what_cannot_be_replaced_is_named_by_the_file(tmp_path):
+    """Not by the hidden one that is written first beside it, and is gone again."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with pytest.raises(OSError, match="directory") as raised:
+        write_whole(tmp_path / "a", "x")
+    assert raised.value.filename == str(tmp_path / "a")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
