@@ -21,6 +21,7 @@ from prune_assets.report.wording import DEPENDS_ON_ZONE, FAILS
 from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
+    from parquet_core.dataset.unread_columns import UnreadColumn
     from parquet_core.predicate import Predicate
     from prune_assets.engines.profile import PredictedScan
     from prune_assets.engines.spark.spark_filters import SparkFilter
@@ -78,20 +79,19 @@ class SparkRead:
         if any(map(needs_zone, leaves(plan.lowered.predicate))):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
             alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
-        alone, with_plan = (_or_failure(plan, scan) for scan in (alone, with_plan))
+        read = {column.path[0] for column in plan.columns}
+        if unread := [each for each in unread_columns(plan.index) if each.path[0] in read]:
+            alone, with_plan = (_or_failure(plan, scan, unread) for scan in (alone, with_plan))
         reader = reader_name(plan.semantics.spark_version)
         names = f"{plan.table.format.read_alone_by or reader}{ALONE}", f"{reader}{WITH_PLAN}"
         return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
 
 
-def _or_failure(plan: PlannedRead, scan: PredictedScan) -> PredictedScan:
-    """Say of what is read that Spark gives up on it, where a file stores a column in a type that it cannot read."""
-    index, read = plan.index, {column.path[0] for column in plan.columns}
-    unread = [each for each in unread_columns(index) if each.path[0] in read]
-    if not unread:
-        return scan
+def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:
+    """Say that Spark fails where it reads a file that stores a column in a type that it cannot read."""
     from parquet_core.layout.places import file_name  # with it comes what proves layouts, which explain has no use for
 
+    index = plan.index
     opened = np.unique(index.file[scan.ranges.row_totals(len(index)) > 0])
     for each in unread:
         there = np.intersect1d(each.files, opened)
