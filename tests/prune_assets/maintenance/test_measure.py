@@ -39,10 +39,11 @@ def test_a_partition_column_that_cannot_order_the_rows_of_files_is_told_once(tmp
     dry(tmp_path)
     assert caplog.messages == []
     dry(tmp_path, layout=pr.LayoutSpec(sort_by=["day", "x"]))
-    assert caplog.messages == [
+    (said,) = caplog.messages
+    assert said == (
         "sort_by: day is a partition column of the table, so every file holds one value of it and it orders nothing; "
         "remove it from sort_by"
-    ]
+    )
 
 
 KINDS = {
