@@ -100,11 +100,6 @@ def measure(
 
 
 def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
-    by_directory = {column.name.casefold() for column in index.partitions}
-    if name := next((key.column for key in layout.sort_keys if key.column.casefold() in by_directory), None):
-        raise LayoutError(
-            f"sort_by: {name} is a partition column of the table, of which each file holds one value; remove it there"
-        )
     keys = [find_column(key.column, index, "sort_by") for key in sort_keys(index, layout)]
     for column in keys:
         if len(column.path) > 1:

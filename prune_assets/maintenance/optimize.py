@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.maintenance.assess import OptimizeRequest, TableAssessment, assess, forecast, plan_of
+from prune_assets.maintenance.measure import sort_keys
 from prune_assets.session.spark_session import naming_jobs
 from prune_assets.tables.catalogs.session_catalog import tell_catalog
 from prune_assets.tables.rewriting import GROUP, Rewrite
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.layout_file import LayoutSource
     from prune_assets.maintenance.result import OptimizeResult
 
+_LOG = logging.getLogger(__name__)
 # What the first round makes may be merged or cut once more, where sizes come out otherwise than forecast.
 _ROUNDS = 4
 
@@ -89,6 +93,7 @@ def optimize(
     request = OptimizeRequest(location, layout, where, spark, rows, budget, full)
     with naming_layout_file(source):
         first = assess(request)
+    _warn_of_partition_columns(first, layout)
     forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
     if dry_run:
         return replace(forecasted, statements=() if spark is None else _statements(spark, request, first))
@@ -99,6 +104,17 @@ def optimize(
     if target.entry is not None and target.format.spark_lists_files:
         tell_catalog(target.entry, spark)
     return done
+
+
+def _warn_of_partition_columns(assessed: TableAssessment, layout: LayoutSpec) -> None:
+    index = assessed.measured.index
+    ordered = {key.column for key in sort_keys(index, layout)}
+    for name in (key.column for key in layout.sort_keys if key.column not in ordered):
+        _LOG.warning(
+            "sort_by: %s is a partition column of the table, so every file holds one value of it and it orders "
+            "nothing; remove it from sort_by",
+            name,
+        )
 
 
 def _statements(spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment) -> tuple[str, ...]:
