@@ -11,7 +11,16 @@ import numpy as np
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
-from prune_assets.advisor.candidates import FINER_PAGES, FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.candidates import (
+    FINER_PAGES,
+    FINEST_PAGES,
+    MOST_COLUMNS,
+    WORTH_IT,
+    refined,
+    row_group_bytes_for,
+    search,
+    try_out,
+)
 from prune_assets.advisor.outcome import promised_shapes, shapes_on
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
@@ -93,7 +102,10 @@ def _advise(
     partitions = [column.path for column in table.partitions]
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
-    base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
+    base = LayoutSpec(
+        partition_by=[path[0] for path in partitions if path in workspace.sample.columns],
+        row_group_bytes=row_group_bytes_for(workspace.table_bytes),
+    )
     columns = _columns(table, workspace, queries)
     found = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
     advice = _advice(table, workspace, found, skipped)
@@ -202,7 +214,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         else np.ones(len(runs))
     )
     ranking = tuple(_ranked_layout(workspace, tried, runs, today, table) for tried in found)
-    rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
+    rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
     then = found[0].simulated.read if advised else today
@@ -222,7 +234,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         ),
         rewrite_bytes=rewrite,
         runs_to_pay=math.ceil(rewrite / saved) if saved > 0 else None,
-        reasons=reasons(found[0].candidate) if advised else {},
+        reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,6 +43,21 @@ _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ),
 )
 _USUAL = LayoutSpec()
+# A task of Spark reads the row groups whose middle lies in its split of a file. A split is as large as the table over
+# the number of cores, but `spark.sql.files.openCostInBytes` at least, so that smaller row groups give no more tasks.
+_TASKS, _LEAST_SPLIT = 8, 4 << 20
+
+
+def row_group_bytes_for(table_bytes: float) -> int:
+    """Return the bytes of row groups by which tasks of Spark can share a table; the usual ones for a large table.
+
+    >>> [row_group_bytes_for(size << 20) >> 20 for size in (3, 34, 140, 1_000)]
+    [32, 4, 16, 32]
+    """
+    if table_bytes <= _LEAST_SPLIT:
+        return _USUAL.row_group_bytes
+    wanted = 1 << int(math.log2(table_bytes / _TASKS))
+    return max(_LEAST_SPLIT, min(_USUAL.row_group_bytes, wanted))
 
 
 class Candidate(NamedTuple):
@@ -107,7 +123,8 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
 
 def refined(workspace: Workspace, best: Tried) -> Tried:
     """Add bloom filters, finer pages and smaller row groups to a layout where these make it read much less."""
-    for change, why in (*_with_filters(workspace, best.candidate), *_FINER):
+    finer = [it for it in _FINER if it[0].get("row_group_bytes", 0) < best.candidate.layout.row_group_bytes]
+    for change, why in (*_with_filters(workspace, best.candidate), *finer):
         layout = best.candidate.layout
         changed = replace(
             layout, **(change if "bloom" not in change else {"bloom": {**layout.bloom, **change["bloom"]}})

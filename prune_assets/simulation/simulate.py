@@ -67,6 +67,11 @@ class Workspace:
         """What a row of the whole table takes in files."""
         return sum(cost.data + cost.dictionary / cost.rows for cost in self.costs.values())
 
+    @property
+    def table_bytes(self) -> float:
+        """What the whole table takes in files."""
+        return self.bytes_per_row * self.sample.total
+
     def may_match(
         self, bounds: Mapping[Path, Bounds], count: int, beside: Mapping[Path, OutcomeArray] = _NOTHING
     ) -> list[NDArray[np.bool_]]:
