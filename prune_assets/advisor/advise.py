@@ -213,7 +213,8 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         if workspace.sample.rows
         else np.ones(len(runs))
     )
-    ranking = tuple(_ranked_layout(workspace, tried, runs, today, table) for tried in found)
+    parts = _parts(workspace)
+    ranking = tuple(_ranked_layout(tried, _margin(workspace, parts, tried), runs, today, table) for tried in found)
     rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
@@ -247,10 +248,7 @@ def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     return found
 
 
-def _ranked_layout(
-    workspace: Workspace, tried: Tried, runs: np.ndarray, today: np.ndarray, table: Table
-) -> RankedLayout:
-    margin = _margin(workspace, tried)
+def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndarray, table: Table) -> RankedLayout:
     dearer = (tried.simulated.read >= 2 * today) & (tried.simulated.read > 0)
     return RankedLayout(
         title=tried.candidate.title,
@@ -264,12 +262,19 @@ def _ranked_layout(
     )
 
 
-def _margin(workspace: Workspace, tried: Tried) -> float:
-    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
+def _parts(workspace: Workspace) -> list[Workspace]:
+    """Return parts of the sample; none where it is the table, or too small."""
     sample = workspace.sample
     if sample.rate >= 1 or sample.rows < _PARTS * 100:
-        return 0.0 if sample.rate >= 1 else tried.bytes
+        return []
     step = _PARTS * max(1, sample.rows // (_PARTS * _FEW_ROWS))
-    parts = [sample.take(np.arange(part * step // _PARTS, sample.rows, step)) for part in range(_PARTS)]
-    bytes_ = [try_out(workspace.on(part), tried.candidate).bytes for part in parts]
+    starts = (part * step // _PARTS for part in range(_PARTS))
+    return [workspace.on(sample.take(np.arange(start, sample.rows, step))) for start in starts]
+
+
+def _margin(workspace: Workspace, parts: Sequence[Workspace], tried: Tried) -> float:
+    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
+    if not parts:
+        return 0.0 if workspace.sample.rate >= 1 else tried.bytes
+    bytes_ = [try_out(part, tried.candidate).bytes for part in parts]
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
