@@ -51,10 +51,10 @@ _TASKS, _LEAST_SPLIT = 8, 4 << 20
 def row_group_bytes_for(table_bytes: float) -> int:
     """Return the bytes of row groups by which tasks of Spark can share a table; the usual ones for a large table.
 
-    >>> [row_group_bytes_for(size << 20) >> 20 for size in (3, 34, 140, 1_000)]
+    >>> [row_group_bytes_for(size << 20) >> 20 for size in (7, 34, 140, 1_000)]
     [32, 4, 16, 32]
     """
-    if table_bytes <= _LEAST_SPLIT:
+    if table_bytes < 2 * _LEAST_SPLIT:
         return _USUAL.row_group_bytes
     wanted = 1 << int(math.log2(table_bytes / _TASKS))
     return max(_LEAST_SPLIT, min(_USUAL.row_group_bytes, wanted))
