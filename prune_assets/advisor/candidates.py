@@ -123,9 +123,10 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
 
 def refined(workspace: Workspace, best: Tried) -> Tried:
     """Add bloom filters, finer pages and smaller row groups to a layout where these make it read much less."""
-    finer = [it for it in _FINER if it[0].get("row_group_bytes", 0) < best.candidate.layout.row_group_bytes]
-    for change, why in (*_with_filters(workspace, best.candidate), *finer):
+    for change, why in (*_with_filters(workspace, best.candidate), *_FINER):
         layout = best.candidate.layout
+        if not _goes_on(layout, change):
+            continue
         changed = replace(
             layout, **(change if "bloom" not in change else {"bloom": {**layout.bloom, **change["bloom"]}})
         )
@@ -133,6 +134,17 @@ def refined(workspace: Workspace, best: Tried) -> Tried:
         if tried.bytes < WORTH_IT * best.bytes:
             best = tried
     return best
+
+
+def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
+    """Tell whether a change is the next one: row groups grow no more, and the finest pages follow finer ones.
+
+    Against coarse pages the finest ones save a tenth where finer ones save nearly as much, and cost Spark more time.
+    """
+    if change.get("page_rows") == FINEST_PAGES:
+        return layout.page_rows == FINER_PAGES
+    smaller: bool = change.get("row_group_bytes", 0) < layout.row_group_bytes
+    return smaller
 
 
 def _quoted(name: str) -> str:
