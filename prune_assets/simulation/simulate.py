@@ -47,6 +47,7 @@ class Workspace:
     costs: Mapping[Path, ColumnCost]
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
     asked: dict[Path, Asked] = field(default_factory=dict)
+    simulated: dict[str, Simulated] = field(default_factory=dict)
     _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -121,7 +122,14 @@ class Simulated(NamedTuple):
 
 
 def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
-    """Return what each query would read of the table in a layout."""
+    """Return what each query would read of the table in a layout; one that was simulated before is not again."""
+    name = repr(layout)
+    if name not in workspace.simulated:
+        workspace.simulated[name] = _simulated(workspace, layout)
+    return workspace.simulated[name]
+
+
+def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     cut = cut_of(workspace.sample, layout, workspace.bytes_per_row)
     most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
     keys = {path: [workspace.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
