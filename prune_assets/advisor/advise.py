@@ -11,7 +11,16 @@ import numpy as np
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
-from prune_assets.advisor.candidates import FINER_PAGES, FINEST_PAGES, MOST_COLUMNS, WORTH_IT, refined, search, try_out
+from prune_assets.advisor.candidates import (
+    FINER_PAGES,
+    FINEST_PAGES,
+    MOST_COLUMNS,
+    WORTH_IT,
+    refined,
+    row_group_bytes_for,
+    search,
+    try_out,
+)
 from prune_assets.advisor.outcome import promised_shapes, shapes_on
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
@@ -93,7 +102,10 @@ def _advise(
     partitions = [column.path for column in table.partitions]
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
-    base = LayoutSpec(partition_by=[path[0] for path in partitions if path in workspace.sample.columns])
+    base = LayoutSpec(
+        partition_by=[path[0] for path in partitions if path in workspace.sample.columns],
+        row_group_bytes=row_group_bytes_for(workspace.table_bytes),
+    )
     columns = _columns(table, workspace, queries)
     found = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
     advice = _advice(table, workspace, found, skipped)
@@ -204,8 +216,9 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         if workspace.sample.rows
         else np.ones(len(runs))
     )
-    ranking = tuple(_ranked_layout(workspace, tried, runs, today, table) for tried in found)
-    rewrite = round(2 * workspace.bytes_per_row * workspace.sample.total)
+    parts = _parts(workspace)
+    ranking = tuple(_ranked_layout(tried, _margin(workspace, parts, tried), runs, today, table) for tried in found)
+    rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
     then = found[0].simulated.read if advised else today
@@ -225,7 +238,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         ),
         rewrite_bytes=rewrite,
         runs_to_pay=math.ceil(rewrite / saved) if saved > 0 else None,
-        reasons=reasons(found[0].candidate) if advised else {},
+        reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
     )
 
@@ -238,10 +251,7 @@ def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     return found
 
 
-def _ranked_layout(
-    workspace: Workspace, tried: Tried, runs: np.ndarray, today: np.ndarray, table: Table
-) -> RankedLayout:
-    margin = _margin(workspace, tried)
+def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndarray, table: Table) -> RankedLayout:
     dearer = (tried.simulated.read >= 2 * today) & (tried.simulated.read > 0)
     return RankedLayout(
         title=tried.candidate.title,
@@ -255,12 +265,19 @@ def _ranked_layout(
     )
 
 
-def _margin(workspace: Workspace, tried: Tried) -> float:
-    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
+def _parts(workspace: Workspace) -> list[Workspace]:
+    """Return parts of the sample; none where it is the table, or too small."""
     sample = workspace.sample
     if sample.rate >= 1 or sample.rows < _PARTS * 100:
-        return 0.0 if sample.rate >= 1 else tried.bytes
+        return []
     step = _PARTS * max(1, sample.rows // (_PARTS * _FEW_ROWS))
-    parts = [sample.take(np.arange(part * step // _PARTS, sample.rows, step)) for part in range(_PARTS)]
-    bytes_ = [try_out(workspace.on(part), tried.candidate).bytes for part in parts]
+    starts = (part * step // _PARTS for part in range(_PARTS))
+    return [workspace.on(sample.take(np.arange(start, sample.rows, step))) for start in starts]
+
+
+def _margin(workspace: Workspace, parts: Sequence[Workspace], tried: Tried) -> float:
+    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
+    if not parts:
+        return 0.0 if workspace.sample.rate >= 1 else tried.bytes
+    bytes_ = [try_out(part, tried.candidate).bytes for part in parts]
     return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)

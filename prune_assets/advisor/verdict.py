@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.quantities import bytes_text
-from prune_assets.advisor.candidates import WORTH_IT
+from prune_assets.advisor.candidates import WORTH_IT, row_group_bytes_for
 from prune_assets.advisor.result import DEAR
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _better_anew(ranking: Sequence[RankedLayout]) -> str:
     return f"; {best.title} would read {bytes_text(best.bytes)}, but needs a new table (prune write)"
 
 
-def reasons(best: Candidate) -> dict[str, str]:
+def reasons(best: Candidate, table_bytes: float) -> dict[str, str]:
     """Return why the keys of an advised layout are as they are."""
     layout, why = best.layout, best.why
     found = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
@@ -49,9 +49,14 @@ def reasons(best: Candidate) -> dict[str, str]:
     if layout.bloom:
         found["bloom"] = "queries look for single values; a bloom filter rules out the row groups that lack them"
     found["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
-    is_small = layout.row_group_bytes < LayoutSpec().row_group_bytes
-    small = "a dictionary or bloom filter rules out a whole row group or nothing, so small ones skip more"
-    usual = "row groups small enough to be skipped, large enough to be read at once"
-    found["row_group_bytes"] = small if is_small else usual
+    found["row_group_bytes"] = _why_row_groups(layout.row_group_bytes, table_bytes)
     found["target_file_bytes"] = "few files to list and to open"
     return found
+
+
+def _why_row_groups(size: int, table_bytes: float) -> str:
+    if size == LayoutSpec().row_group_bytes:
+        return "row groups small enough to be skipped, large enough to be read at once"
+    if size == row_group_bytes_for(table_bytes):
+        return f"one task of Spark reads a row group; small ones let several share {bytes_text(round(table_bytes))}"
+    return "a dictionary or bloom filter rules out a whole row group or nothing, so small ones skip more"

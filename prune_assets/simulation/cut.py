@@ -66,6 +66,18 @@ class Cut:
         """The row group that each page lies in."""
         return np.searchsorted(self.group, self.pages, "right") - 1
 
+    @cached_property
+    def place(self) -> Numbers:
+        """The place of each sampled row in the order."""
+        place = np.empty_like(self.order)
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    def group_of_sampled(self, rows: Numbers) -> Numbers:
+        """Return the row groups that sampled rows lie in, by their numbers in the sample."""
+        found: Numbers = np.searchsorted(self.sampled(self.group), self.place[rows], "right") - 1
+        return found
+
     def sampled(self, starts: Numbers) -> Numbers:
         """Return the first sampled row of containers that begin at rows of the table."""
         return np.minimum((starts * self.rate).round().astype(np.int64), max(len(self.order) - 1, 0))

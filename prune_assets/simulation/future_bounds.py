@@ -95,13 +95,7 @@ def _values(values: pa.Array, codes: Numbers, known: Flags) -> pa.Array:
 
 def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> Codes:
     codes, first = column.codes[cut.order], cut.sampled(cut.pages)
-    value = (codes >= 0) & (codes < len(column.values))
-    own = Codes(
-        np.minimum.reduceat(np.where(value, codes, len(column.values)), first),
-        np.maximum.reduceat(np.where(value, codes, NULL), first),
-        np.logical_or.reduceat(codes == NULL, first),
-        np.logical_or.reduceat(codes != NULL, first),
-    )
+    own = _sampled(column, codes, first)
     if cut.rate >= 1:
         return own
     is_key = column.column.path in cut.keys
@@ -118,6 +112,20 @@ def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> C
     if not dense.any():
         return spread
     return Codes(*(np.where(dense, *both) for both in zip(_dense(cut, column, own, codes, first), spread, strict=True)))
+
+
+def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
+    """Return what sampled rows say of pages; where each of them has a value, there is less to look at."""
+    value = (codes >= 0) & (codes < len(column.values))
+    if value.all():
+        low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
+        return Codes(low, high, np.zeros(len(first), np.bool_), np.ones(len(first), np.bool_))
+    return Codes(
+        np.minimum.reduceat(np.where(value, codes, len(column.values)), first),
+        np.maximum.reduceat(np.where(value, codes, NULL), first),
+        np.logical_or.reduceat(codes == NULL, first),
+        np.logical_or.reduceat(codes != NULL, first),
+    )
 
 
 def _dense(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
@@ -146,7 +154,8 @@ def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> 
 def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
     """Return the bounds of a column that the order does not sort: those of as many neighbours as the page has rows."""
     value = (codes >= 0) & (codes < len(column.values))
-    pages = Neighbours(first, value, np.where(value, _share(column, codes), 0.0), narrow=cut.width)
+    share = _share(column, codes)
+    pages = Neighbours(first, value, share if value.all() else np.where(value, share, 0.0), narrow=cut.width)
     low, high = pages.extremes()
     found = _enclosing(column, own, low, high)
     found = found._replace(

@@ -58,11 +58,46 @@ def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> Asked:
     return Asked(by_leaf, unequal, np.unique(numbers))
 
 
-def denied(cut: Cut, column: SampledColumn, wanted: Asked, false_positives: float) -> OutcomeArray:
+class LookedUp(NamedTuple):
+    """Where the sampled rows of one column have what is looked up, whatever order they are put in.
+
+    `rows`, `which`: rows with a value of `asked.codes`, and its place there. `twice`: pairs of rows with a value that
+    no other sampled row has. `often`: how many values have no row in the sample, one, two and so on.
+    """
+
+    asked: Asked
+    rows: Numbers
+    which: Numbers
+    twice: Numbers
+    often: Numbers
+
+
+def looked_up(column: SampledColumn, wanted: Asked) -> LookedUp:
+    """Find the rows of the values that conditions look up."""
+    rows, which = _rows_with(column, wanted.codes[wanted.codes >= 0])
+    count = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values) + 1)
+    twice = np.flatnonzero(count == 2)
+    of_pairs, pair = _rows_with(column, twice[:: max(1, len(twice) // _MOST_PAIRS)])
+    pairs = of_pairs[np.argsort(pair, kind="stable")].reshape(-1, 2)
+    # A value that was not sampled comes first among the codes, and has no row.
+    which += int((wanted.codes < 0).sum())
+    return LookedUp(wanted, rows, which, pairs, np.bincount(count, minlength=_FEW + 3))
+
+
+def _rows_with(column: SampledColumn, codes: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the rows that have values, and which of these each has."""
+    number = np.full(len(column.values) + 2, -1)
+    number[codes + 1] = np.arange(len(codes))
+    which = number[column.codes + 1]
+    rows = np.flatnonzero(which >= 0)
+    return rows, which[rows]
+
+
+def denied(cut: Cut, found: LookedUp, false_positives: float) -> OutcomeArray:
     """Return by condition the outcomes that a dictionary (no false positives) or filter of each row group leaves."""
-    random = np.random.default_rng(len(cut.group))
+    random, wanted = np.random.default_rng(len(cut.group)), found.asked
     outcomes = np.full((len(wanted.by_leaf), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
-    held = _holding(cut, column, wanted.codes, random)
+    held = _holding(cut, found, random)
     for i, codes in enumerate(wanted.by_leaf):
         if codes is not None:
             some = np.logical_or.reduce(held[np.searchsorted(wanted.codes, codes)])
@@ -72,23 +107,15 @@ def denied(cut: Cut, column: SampledColumn, wanted: Asked, false_positives: floa
     return outcomes
 
 
-def _holding(cut: Cut, column: SampledColumn, codes: Numbers, random: np.random.Generator) -> Flags:
+def _holding(cut: Cut, found: LookedUp, random: np.random.Generator) -> Flags:
     """Tell which row groups hold values: those of sampled rows, and as many more as the other rows may be in."""
-    number = np.full(len(column.values) + 2, -1)
-    number[codes + 1] = np.arange(len(codes))
-    # Null has the code of a value that was not sampled.
-    number[0] = -1
-    which = number[column.codes[cut.order] + 1]
-    at = np.flatnonzero(which >= 0)
-    group = np.searchsorted(cut.sampled(cut.group), at, "right") - 1
-    held = np.zeros((len(codes), len(cut.group)), np.bool_)
-    held[which[at], group] = True
+    held = np.zeros((len(found.asked.codes), len(cut.group)), np.bool_)
+    held[found.which, cut.group_of_sampled(found.rows)] = True
     if cut.rate >= 1:
         return held
-    count = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values) + 1)
-    often, apart = np.bincount(count, minlength=_FEW + 3), _apart(cut, column, count)
-    for met, sampled in zip(held, np.bincount(which[at], minlength=len(codes)).tolist(), strict=True):
-        rows = _rows_expected(often, sampled) / cut.rate
+    apart = _apart(cut, found.twice)
+    for met, sampled in zip(held, np.bincount(found.which, minlength=len(held)).tolist(), strict=True):
+        rows = _rows_expected(found.often, sampled) / cut.rate
         # A value that was not sampled has its first row in some row group.
         known, others = max(int(met.sum()), 1), np.flatnonzero(~met)
         more = (len(met) - known) * (1 - (1 - apart / len(met)) ** max(rows - max(sampled, 1), 0.0))
@@ -97,18 +124,10 @@ def _holding(cut: Cut, column: SampledColumn, codes: Numbers, random: np.random.
     return held
 
 
-def _apart(cut: Cut, column: SampledColumn, count: Numbers) -> float:
+def _apart(cut: Cut, twice: Numbers) -> float:
     """Return how often another row of a value is in a row group of its own, 1 where rows of a value lie anywhere."""
-    twice = np.flatnonzero(count == 2)
-    twice = twice[:: max(1, len(twice) // _MOST_PAIRS)]
-    number = np.full(len(count) + 1, -1)
-    number[twice + 1] = np.arange(len(twice))
-    which = number[column.codes[cut.order] + 1]
-    at = np.flatnonzero(which >= 0)
-    group = np.searchsorted(cut.sampled(cut.group), at, "right") - 1
-    total, alike = np.bincount(which[at], group), np.bincount(which[at], group**2)
-    # Two numbers are the same where twice the sum of their squares is the square of their sum.
-    differ = float(np.mean(2 * alike != total**2)) if len(twice) else 1.0
+    first, second = cut.group_of_sampled(twice).T
+    differ = float(np.mean(first != second)) if len(twice) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 

@@ -28,6 +28,8 @@ _MOSTLY = 0.9
 _RARE = 1e-3
 _TINY = 1e-12
 _AT_ONCE = 1 << 13
+# Parts of a page's rows whose extremes are compared with those of half of the rows and of all.
+_PARTS = 4
 
 
 class Neighbours:
@@ -35,11 +37,16 @@ class Neighbours:
 
     def __init__(self, first: Numbers, value: Flags, share: Floats, *, narrow: int) -> None:
         self.first, self.narrow, self._share, self._value = first, min(narrow, len(first)), share, value
-        self.page = np.repeat(np.arange(len(first)), np.diff(first, append=len(value)))
-        self.rows = np.maximum(np.bincount(self.page, minlength=len(first)), 1)
-        self.count, total = self._by_page(value), self._by_page(share)
+        self._sampled = np.diff(first, append=len(value))
+        self.page = np.repeat(np.arange(len(first)), self._sampled)
+        self.rows = np.maximum(self._sampled, 1)
+        self._is_full = bool(value.all())
+        self.count = self._sampled.astype(np.float64) if self._is_full else self._by_page(value)
+        total = self._by_page(share)
         self.mean = total / np.maximum(self.count, 1)
-        square = np.where(value, share - self.mean[self.page], 0.0) ** 2
+        square = (share - self._of_rows(self.mean)) ** 2
+        square = square if self._is_full else np.where(value, square, 0.0)
+        self._low, self._high = self._of_pages(np.minimum), self._of_pages(np.maximum)
         self._square, self._fourth = map(self._by_page, (square, square * square))
         self._all = np.maximum(self._total(self.count), 1)
         self._centre = self._total(total) / self._all
@@ -50,6 +57,11 @@ class Neighbours:
     def _by_page(self, of_row: Floats | Flags) -> Floats:
         """Add up what rows have."""
         return np.bincount(self.page, of_row, len(self.first)).astype(np.float64)
+
+    def _of_rows(self, of_page: Floats) -> Floats:
+        """Return for each row what its page has."""
+        found: Floats = np.repeat(of_page, self._sampled)
+        return found
 
     def _window(self, size: int) -> tuple[Numbers, Numbers]:
         begin = np.clip(np.arange(len(self.first)) - size // 2, 0, len(self.first) - size)
@@ -67,25 +79,24 @@ class Neighbours:
         Where neighbours differ by chance alone, their rows are those of the page. Elsewhere its own rows reach as much
         further as doubling their number, from a quarter and from a half of them, moves the extremes.
         """
-        low, high = (self._of_pages(reduce, self._share) for reduce in (np.minimum, np.maximum))
+        low, high = self._low, self._high
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
         mean, scale, alike, of_alike = self._compare(low, high)
-        far_low, far_high = (
-            low - scale * self._further(mean, scale, np.minimum),
-            high + scale * self._further(mean, scale, np.maximum),
-        )
+        distance = (self._share - self._of_rows(mean)) / self._of_rows(np.maximum(scale, _TINY))
+        far_low = low - scale * self._further(distance, np.minimum)
+        far_high = high + scale * self._further(distance, np.maximum)
         enough = ~np.isnan(of_alike[0])
         return (
             np.where(alike, wide_low, np.where(enough, of_alike[0], far_low)),
             np.where(alike, wide_high, np.where(enough, of_alike[1], far_high)),
         )
 
-    def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
+    def _further(self, distance: Floats, reduce: Any) -> Floats:
         """Return by how many spreads all rows of a page reach beyond the sampled ones."""
-        distance = (self._share - mean[self.page]) / np.maximum(scale[self.page], _TINY)
-        turn, reach = np.arange(len(distance)), []
-        for step in (4, 2, 1):
-            parts = [np.abs(self._of_pages(reduce, distance, turn % step == part)) for part in range(step)]
+        quarters = np.array([self._of_part(reduce, distance, part) for part in range(_PARTS)])
+        reach = []
+        for extremes in (quarters, reduce(quarters[:2], quarters[2:]), reduce.reduce(quarters, keepdims=True)):
+            parts = np.abs(extremes)
             full = np.all(np.isfinite(parts), axis=0)
             reach.append(self._total(np.where(full, np.mean(np.where(full, parts, 0.0), axis=0), 0.0)))
         before, last = np.maximum(reach[1] - reach[0], 0), np.maximum(reach[2] - reach[1], 0)
@@ -100,10 +111,20 @@ class Neighbours:
         )
         return further
 
-    def _of_pages(self, reduce: Any, values: Floats, chosen: Flags | bool = True) -> Floats:  # noqa: FBT001, FBT002 - a mask
+    def _of_pages(self, reduce: Any) -> Floats:
         nothing = np.inf if reduce is np.minimum else -np.inf
-        found: Floats = reduce.reduceat(np.where(self._value & chosen, values, nothing), self.first)
+        share = self._share if self._is_full else np.where(self._value, self._share, nothing)
+        found: Floats = reduce.reduceat(share, self.first)
         return found
+
+    def _of_part(self, reduce: Any, of_row: Floats, part: int) -> Floats:
+        """Return the extremes of pages over every fourth row, infinite where a page has none of these."""
+        nothing = np.inf if reduce is np.minimum else -np.inf
+        rows, first = of_row[part::_PARTS], -((part - self.first) // _PARTS)
+        if not self._is_full:
+            rows = np.where(self._value[part::_PARTS], rows, nothing)
+        found = reduce.reduceat(np.append(rows, nothing), first)
+        return np.where(np.diff(first, append=len(rows)) > 0, found, nothing)
 
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
         """Compare each page with those around it.
@@ -157,6 +178,8 @@ class Neighbours:
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
         """Tell in which pages something is met: it was, or neighbours have it and its absence can be chance."""
+        if own.all() or not own.any():
+            return own
         rate = self._total(self._by_page(flags)) / self._total(self.rows.astype(np.float64))
         met = self._over_neighbours(own.astype(np.float64), np.maximum) > 0
         found: Flags = own | (met & ((1 - np.minimum(rate, 1)) ** self.rows > _RARE))
@@ -165,7 +188,8 @@ class Neighbours:
     def is_sure(self, share: Floats) -> Flags:
         """Tell of pages with one sampled value whether chance would have shown another that neighbours have."""
         off = self._around + (self._centre - share) ** 2
-        low, high = (self._over_neighbours(self._of_pages(it, self._share), it) for it in (np.minimum, np.maximum))
+        low = self._over_neighbours(self._low, np.minimum)
+        high = self._over_neighbours(self._high, np.maximum)
         furthest = np.maximum(np.maximum(np.abs(share - low), np.abs(high - share)), _TINY)
         sure: Flags = (1 - np.minimum(off / furthest**2, 1)) ** self.count < _RARE
         return sure

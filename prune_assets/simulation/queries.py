@@ -111,7 +111,9 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
         of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
         is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
         entries = of_group / entry
-        if entries > group_rows / _SURELY_FEW:
+        # Values beside a dictionary did not fit into it.
+        was_full = bool(has.any() and np.mean(chunks.dictionary_only == 0) > _MOSTLY)
+        if was_full or entries > group_rows / _SURELY_FEW:
             entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)
         pays = _pays(entries, group_rows, entry)
         costs[column.path] = ColumnCost(

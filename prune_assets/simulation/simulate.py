@@ -14,7 +14,7 @@ from parquet_core.outcomes import Outcomes, intersect
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
 from prune_assets.simulation.cut import cut_of
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
-from prune_assets.simulation.lookups import Asked, asked, denied
+from prune_assets.simulation.lookups import Asked, LookedUp, asked, denied, looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +47,8 @@ class Workspace:
     costs: Mapping[Path, ColumnCost]
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
     asked: dict[Path, Asked] = field(default_factory=dict)
+    simulated: dict[str, Simulated] = field(default_factory=dict)
+    _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def on(self, sample: Sample) -> Workspace:
@@ -62,10 +64,24 @@ class Workspace:
                     self._places[q, i] = len(of_column)
                     of_column.append(part)
 
+    def looked_up(self, path: Path) -> LookedUp:
+        """Return where the values that leaves on a column look up were sampled."""
+        if path not in self._looked_up:
+            column = self.sample.columns[path]
+            if path not in self.asked:
+                self.asked[path] = asked(column, self.leaves[path])
+            self._looked_up[path] = looked_up(column, self.asked[path])
+        return self._looked_up[path]
+
     @property
     def bytes_per_row(self) -> float:
         """What a row of the whole table takes in files."""
         return sum(cost.data + cost.dictionary / cost.rows for cost in self.costs.values())
+
+    @property
+    def table_bytes(self) -> float:
+        """What the whole table takes in files."""
+        return self.bytes_per_row * self.sample.total
 
     def may_match(
         self, bounds: Mapping[Path, Bounds], count: int, beside: Mapping[Path, OutcomeArray] = _NOTHING
@@ -106,7 +122,14 @@ class Simulated(NamedTuple):
 
 
 def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
-    """Return what each query would read of the table in a layout."""
+    """Return what each query would read of the table in a layout; one that was simulated before is not again."""
+    name = repr(layout)
+    if name not in workspace.simulated:
+        workspace.simulated[name] = _simulated(workspace, layout)
+    return workspace.simulated[name]
+
+
+def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     cut = cut_of(workspace.sample, layout, workspace.bytes_per_row)
     most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
     keys = {path: [workspace.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
@@ -134,12 +157,10 @@ def _of_groups(
     found: dict[Path, OutcomeArray] = {}
     blooms: dict[Path, float] = {(name,): probability for name, probability in layout.bloom.items()}
     for path, leaves in workspace.leaves.items():
-        cost, column, statistics = workspace.costs.get(path), workspace.sample.columns[path], bounds[path].groups
+        cost, statistics = workspace.costs.get(path), bounds[path].groups
         outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
         if path in blooms or (cost is not None and cost.is_looked_up(cut.total / len(cut.group))):
-            if path not in workspace.asked:
-                workspace.asked[path] = asked(column, leaves)
-            outcomes = denied(cut, column, workspace.asked[path], blooms.get(path, 0.0))
+            outcomes = denied(cut, workspace.looked_up(path), blooms.get(path, 0.0))
         if statistics is not None:
             outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))
         found[path] = outcomes[:, cut.group_of_page]

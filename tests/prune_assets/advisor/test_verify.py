@@ -16,6 +16,7 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.advisor import verify
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import costs_of
 from prune_assets.tables.opening import open_table
 from prune_assets.tables.parquet import PARQUET
 
@@ -175,3 +176,14 @@ def test_spark_writes_the_layouts_and_scans_what_is_planned(shops, advice, spark
         assert [query.rows_scanned for query in one.queries] == [query.rows_planned for query in one.queries]
     assert "Spark scanned" in str(found)
     assert beside(shops) == ["t"]
+
+
+def test_a_dictionary_that_was_full_is_known_by_the_values_beside_it(tmp_path):
+    """Its size does not tell: 131,072 numbers in order take as many bytes as some 30,000 others."""
+    rows = pa.table({"ticket": np.arange(1_000_000) // 4})
+    pq.write_table(rows, tmp_path / "t.parquet", row_group_size=len(rows), compression="zstd")
+    index = open_table(str(tmp_path / "t.parquet"), semantics=semantics_for(None)).read_all()
+    (chunk,) = (index.footers.chunks(column) for column in index.columns)
+    size = int(chunk.data_page_offset[0] - chunk.dictionary_page_offset[0])
+    assert 0 < size < 8 * len(rows) / 20
+    assert costs_of(index)["ticket",].dictionary == 0
