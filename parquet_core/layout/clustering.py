@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.layout.bound_layout import BoundLayout
 
-# Fewer row groups tell nothing, and an equality that keeps more than this is not worth a curve.
+# An equality that keeps more than this is not worth a curve. Fewer row groups do not tell how well rows lie along one,
+# but a curve that has cut the table into so many keeps fewer than nearly all of them on one of its columns.
 FEWEST, MOST_KEPT = 16, 0.6
+_FEWEST_AT_ALL, _NEARLY_ALL = 4, 0.9
 # So many row groups are asked for values, and for so many each.
 _MOST_SAMPLED, _VALUES = 4_096, 8
 _REMEDY = f"put the rows along the curve: {OPTIMIZE_FULL}; where that was done, choose columns of more values"
@@ -36,11 +38,14 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
     """
     kept = [(column, *kept_by_equality(bound.index, column, bound.partition)) for column in bound.curve]
     groups = int(np.count_nonzero(bound.index.row_count > 0))
-    lost = groups >= FEWEST and all(share > MOST_KEPT * groups for _, share, _ in kept)
+    least = min((share for _, share, _ in kept), default=0.0)
+    few = groups < FEWEST
+    lost = groups >= _FEWEST_AT_ALL and least > (_NEARLY_ALL if few else MOST_KEPT) * groups
+    severity = Severity.INFO if not lost else Severity.WARN if few else Severity.ERROR
     for column, share, depth in kept:
         yield Finding(
             "clustering.ineffective" if lost else "clustering.effective",
-            Severity.ERROR if lost else Severity.INFO,
+            severity,
             f"column {column.name}",
             f"an equality on {column.name} keeps {share:.1f} of {groups} row groups on average, by their bounds"
             + ("" if depth is None else f"; overlap depth {depth:.2f}"),

@@ -184,4 +184,5 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
         version=assessment.table.version_number,
         left=assessment.left_out,
         rows_read=assessment.rows_read,
+        is_along_curve=bool(layout.curve_by),
     )

@@ -59,7 +59,8 @@ class OptimizeResult:
     a `dry_run`.
     `version`: of Delta the version, of Iceberg the snapshot that was looked at or, after a rewrite, made.
     `left`: the files that still need it. `statements`: what the table's own engine was told, or would be.
-    `rows_read`: False where only bounds told whether the rows of a file are in order.
+    `rows_read`: False where only bounds told whether the rows of a file are in order. `is_along_curve`: the layout is a
+    curve, which `full` alone looks at.
     """
 
     table: str
@@ -75,6 +76,7 @@ class OptimizeResult:
     version: int | None = None
     left: int = 0
     rows_read: bool = True
+    is_along_curve: bool = False
     statements: tuple[str, ...] = ()
 
     @property
@@ -127,6 +129,8 @@ class OptimizeResult:
             )
             yield f"bytes kept for {printable(one.sql)}: {_steps(before, predicted, after)}"
         yield from (printable(statement) for statement in self.statements)
+        if self.is_along_curve and "full rewrite" not in self.reasons:
+            yield "whether rows lie along the curve was not looked at: --full (full=True) sorts them along it anew"
         if not self.rows_read:
             yield "the order of rows inside of files was not read: --rows (rows=True) reads the sort key"
         if self.left:

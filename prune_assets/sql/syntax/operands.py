@@ -12,7 +12,14 @@ from prune_assets.sql.syntax.nodes import Opaque, Parameter, column_name, spark_
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string, read_strings
 from prune_assets.sql.syntax.type_names import read_type
-from prune_assets.sql.types.date_literals import UNITS, InvalidDate, join_intervals, read_date, read_interval
+from prune_assets.sql.types.date_literals import (
+    UNITS,
+    InvalidDate,
+    is_other_format,
+    join_intervals,
+    read_date,
+    read_interval,
+)
 from prune_assets.sql.types.number_literals import NumberOutOfRange, read_number
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 from prune_assets.sql.types.timestamps import is_day_with_zone, is_no_time, read_timestamp
@@ -138,13 +145,18 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
         cursor.fail(f"{sign} '{literal}' has a zone but no time")
     if sign in _TIMESTAMPS and is_no_time(literal):
         cursor.fail(f"there is no time {literal}")
+    if sign in _TIMESTAMPS and is_other_format(literal):
+        cursor.fail(f"{sign} '{literal}' is in no form that Spark reads; write {sign} 'yyyy-MM-dd HH:mm:ss'")
     cursor.position += 2
     return spark_literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 
 
 def _date(cursor: Cursor) -> exp.Expression:
+    literal = read_string(cursor.tokens[cursor.position + 1].text).strip(" ")
+    if is_other_format(literal):
+        cursor.fail(f"DATE '{literal}' is in no form that Spark reads; write DATE 'yyyy-MM-dd'")
     try:
-        value = read_date(read_string(cursor.tokens[cursor.position + 1].text).strip(" "))
+        value = read_date(literal)
     except InvalidDate as error:
         cursor.fail(str(error))
     cursor.position += 2

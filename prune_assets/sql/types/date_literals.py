@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DAY = 86_400_000_000  # microseconds
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+_OTHER_FORMAT = re.compile(r" *[0-9]{1,4}[./][0-9]")
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()
 MIN_DAY = date.min.toordinal() - EPOCH
@@ -57,6 +58,15 @@ def read_date(text: str) -> SparkValue:
 def is_dashed(text: str) -> bool:
     """Tell whether a string is yyyy-[m]m-[d]d, though the calendar may have no such day."""
     return _ISO_DATE.fullmatch(text) is not None
+
+
+def is_other_format(text: str) -> bool:
+    """Tell whether a text begins as dates of other languages and tools do, which Spark's DATE and TIMESTAMP refuse.
+
+    >>> [is_other_format(text) for text in ("31.12.2024", "2024/12/31", "2024-12-31", "now")]
+    [True, True, False, False]
+    """
+    return _OTHER_FORMAT.match(text) is not None
 
 
 def date_of_string(text: str) -> int | None:

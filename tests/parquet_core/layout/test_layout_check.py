@@ -563,3 +563,20 @@ def test_a_curve_is_judged_by_what_an_equality_keeps(table):
     kept, other = (f for f in check(table, layout=layout) if f.code.startswith("clustering."))
     assert kept.code == other.code == "clustering.effective"
     assert "an equality on day keeps 1.0 of 20 row groups" in kept.message
+
+
+@pytest.mark.parametrize(("row_groups", "severity"), [(3, "info"), (4, "warn"), (12, "warn"), (16, "error")])
+def test_few_row_groups_in_no_order_are_no_proof_of_a_curve(table, row_groups, severity):
+    shuffled = {name: [i * by % 1009 for i in range(1008)] for name, by in (("a", 541), ("b", 733))}
+    pq.write_table(pa.table(shuffled), table / "0.parquet", row_group_size=-(-1008 // row_groups))
+    layout = LayoutSpec(hilbert_by=["a", "b"])
+    found = [f for f in check(table, layout=layout) if f.code.startswith("clustering.")]
+    assert {f.severity.value for f in found} == {severity}
+
+
+def test_a_curve_of_few_row_groups_is_one(table):
+    corners = [(x + dx, y + dy) for x in (0, 500) for y in (0, 500) for dx in range(16) for dy in range(16)]
+    rows = pa.table({"a": [a for a, _ in corners], "b": [b for _, b in corners]})
+    pq.write_table(rows, table / "0.parquet", row_group_size=256)
+    found = [f for f in check(table, layout=LayoutSpec(zorder_by=["a", "b"])) if f.code.startswith("clustering.")]
+    assert {f.severity.value for f in found} == {"info"}
