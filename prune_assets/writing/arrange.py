@@ -20,7 +20,7 @@ from prune_assets.session.stores import explaining, options_for, spark_uri
 from prune_assets.writing.along_curve import CURVE, along_curve
 from prune_assets.writing.data_size import file_count, row_group_rows
 from prune_assets.writing.measuring import measure
-from prune_assets.writing.ranges import cuts, distinct_per_row_group, places_of, values_at
+from prune_assets.writing.ranges import at_partitions, cuts, distinct_per_row_group, places_of, values_at
 from prune_assets.writing.sort_order import Ordered, order_codes, rank_expression, sort_expression, sortable
 from prune_assets.writing.write_options import write_options
 
@@ -64,10 +64,15 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[Data
     files = file_count(measured.size, layout)
     if not keys:
         return df.repartition(files), spark_options
-    starts = [row for row, _ in cuts(places, measured.drawn, files)]
-    bounds = values_at(measured, starts, range(len(bound.keys)))
+    cut = [row for row, _ in cuts(places, measured.drawn, files)]
+    starts = at_partitions(cut, places, measured.drawn, partitions, files)
+    bounds = values_at(measured, [row for row, _ in starts], range(len(bound.keys)))
     if bound.curve_by:
-        bounds = [(*before, int(order[row])) for before, row in zip(bounds, starts, strict=True)]
+        bounds = [(*before, int(order[row])) for before, (row, _) in zip(bounds, starts, strict=True)]
+    # Of a partition all rows come after its values alone, those too that no sample has.
+    whole = len(bound.partition_by)
+    bounds = [values[:whole] if is_first else values for values, (_, is_first) in zip(bounds, starts, strict=True)]
+    if bound.curve_by:
         return _in_order(named, (*bound.keys, SortKey(CURVE)), bounds).drop(CURVE), spark_options
     return _in_order(named, keys, bounds), spark_options
 

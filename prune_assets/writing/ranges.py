@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
+_SEVERAL = 2
 # Of fewer values than these a share tells too little about the others.
 _FEWEST_VALUES = 30
 
@@ -49,6 +50,33 @@ def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int,
     # Of equal ones the last; what begins at the first place of all begins no part.
     last = np.append(np.diff(at) != 0, True)[: len(at)] & (at > places[rows[0]])
     return [(int(wanted[i]), int(i) + 1) for i in np.flatnonzero(last)]
+
+
+def at_partitions(
+    starts: Sequence[int], places: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
+) -> list[tuple[int, bool]]:
+    """Move where files begin to where a partition does, if that is at most half a file away; tell which begin there.
+
+    A partition that a cut leaves a few rows of would get a small file for them. Of `cuts` these are the rows.
+
+    >>> rows = np.arange(12)
+    >>> at_partitions([4, 8], rows, np.ones(12, np.bool_), rows // 5, 3)
+    [(5, True), (8, False)]
+    """
+    rows = np.flatnonzero(drawn)
+    rows = rows[np.argsort(places[rows], kind="stable")]
+    begins = np.flatnonzero(np.diff(partitions[rows], prepend=-1))
+    if len(begins) < _SEVERAL:
+        return [(start, False) for start in starts]
+    half = len(rows) / parts / 2
+    found: dict[int, bool] = {}
+    for place in np.searchsorted(places[rows], places[list(starts)], side="left").tolist():
+        nearest = int(begins[np.argmin(np.abs(begins - place))])
+        is_near = abs(nearest - place) <= half
+        # At the first row of all no file begins anew.
+        if nearest or not is_near:
+            found[nearest if is_near else place] = is_near
+    return [(int(rows[place]), is_near) for place, is_near in found.items()]
 
 
 def values_at(measured: Measured, rows: Sequence[int], columns: Sequence[int]) -> list[tuple[Any, ...]]:

@@ -72,7 +72,7 @@ def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
 def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], ranks: Sequence[int]) -> Column:
     """Return, as a search tree, the rank of a row: `ranks[i]` when `i` of the bounds sort before it or are its like.
 
-    `bounds`: values of the keys, ascending in their order; `ranks`: one more than there are bounds.
+    `bounds`: values of the keys or of the first of them, ascending in their order; `ranks`: one more than these.
     """
     from pyspark.sql import functions as fn
 
@@ -88,7 +88,7 @@ def _before(keys: Sequence[Ordered], bound: tuple[Any, ...]) -> Column:
     """Tell whether a row sorts before a bound; never null."""
     (column, key), value = keys[0], bound[0]
     first = _value_before(column, key, value)
-    if len(keys) == 1:
+    if len(bound) == 1:
         return first
     same = column.isNull() if value is None else column.eqNullSafe(_literal(value))
     return first | (same & _before(keys[1:], bound[1:]))

@@ -355,6 +355,17 @@ def test_partitions_take_more_files_and_are_replaced_alone(spark, numbers, tmp_p
     assert {file for file in before if "row 1" not in str(file)} <= set(table.rglob("*.parquet"))
 
 
+@pytest.mark.parametrize("order", [{"sort_by": ["id"]}, {"hilbert_by": ["id", "x"]}])
+def test_files_begin_where_partitions_do(spark, tmp_path, order):
+    rows = spark.range(30_000).selectExpr("id", "hash(id) AS x", "IF(id % 7 = 0, NULL, id % 6) AS part")
+    layout = LayoutSpec(partition_by=["part"], files=14, **order)
+    write(rows, tmp_path / "t", layout=layout)
+    files = [pq.read_metadata(path).num_rows for path in (tmp_path / "t").rglob("*.parquet")]
+    assert sum(files) == 30_000
+    assert len(files) <= 16
+    assert min(files) > 1_000, "half of a file of the 14, about"
+
+
 def test_overwriting_partitions_leaves_none_of_them(spark, numbers, tmp_path):
     table = tmp_path / "t"
     write(numbers, table, layout=PARTED)
