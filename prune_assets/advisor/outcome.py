@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.advisor.result import LayoutAdvice, PromisedShape
 from prune_assets.workload.constants import shape_of
+from prune_assets.workload.same_shape import same_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     """
     if not isinstance(advice, LayoutAdvice):
         advice = read_advice(advice)
-    known = {one.shape: one for one in advice.promised}
+    known = _known(advice.promised)
     ran = _by_shape(shapes_on(advice.table, workload=workload))
     pairs = [(known[name], shapes) for name, shapes in ran.items() if name in known]
     if not pairs:
@@ -105,7 +106,7 @@ def promised_shapes(
     """Return what shapes of queries read today, as measured where that is known, and what they are promised."""
     together: dict[str, list[tuple[Query, float]]] = {}
     for query, bytes_ in zip(queries, advised, strict=True):
-        together.setdefault(shape_of(query.where), []).append((query, bytes_))
+        together.setdefault(_form(query.where), []).append((query, bytes_))
     ran = _by_shape(shapes)
     found = []
     for name, some in together.items():
@@ -114,7 +115,7 @@ def promised_shapes(
         measured = _a_run(ran.get(name, ()), "rows_read")
         found.append(
             PromisedShape(
-                name,
+                shape_of(some[0][0].where),
                 runs,
                 sum(query.runs * query.today for query, _ in some) / runs,
                 sum(query.runs * bytes_ for query, bytes_ in some) / runs,
@@ -148,12 +149,33 @@ def _last_part(name: str) -> str:
 
 
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
-    """Return shapes by the text of their predicates, whatever columns they read."""
+    """Return shapes by the form of their predicates, whatever columns they read."""
     found: dict[str, list[QueryShape]] = {}
     for shape in shapes:
         if shape.predicates:
-            found.setdefault(shape_of(shape.predicates[0].where or "true"), []).append(shape)
+            found.setdefault(_form(shape.predicates[0].where or "true"), []).append(shape)
     return found
+
+
+def _form(where: str) -> str:
+    return same_shape(shape_of(where))
+
+
+def _known(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
+    """Return what is promised by the form of the shapes; advice of older versions may have several of one form."""
+    together: dict[str, list[PromisedShape]] = {}
+    for one in promised:
+        together.setdefault(same_shape(one.shape), []).append(one)
+    return {form: _added(some) for form, some in together.items()}
+
+
+def _added(some: Sequence[PromisedShape]) -> PromisedShape:
+    def a_run(what: str) -> float | None:
+        known = [(one.runs, getattr(one, what)) for one in some if getattr(one, what) is not None]
+        return sum(runs * value for runs, value in known) / sum(runs for runs, _ in known) if known else None
+
+    means: dict[str, Any] = {what: a_run(what) for what in ("today", "advised", "rows_read", "bytes_read")}
+    return replace(some[0], runs=sum(one.runs for one in some), **means)
 
 
 def _runs(shapes: Sequence[QueryShape]) -> float:

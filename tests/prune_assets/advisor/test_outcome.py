@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,7 +13,7 @@ from made_tables import put
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.advisor.outcome import shapes_on
-from prune_assets.advisor.result import LayoutAdvice
+from prune_assets.advisor.result import LayoutAdvice, PromisedShape
 from prune_assets.cli import main
 from prune_assets.workload.json_form import to_json
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
@@ -103,6 +105,29 @@ def test_queries_that_the_advice_did_not_know_are_no_outcome(shops, advice, tmp_
         with pytest.raises(WrongUse, match=name) as raised:
             pr.advice_outcome(tmp_path / name, before(shops))
         assert "\n" not in str(raised.value)
+
+
+WRITTEN = ("id = 5 AND shop = 7", "shop BETWEEN 3 AND 7")
+LOGGED = ("shop = 9 AND id = 6", "shop <= 8 AND shop >= 4")
+
+
+@pytest.mark.parametrize(
+    ("advised", "later"),
+    [(WRITTEN, LOGGED), (LOGGED, WRITTEN), (WRITTEN, ("7 = Shop and (5 = id)", "4 <= shop and shop<=8"))],
+)
+def test_queries_are_known_however_they_are_written(shops, advised, later):
+    advice = pr.advise(shops, workload=pr.workload_of_predicates(str(shops), advised))
+    found = pr.advice_outcome(advice, pr.workload_of_predicates(str(shops), later, weights=[3, 2]))
+    assert (found.runs, found.others) == (5, 0)
+
+
+def test_shapes_that_older_advice_keeps_apart_are_added(shops, advice):
+    one, many = PromisedShape("shop = ?", 1.0, 100, 50, 10, 8.0), PromisedShape("? = SHOP", 3.0, 200, 10, 30, None)
+    ran_since = ran(shops, "shop = 9", 2.0, rows_read=25, bytes_read=8)
+    found = pr.advice_outcome(replace(advice, promised=(one, many)), Workload((ran_since,)))
+    assert found.promised == pytest.approx(1 - (50 + 3 * 10) / (100 + 3 * 200))
+    assert found.rows == pytest.approx(1 - 12.5 / 25)
+    assert found.bytes == pytest.approx(1 - 4 / 8)
 
 
 def test_the_commands_say_what_came_of_it(shops, tmp_path):
