@@ -21,8 +21,9 @@ from prune_assets.advisor.candidates import (
     search,
     try_out,
 )
-from prune_assets.advisor.outcome import promised_shapes, shapes_on
+from prune_assets.advisor.outcome import promised_shapes
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
+from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
 from prune_assets.advisor.verdict import reasons, verdict
 from prune_assets.cache_directory import metadata_cache
@@ -109,16 +110,19 @@ def _advise(
     columns = _columns(table, workspace, queries)
     found = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
     advice = _advice(table, workspace, found, skipped)
-    return replace(advice, promised=promised_shapes(queries, [one.advised for one in advice.queries], shapes))
+    promised = promised_shapes(queries, [one.advised for one in advice.queries], shapes)
+    notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
+    return replace(advice, promised=promised, notes=notes)
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
     """Return the shapes of a workload on a table: by its path or name, or by the last part of either alone.
 
-    So a copy of a table is advised by what ran on the original. Raises WrongUse for a workload of other tables.
+    So a copy of a table is advised by what ran on the original. Raises WrongUse for a workload of other tables, or of
+    several whose last part is the same.
     """
     if isinstance(workload, Workload):
-        shapes = shapes_on(table.name, str(table.given), workload=workload)
+        shapes = shapes_on(*_names(table), workload=workload)
         if not shapes:
             ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
             raise WrongUse(
@@ -129,6 +133,10 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
         raise WrongUse("workload: give a Workload or a list of predicates as text, e.g. [\"day = '2024-01-01'\"]")
     return [QueryShape(table.name, where, (), 1.0, (RanPredicate(where),)) for where in workload]
+
+
+def _names(table: Table) -> tuple[str, str]:
+    return table.name, str(table.given)
 
 
 def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> list[str]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
-from parquet_core.storage import address, is_remote, local_path
 from prune_assets.advisor.result import LayoutAdvice, PromisedShape
+from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.workload.constants import shape_of
+from prune_assets.workload.same_shape import same_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,8 @@ class AdviceOutcome:
     `runs`: of queries whose shapes the advice knew; `others`: of those that it did not. `promised`: the part of the
     bytes that was promised to be saved, for these runs. `rows`: the part of the bytes that is saved by the rows that
     came out of their scans, which counts the pages that were read; a query that reads more bytes a row weighs more.
-    `bytes`: by the size of the files that were opened. None: the workload does not say.
+    `bytes`: by the size of the files that were opened. None: the workload does not say. `notes`: such as that
+    the queries ran on another table of this name.
     """
 
     table: str
@@ -41,6 +42,7 @@ class AdviceOutcome:
     promised: float
     rows: float | None
     bytes: float | None
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         measured = [
@@ -53,6 +55,7 @@ class AdviceOutcome:
         return (
             f"{printable(redacted(self.table))}: promised {self.promised:.0%} fewer bytes, {found} "
             f"over {self.runs:,.10g} {'query' if self.runs == 1 else 'queries'}{others}"
+            + "".join(f"\nnote: {note}" for note in self.notes)
         )
 
 
@@ -71,12 +74,12 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     >>> print(pr.advice_outcome(advice, Workload((ran,))))  # doctest: +ELLIPSIS
     /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
 
-    `advice`: or the file that `prune advise --keep` wrote. Raises WrongUse where none of its queries ran, and for a
-    file that is no advice.
+    `advice`: or the file that `prune advise --keep` wrote. Raises WrongUse where none of its queries ran, or on
+    several tables of this name alone, and for a file that is no advice.
     """
     if not isinstance(advice, LayoutAdvice):
         advice = read_advice(advice)
-    known = {one.shape: one for one in advice.promised}
+    known = _known(advice.promised)
     ran = _by_shape(shapes_on(advice.table, workload=workload))
     pairs = [(known[name], shapes) for name, shapes in ran.items() if name in known]
     if not pairs:
@@ -88,6 +91,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
         promised=_saved([(_runs(shapes) * one.today, _runs(shapes) * one.advised) for one, shapes in pairs]) or 0.0,
         rows=_saved([_by_rows(shapes, one) for one, shapes in pairs]),
         bytes=_saved([_measured(shapes, "bytes_read", one.bytes_read) for one, shapes in pairs]),
+        notes=notes_on(advice.table, workload=workload),
     )
 
 
@@ -105,7 +109,7 @@ def promised_shapes(
     """Return what shapes of queries read today, as measured where that is known, and what they are promised."""
     together: dict[str, list[tuple[Query, float]]] = {}
     for query, bytes_ in zip(queries, advised, strict=True):
-        together.setdefault(shape_of(query.where), []).append((query, bytes_))
+        together.setdefault(_form(query.where), []).append((query, bytes_))
     ran = _by_shape(shapes)
     found = []
     for name, some in together.items():
@@ -114,7 +118,7 @@ def promised_shapes(
         measured = _a_run(ran.get(name, ()), "rows_read")
         found.append(
             PromisedShape(
-                name,
+                shape_of(some[0][0].where),
                 runs,
                 sum(query.runs * query.today for query, _ in some) / runs,
                 sum(query.runs * bytes_ for query, bytes_ in some) / runs,
@@ -125,35 +129,34 @@ def promised_shapes(
     return tuple(found)
 
 
-def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
-    """Return the shapes of a workload on a table that is called by names, or whose last parts are the same."""
-    every = {*names, *map(_spelled, names)}
-    found = [shape for shape in workload.shapes if every & {shape.table, *shape.names}]
-    return found or [shape for shape in workload.shapes if _last_part(shape.table) == _last_part(names[0])]
-
-
-def _spelled(location: str) -> str:
-    """Return a path as scans name it."""
-    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
-
-
-def _last_part(name: str) -> str:
-    """Return the last name of a path, or of a table in a catalog.
-
-    >>> _last_part("/lake/ships.parquet/"), _last_part("lake.ships")
-    ('ships', 'ships')
-    """
-    whole = name.rstrip("/").removesuffix(".parquet")
-    return re.split("/" if "/" in whole else r"\.", whole)[-1]
-
-
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
-    """Return shapes by the text of their predicates, whatever columns they read."""
+    """Return shapes by the form of their predicates, whatever columns they read."""
     found: dict[str, list[QueryShape]] = {}
     for shape in shapes:
         if shape.predicates:
-            found.setdefault(shape_of(shape.predicates[0].where or "true"), []).append(shape)
+            found.setdefault(_form(shape.predicates[0].where or "true"), []).append(shape)
     return found
+
+
+def _form(where: str) -> str:
+    return same_shape(shape_of(where))
+
+
+def _known(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
+    """Return what is promised by the form of the shapes; advice of older versions may have several of one form."""
+    together: dict[str, list[PromisedShape]] = {}
+    for one in promised:
+        together.setdefault(same_shape(one.shape), []).append(one)
+    return {form: _added(some) for form, some in together.items()}
+
+
+def _added(some: Sequence[PromisedShape]) -> PromisedShape:
+    def a_run(what: str) -> float | None:
+        known = [(one.runs, getattr(one, what)) for one in some if getattr(one, what) is not None]
+        return sum(runs * value for runs, value in known) / sum(runs for runs, _ in known) if known else None
+
+    means: dict[str, Any] = {what: a_run(what) for what in ("today", "advised", "rows_read", "bytes_read")}
+    return replace(some[0], runs=sum(one.runs for one in some), **means)
 
 
 def _runs(shapes: Sequence[QueryShape]) -> float:

@@ -94,7 +94,8 @@ class LayoutAdvice:
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
     `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
-    which `advice_outcome` holds against what they read later.
+    which `advice_outcome` holds against what they read later. `notes`: such as that the queries ran on another table of
+    this name.
     """
 
     table: str
@@ -113,6 +114,7 @@ class LayoutAdvice:
     skipped: dict[str, int] = field(default_factory=dict)
     verified: tuple[VerifiedLayout, ...] = ()
     promised: tuple[PromisedShape, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return all of it as JSON of schema layout-advice/1."""
@@ -173,6 +175,7 @@ class LayoutAdvice:
         yield from verified_lines(self.verified)
         for reason, count in self.skipped.items():
             yield f"left out {counted(count, 'predicate')}: {printable(reason)}"
+        yield from (f"note: {note}" for note in self.notes)
 
     def bars(self) -> list[tuple[str, int, str]]:
         """Return what is compared: a title, its bytes, and what should be known of it."""

@@ -11,6 +11,7 @@ import click
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable
 from prune_assets.commands.byte_count import budget_option
+from prune_assets.commands.notes import without_notes
 from prune_assets.commands.row_selection import semantics_of
 from prune_assets.report.output import refuse_without_folder, write_whole
 from prune_assets.session.progress import showing_progress, start_session
@@ -110,10 +111,13 @@ def advise(
     ran = load_workload(wheres if workload_file is None else workload_file, table=table)
     for reason, count in ran.not_understood.items() if isinstance(ran, Workload) else ():
         click.echo(f"note: left out, {count:,} x {printable(reason)}", err=True)
+    said: tuple[str, ...] = ()
     if promised is not None:
         if not isinstance(ran, Workload):
             raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
-        click.echo(f"{pr.advice_outcome(promised, ran)}\n", err=as_json)
+        outcome = pr.advice_outcome(promised, ran)
+        said = outcome.notes
+        click.echo(f"{without_notes(outcome)}\n", err=as_json)
     advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply)
     if verify:
         spark = start_session() if with_spark else None
@@ -122,7 +126,8 @@ def advise(
                 table, advice, workload=ran, spark=spark, on_sample=on_sample, session=semantics_of(time_zone)
             )
     _write_files(advice, layout_file, kept_file, html_file)
-    click.echo(advice.to_json() if as_json else str(advice))
+    shown = without_notes(advice, said=said)
+    click.echo(advice.to_json() if as_json else str(shown))
     if apply and advice.advised is not None:
         spark = start_session()
         with showing_progress(spark):

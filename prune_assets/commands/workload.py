@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prune_assets.commands.notes import without_notes
 from prune_assets.report.output import rendered, write_whole
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def workload(
     if promised is not None:
         from prune_assets.advisor.outcome import advice_outcome
 
-        click.echo(f"{advice_outcome(promised, found)}\n", err=as_json)
+        click.echo(f"{without_notes(advice_outcome(promised, found))}\n", err=as_json)
     found = redacted(found) if redact else found
     for problem in found.problems:
         click.echo(f"note: {problem}", err=True)

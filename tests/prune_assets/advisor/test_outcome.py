@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,8 +12,8 @@ from made_tables import put
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.advisor.outcome import shapes_on
-from prune_assets.advisor.result import LayoutAdvice
+from prune_assets.advisor.result import LayoutAdvice, PromisedShape
+from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.cli import main
 from prune_assets.workload.json_form import to_json
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
@@ -105,6 +107,29 @@ def test_queries_that_the_advice_did_not_know_are_no_outcome(shops, advice, tmp_
         assert "\n" not in str(raised.value)
 
 
+WRITTEN = ("id = 5 AND shop = 7", "shop BETWEEN 3 AND 7")
+LOGGED = ("shop = 9 AND id = 6", "shop <= 8 AND shop >= 4")
+
+
+@pytest.mark.parametrize(
+    ("advised", "later"),
+    [(WRITTEN, LOGGED), (LOGGED, WRITTEN), (WRITTEN, ("7 = Shop and (5 = id)", "4 <= shop and shop<=8"))],
+)
+def test_queries_are_known_however_they_are_written(shops, advised, later):
+    advice = pr.advise(shops, workload=pr.workload_of_predicates(str(shops), advised))
+    found = pr.advice_outcome(advice, pr.workload_of_predicates(str(shops), later, weights=[3, 2]))
+    assert (found.runs, found.others) == (5, 0)
+
+
+def test_shapes_that_older_advice_keeps_apart_are_added(shops, advice):
+    one, many = PromisedShape("shop = ?", 1.0, 100, 50, 10, 8.0), PromisedShape("? = SHOP", 3.0, 200, 10, 30, None)
+    ran_since = ran(shops, "shop = 9", 2.0, rows_read=25, bytes_read=8)
+    found = pr.advice_outcome(replace(advice, promised=(one, many)), Workload((ran_since,)))
+    assert found.promised == pytest.approx(1 - (50 + 3 * 10) / (100 + 3 * 200))
+    assert found.rows == pytest.approx(1 - 12.5 / 25)
+    assert found.bytes == pytest.approx(1 - 4 / 8)
+
+
 def test_the_commands_say_what_came_of_it(shops, tmp_path):
     def run(*arguments):
         return CliRunner().invoke(main, list(map(str, arguments)))
@@ -135,3 +160,50 @@ def test_the_commands_say_what_came_of_it(shops, tmp_path):
 def test_a_copy_has_the_last_name_of_the_original(location, ran_on, is_same):
     found = shapes_on(location, workload=Workload((ran(ran_on, "id = 7", 1.0),)))
     assert bool(found) == is_same
+
+
+def on(*tables):
+    return Workload(tuple(ran(table, "id = 7", 1.0) for table in tables))
+
+
+@pytest.mark.parametrize(
+    ("ran_on", "taken"),
+    [
+        (["/y/bronze/orders"], "/y/bronze/orders"),
+        (["s3://y/orders"], "s3://y/orders"),
+        (["/y/bronze/orders", "/x/gold/orders"], None),
+        (["/x/gold/orders/"], None),
+        (["orders", "sales.orders"], None),
+        (["/y/boats"], None),
+    ],
+)
+def test_queries_of_another_place_are_not_taken_silently(ran_on, taken):
+    notes = notes_on("/x/gold/orders", workload=on(*ran_on))
+    assert notes == ((f"no query on /x/gold/orders; those on {taken} are taken",) if taken else ())
+
+
+@pytest.mark.parametrize("ran_on", [["/y/orders", "/z/orders"], ["web.orders", "sales.orders"]])
+def test_which_of_several_namesakes_is_meant_is_not_guessed(ran_on):
+    with pytest.raises(WrongUse, match="several tables of this name") as raised:
+        shapes_on("/x/gold/orders", workload=on(*ran_on))
+    assert all(table in str(raised.value) for table in ran_on)
+    assert len(shapes_on("/x/gold/orders", workload=on(*ran_on, "/x/gold/orders"))) == 1
+
+
+def test_the_commands_note_queries_of_another_place(shops, tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(main, list(map(str, arguments)))
+
+    log, kept, sql = (tmp_path / name for name in ("log.json", "advice.json", "q.sql"))
+    log.write_text(to_json(Workload((ran("/y/bronze/t", "shop = 7", 2.0, rows_read=5),))))
+    note = f"note: no query on {shops}; those on /y/bronze/t are taken\n"
+    done = run("advise", shops, "--workload", log, "--keep", kept)
+    assert note in done.stderr
+    assert "note:" not in done.stdout
+    assert note.strip() in str(LayoutAdvice.from_json(kept.read_text()))
+    assert note in run("advise", shops, "--workload", log, "--json").stderr
+    assert run("advise", shops, "--workload", log, "--promised", kept).stderr.count(note) == 1
+    sql.write_text("shop = 9")
+    shown = run("workload", sql, "--table", "/y/bronze/t", "--promised", kept)
+    assert note in shown.stderr
+    assert "promised" in shown.stdout

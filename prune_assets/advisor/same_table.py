@@ -1,0 +1,74 @@
+"""Which queries of a workload are on a table: by its path or name, or else by the last part of either alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import listed, printable, redacted
+from parquet_core.storage import address, is_remote, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.workload.query_shapes import QueryShape, Workload
+
+
+def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
+    """Return the shapes of a workload on a table that is called by names, or whose last parts are the same.
+
+    Raises WrongUse where several tables have that last part.
+    """
+    return _on_itself(names, workload) or _on_namesake(names, workload)
+
+
+def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
+    """Return a note where `shapes_on` returns queries that ran in another place than the table's."""
+    taken = [] if _on_itself(names, workload) else _places(_on_namesake(names, workload))
+    return (f"no query on {_shown(names[0])}; those on {listed(map(_shown, taken))} are taken",) if taken else ()
+
+
+def _on_itself(names: Sequence[str], workload: Workload) -> list[QueryShape]:
+    every = {*names, *map(_spelled, names)}
+    return [shape for shape in workload.shapes if every & {shape.table, shape.table.rstrip("/"), *shape.names}]
+
+
+def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
+    last = _last_part(names[0])
+    found = [shape for shape in workload.shapes if _last_part(shape.table) == last]
+    called = sorted({shape.table for shape in found if "/" not in shape.table}, key=len)
+    # `orders` may be `sales.orders`; `web.orders` is another.
+    is_one = all(f".{called[-1]}".endswith(f".{name}") for name in called)
+    if not is_one or len(_places(found)) > 1:
+        tables = listed(map(_shown, [*called, *_places(found)]))
+        raise WrongUse(
+            f"{_shown(names[0])}: the workload has no query on it, but on several tables of this name: {tables}; "
+            "keep those on one with `prune workload .. --table TABLE --out FILE`, and give that file"
+        )
+    return found
+
+
+def _places(shapes: Sequence[QueryShape]) -> list[str]:
+    """Return the paths that queries ran on; names of SQL and of catalogs are none."""
+    return sorted({shape.table.rstrip("/") for shape in shapes if "/" in shape.table})
+
+
+def _shown(table: str) -> str:
+    return printable(redacted(table))
+
+
+def _spelled(location: str) -> str:
+    """Return a path as scans name it."""
+    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
+
+
+def _last_part(name: str) -> str:
+    """Return the last name of a path, or of a table in a catalog.
+
+    >>> _last_part("/lake/ships.parquet/"), _last_part("lake.ships")
+    ('ships', 'ships')
+    """
+    whole = name.rstrip("/").removesuffix(".parquet")
+    return re.split("/" if "/" in whole else r"\.", whole)[-1]

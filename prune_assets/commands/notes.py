@@ -1,0 +1,24 @@
+"""Notes on a result, for people: on standard error, so that standard output is the result alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.advisor.outcome import AdviceOutcome
+    from prune_assets.advisor.result import LayoutAdvice
+
+Noted = TypeVar("Noted", "LayoutAdvice", "AdviceOutcome")
+
+
+def without_notes(found: Noted, *, said: Sequence[str] = ()) -> Noted:
+    """Print the notes of a result but those that were said, and return the rest."""
+    for note in found.notes:
+        if note not in said:
+            click.echo(f"note: {note}", err=True)
+    return replace(found, notes=())
