@@ -46,17 +46,21 @@ class AdviceOutcome:
 
     def __str__(self) -> str:
         measured = [
-            f"{abs(share):.0%} {'fewer' if share >= 0 else 'more'} {unit}"
+            f"{_fewer(share)} {unit}"
             for share, unit in ((self.rows, "by the rows scanned"), (self.bytes, "by the size of opened files"))
             if share is not None
         ]
         found = f"measured {' and '.join(measured)}" if measured else "nothing was measured"
         others = f"; {self.others:,.10g} queries of other shapes are not counted" if self.others else ""
         return (
-            f"{printable(redacted(self.table))}: promised {self.promised:.0%} fewer bytes, {found} "
+            f"{printable(redacted(self.table))}: promised {_fewer(self.promised)} bytes, {found} "
             f"over {self.runs:,.10g} {'query' if self.runs == 1 else 'queries'}{others}"
             + "".join(f"\nnote: {note}" for note in self.notes)
         )
+
+
+def _fewer(share: float) -> str:
+    return f"{abs(share):.0%} {'fewer' if share >= 0 else 'more'}"
 
 
 def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Workload) -> AdviceOutcome:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -69,21 +70,26 @@ def optimize(
       prune optimize lake/orders --layout layout.yaml --where "day >= DATE '2024-01-01'" --dry-run
     """
     import prune_assets as pr
+    from prune_assets.tables.catalogs.resolve import needs_session
 
-    layout = load_layout(layout_file)
-    spark = None if dry_run else start_session()
-    with naming_layout_file(layout_file), nullcontext() if spark is None else showing_progress(spark):
-        done = pr.optimize(
-            spark,
-            table,
-            layout=layout,
-            where=where,
-            predicates=predicates,
-            dry_run=dry_run,
-            rows=rows,
-            budget=budget,
-            full=full,
-        )
+    optimize_table = partial(
+        pr.optimize,
+        table=table,
+        layout=load_layout(layout_file),
+        where=where,
+        predicates=predicates,
+        rows=rows,
+        budget=budget,
+        full=full,
+    )
+    with naming_layout_file(layout_file):
+        # Metadata tell what is wrong, and where nothing is to be done, before Spark has started; rows take longer.
+        done = optimize_table(None, dry_run=True) if dry_run or not (rows or needs_session(table)) else None
+        if done is None or (done.picked and not dry_run):
+            spark = start_session()
+            with showing_progress(spark):
+                done = optimize_table(spark)
+    done = replace(done, dry_run=dry_run)
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))
     else:

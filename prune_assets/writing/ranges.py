@@ -59,9 +59,9 @@ def at_partitions(
 
     A partition that a cut leaves a few rows of would get a small file for them. Of `cuts` these are the rows.
 
-    >>> rows = np.arange(12)
-    >>> at_partitions([4, 8], rows, np.ones(12, np.bool_), rows // 5, 3)
-    [(5, True), (8, False)]
+    >>> rows = np.arange(30)
+    >>> at_partitions([10, 20], rows, np.ones(30, np.bool_), rows // 13, 3)
+    [(13, True), (20, False)]
     """
     rows = np.flatnonzero(drawn)
     rows = rows[np.argsort(places[rows], kind="stable")]

@@ -103,7 +103,10 @@ def table_inside(table: object) -> tuple[str, Path] | None:
     """Return the format and the place of the first table of Delta, Iceberg or Hudi below a local directory."""
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None
-    for directory, inside, _ in os.walk(local_path(os.fspath(table))):
+    above = local_path(os.fspath(table))
+    if not os.path.isdir(above):  # noqa: PTH112 - of any name
+        return None
+    for directory, inside, _ in os.walk(above):
         inside.sort()
         for name, mark_of in FORMATS.items():
             if mark_of(Path(directory)) is not None:

@@ -172,7 +172,7 @@ def spark_history(spark, place, properties):
 
 
 @pytest.mark.spark
-@pytest.mark.sampled(3)
+@pytest.mark.deep
 @pytest.mark.parametrize("form", ["vectors", "plain", "mapped"])
 def test_readers_find_the_rows_of_every_version_that_spark_wrote(spark, tmp_path, form):
     versions = spark_history(spark, tmp_path, FORMS[form])

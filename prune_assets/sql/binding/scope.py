@@ -119,7 +119,9 @@ class Scope:
         by_lower = {top.lower(): top for top in self._tops}
         near = get_close_matches(parts[0].lower(), by_lower, n=1)
         if near:
-            raise UnknownColumn(f"unknown column {name}: did you mean {by_lower[near[0]]}?")
+            meant = by_lower[near[0]]
+            spelled = meant if meant.isidentifier() else f"`{meant}`"
+            raise UnknownColumn(f"unknown column {name}: did you mean {spelled}?")
         text = f"text needs quotes, '{name}'; " if beside_text else ""
         raise UnknownColumn(f"unknown column {name}: {text}the table has {listed(self._tops)}")
 

@@ -49,6 +49,7 @@ _ADDS = frozenset({"timestampadd", "dateadd", "date_add"})
 _PREFIXES: dict[str, type[exp.Expression]] = {"-": exp.Neg, "~": exp.BitwiseNot, "NOT": exp.Not, "!": exp.Not}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
+_CLAUSES = frozenset({"GROUP", "HAVING", "LIMIT", "ORDER"})
 _CASTS = frozenset({"CAST", "TRY_CAST"})
 # Which part of CASE may follow which; "" is what stands right after CASE.
 _CASE_PARTS = {
@@ -224,6 +225,8 @@ class _Parser:
             self._close(sign)
         elif sign in _ENDS:
             self._end_part(sign)
+        elif sign in _CLAUSES:
+            self.cursor.fail(f"a condition has no {sign}; leave it out, and what follows")
         elif self.after_predicate and sign not in _CONNECTIVES | {"ESCAPE"}:
             self.cursor.fail("after a predicate only AND or OR can follow; use parentheses")
         elif sign == "ESCAPE":

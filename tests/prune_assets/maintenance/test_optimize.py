@@ -447,7 +447,7 @@ def test_a_layout_says_how_many_files_are_left(spark, tmp_path, format):  # noqa
     assert not pr.optimize(spark, table, layout=layout).picked
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("format", ["parquet", "delta"])
 @pytest.mark.parametrize("curve", ["zorder_by", "hilbert_by"])
 def test_a_full_rewrite_puts_a_table_along_a_curve(spark, tmp_path, format, curve):  # noqa: A002

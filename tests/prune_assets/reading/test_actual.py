@@ -55,7 +55,7 @@ def engines(report):
     return {engine.name: engine for engine in report.engines}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 @pytest.mark.parametrize("where", WHERES)
 def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):

@@ -58,6 +58,7 @@ def test_drawn_predicates_are_read_back_or_left_out(spark, table, seed):
     assert sum(whole for _, _, whole in cases) > 15
 
 
+@pytest.mark.deep
 def test_partition_columns_have_no_type_and_are_read_back(spark, tmp_path):
     make_table(spark, tmp_path / "parts", partitions=["k", "day"])
     draw = random.Random(7)

@@ -57,6 +57,7 @@ def test_a_curve_takes_any_types_and_every_row_comes_back(spark, tmp_path):
         assert sorted(pq.read_table(tmp_path / table)["id"].to_pylist()) == list(range(1_000))
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_an_equality_on_each_column_of_a_curve_keeps_far_fewer_row_groups_than_a_sort(spark, tmp_path):
     # Half of the rows have one `a`, and large values of `b` are rare.

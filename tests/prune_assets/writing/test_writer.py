@@ -355,6 +355,7 @@ def test_partitions_take_more_files_and_are_replaced_alone(spark, numbers, tmp_p
     assert {file for file in before if "row 1" not in str(file)} <= set(table.rglob("*.parquet"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", [{"sort_by": ["id"]}, {"hilbert_by": ["id", "x"]}])
 def test_files_begin_where_partitions_do(spark, tmp_path, order):
     rows = spark.range(30_000).selectExpr("id", "hash(id) AS x", "IF(id % 7 = 0, NULL, id % 6) AS part")
