@@ -112,7 +112,7 @@ class LayoutSpec:
     a filter skips a whole row group or nothing.
     `row_group_bytes`, `page_bytes`: upper limits in buffered bytes.
     `files`: how many files a write aims for, None to aim for files of `target_file_bytes` each. Each partition has at
-    least one; `optimize` gives each that it rewrites its share of them, by bytes.
+    least one; `optimize` gives each partition that it rewrites its share of `files`, by bytes.
     `target_file_bytes`: the size to aim for where `files` does not say how many.
     `compression`: a codec of Spark's writer.
     `compression_level`: of zstd (1 to 22) and gzip (1 to 9); None for the writer's own.
