@@ -9,6 +9,7 @@ import numpy as np
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.quantities import counted
+from parquet_core.ragged import distinct
 from parquet_core.spark_rules.unread_types import NESTED, unread_type
 
 if TYPE_CHECKING:
@@ -52,11 +53,11 @@ def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
     numbers: dict[int, int] = {}
     schema_of_kind = np.array([numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.kinds], np.int64)
     groups = index.read_from()
-    files = np.unique(index.file[groups[index.row_count[groups] > 0]])
+    files = distinct(index.file[groups[index.row_count[groups] > 0]])
     schemas = schema_of_kind[index.kind[files]]
     by_directory = {column.path[0].casefold() for column in index.partitions}
     found: dict[tuple[Path, str, str], NDArray[np.bool_]] = {}
-    for schema in np.unique(schemas).tolist():
+    for schema in np.flatnonzero(np.bincount(schemas)).tolist():
         kind = index.kinds[int(np.argmax(schema_of_kind == schema))]
         for column in index.columns:
             if column.path[0].casefold() in by_directory or (types := unread_type(column, kind)) is None:
