@@ -36,8 +36,9 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
 
     The order of single columns is not asked: along a curve none of them ascends.
     """
-    kept = [(column, *kept_by_equality(bound.index, column, bound.partition)) for column in bound.curve]
-    groups = int(np.count_nonzero(bound.index.row_count > 0))
+    within, of_table = _largest_partition(bound)
+    kept = [(column, *kept_by_equality(bound.index, column, bound.partition, within)) for column in bound.curve]
+    groups, place = len(within), "" if of_table else " of the largest partition"
     least = min((share for _, share, _ in kept), default=0.0)
     few = groups < FEWEST
     lost = groups >= _FEWEST_AT_ALL and least > (_NEARLY_ALL if few else MOST_KEPT) * groups
@@ -47,25 +48,41 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
             "clustering.ineffective" if lost else "clustering.effective",
             severity,
             f"column {column.name}",
-            f"an equality on {column.name} keeps {share:.1f} of {groups} row groups on average, by their bounds"
+            f"an equality on {column.name} keeps {share:.1f} of {groups} row groups{place} on average, by their bounds"
             + ("" if depth is None else f"; overlap depth {depth:.2f}"),
             _REMEDY if lost else "",
         )
 
 
-def kept_by_equality(
-    index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]
-) -> tuple[float, float | None]:
-    """Return how many row groups an equality keeps on average, and the overlap depth within partitions.
+def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
+    """Return the row groups of the partition with the most of them, and whether these are all.
 
-    The average is over values of all row groups, which are taken to lie evenly between their bounds.
+    A curve runs inside of each partition: of several, an equality keeps some of each, however well rows lie.
+    """
+    filled = np.flatnonzero(bound.index.row_count > 0)
+    partition = bound.partition[bound.index.file[filled]]
+    counts = np.bincount(partition, minlength=1)
+    found = filled[partition == np.argmax(counts)]
+    return found, len(found) == len(filled)
+
+
+def kept_by_equality(
+    index: MetadataIndex,
+    column: LeafColumn,
+    partition: NDArray[np.int64],
+    within: NDArray[np.int64] | None = None,
+) -> tuple[float, float | None]:
+    """Return how many row groups, of some, an equality keeps on average, and the overlap depth within partitions.
+
+    The average is over values of the row groups, which are taken to lie evenly between their bounds.
     """
     bounds = index.page_indexes.filled_bounds(column)
-    intervals = intervals_of(bounds)
+    some = bounds if within is None else bounds.take(within)
+    intervals = intervals_of(some)
     unknown = float(intervals.unknown.sum())
     if not len(intervals.at):
         return unknown, None
-    kept = _average_cover(*(side.take(from_numpy(intervals.at)) for side in (bounds.lower, bounds.upper)))
+    kept = _average_cover(*(side.take(from_numpy(intervals.at)) for side in (some.lower, some.upper)))
     return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))
 
 

@@ -261,7 +261,8 @@ SORTED_ORDER = Check(
         ),
         "clustering.ineffective": Code(
             "On every column of the curve, an equality keeps more than 60% of the row groups: the rows are not sorted "
-            "along the curve. Of 4 to 15 row groups it is a warning, where more than 90% are kept; fewer cannot tell.",
+            "along the curve. Of 4 to 15 row groups it is a warning, where more than 90% are kept; fewer cannot tell. "
+            "In a partitioned table the partition with the most row groups is judged.",
             "Put the rows along the curve: `prune optimize --full`, or `prune write`. Where that was done, the columns "
             "have too few values or the table too few row groups: choose columns with more values, or `sort_by`.",
         ),

@@ -51,7 +51,7 @@ def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
 
 
 def _places(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return the paths that queries ran on; names of SQL and of catalogs are none."""
+    """Return the paths that queries ran on, without the names that SQL and catalogs use."""
     return sorted({shape.table.rstrip("/") for shape in shapes if "/" in shape.table})
 
 

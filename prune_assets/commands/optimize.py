@@ -83,8 +83,10 @@ def optimize(
         full=full,
     )
     with naming_layout_file(layout_file):
-        # Metadata tell what is wrong, and where nothing is to be done, before Spark has started; rows take longer.
-        done = optimize_table(None, dry_run=True) if dry_run or not (rows or needs_session(table)) else None
+        # Before Spark starts, metadata show whether there is anything to do. Rows take longer, and a condition may
+        # depend on the time zone of the session.
+        asks_more = rows or where is not None or predicates or needs_session(table)
+        done = optimize_table(None, dry_run=True) if dry_run or not asks_more else None
         if done is None or (done.picked and not dry_run):
             spark = start_session()
             with showing_progress(spark):

@@ -143,7 +143,7 @@ def _why(  # noqa: PLR0911 - one for each reason
 
 
 def _further(columns: list[ColumnAdvice]) -> str:
-    """Name the advisor where no layout is advised: of a column of few values a sort is none for all queries."""
+    """Name the advisor where no layout is advised: a sort by a column of few values seldom suits all queries."""
     looks_up = any(one.selects_little() for one in columns) and not any(one.remedies() for one in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""
 

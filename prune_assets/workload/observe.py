@@ -55,7 +55,7 @@ def workload(
     [('lake.orders', 'day = ?', 10.0)]
 
     What cannot be read is counted in `not_understood`, or a line of `problems`. Raises TableNotFound for a path that is
-    not there, WrongUse where none of the files is an event log, and for a file of SQL of which nothing is understood.
+    not there, WrongUse where no file is an event log, and for a file of SQL without a statement that can be used.
     """
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")

@@ -98,7 +98,7 @@ def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
 
 
 def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
-    """Return the columns of all clauses, but not those of subqueries; names of the SELECT's own are none."""
+    """Return the columns of all clauses, without those of subqueries and the aliases that the SELECT defines."""
     aliases = {one.alias.lower() for one in tree.expressions if isinstance(one, exp.Alias)}
     found: set[Path] = set()
     for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query)):

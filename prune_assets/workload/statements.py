@@ -96,7 +96,7 @@ def _statements(lines: Sequence[_Line]) -> Iterator[Statement]:
 
 
 def _start_of_last(lines: Sequence[_Line]) -> int:
-    """Return where the statement begins that goes on to the last line: that line itself where there is none."""
+    """Return the first line of the statement that ends in the last line; the last line if the statement is one line."""
     last = len(lines) - 1
     with_ = next((index for index, line in enumerate(lines) if _opens_with(line)), last)
     opened = 0

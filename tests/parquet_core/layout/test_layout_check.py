@@ -574,6 +574,19 @@ def test_few_row_groups_in_no_order_are_no_proof_of_a_curve(table, row_groups, s
     assert {f.severity.value for f in found} == {severity}
 
 
+@pytest.mark.parametrize(("row_groups", "severity"), [(1, "info"), (4, "warn"), (16, "error")])
+def test_a_curve_is_judged_inside_of_a_partition(table, row_groups, severity):
+    shuffled = {name: [i * by % 1009 for i in range(1008)] for name, by in (("a", 541), ("b", 733))}
+    for day in range(20):
+        (table / f"day={day}").mkdir()
+        path = table / f"day={day}" / "0.parquet"
+        pq.write_table(pa.table(shuffled), path, row_group_size=1008 // (row_groups if day == 7 else 1))
+    layout = LayoutSpec(partition_by=["day"], hilbert_by=["a", "b"])
+    found = [f for f in check(table, layout=layout) if f.code.startswith("clustering.")]
+    assert {f.severity.value for f in found} == {severity}
+    assert all(f"of {row_groups} row groups of the largest partition" in f.message for f in found)
+
+
 def test_a_curve_of_few_row_groups_is_one(table):
     corners = [(x + dx, y + dy) for x in (0, 500) for y in (0, 500) for dx in range(16) for dy in range(16)]
     rows = pa.table({"a": [a for a, _ in corners], "b": [b for _, b in corners]})

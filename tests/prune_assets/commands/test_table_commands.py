@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import deltalog
+from parquet_core.errors import WrongUse
 from prune_assets.cli import main
 from prune_assets.session import spark_session
 
@@ -50,6 +51,26 @@ def test_a_write_to_iceberg_without_pyiceberg_is_refused_before_spark_starts(tab
         "error: newx: a write to a table of Iceberg needs pyiceberg; run pip install 'prune-assets[iceberg]', or "
         "choose another format\n"
     )
+
+
+def test_optimize_starts_spark_where_metadata_cannot_answer_alone(tmp_path, layout, monkeypatch):
+    table = tmp_path / "at=2024-01-01 00%3A00%3A00"
+    table.mkdir()
+    pq.write_table(pa.table({"id": range(10)}), table / "a.parquet", write_page_index=True)
+    started = []
+
+    def start():
+        started.append(1)
+        raise WrongUse("Spark was started")
+
+    monkeypatch.setattr("prune_assets.commands.optimize.start_session", start)
+    assert "needs a rewrite" in prune("optimize", tmp_path, "--layout", layout).stdout
+    assert "no such" in prune("optimize", tmp_path / "other", "--layout", layout).stderr
+    assert not started
+    # Which partitions these are depends on the time zone of the session.
+    where = "at >= TIMESTAMP '2024-01-01 01:00:00Z'"
+    for more in (("--where", where), ("--predicate", "id = 3"), ("--rows",)):
+        assert "Spark was started" in prune("optimize", tmp_path, "--layout", layout, *more).stderr, more
 
 
 def test_history_lists_versions_newest_first(table):

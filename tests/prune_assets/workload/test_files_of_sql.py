@@ -39,7 +39,7 @@ def only(found):
 ALL = "*"
 
 SELECTS = [
-    # A star is every column; count(*) is none.
+    # A star means every column, and count(*) reads no column.
     ("SELECT * FROM t WHERE plate = 'BA-7919'", "plate = 'BA-7919'", ALL),
     ("select distinct t.* from `lake`.`t` where id > 5", "id > 5", ALL),
     ("SELECT *, a + 1 AS b FROM t", "", ALL),
