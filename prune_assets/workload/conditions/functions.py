@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 # A type like that of another operand.
 SAME = "same"
+# A decimal of a decimal, `bigint` of any other number.
+WHOLE_OF = "whole"
 
 
 class KnownFunction(NamedTuple):
@@ -16,18 +18,25 @@ class KnownFunction(NamedTuple):
     arguments: tuple[str, ...]
 
 
-_DATE_FIELDS = ("year", "quarter", "month", "dayofmonth", "dayofweek", "weekday", "weekofyear", "dayofyear")
+_DATE_FIELDS = ("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "weekday", "weekofyear", "dayofyear")
 
 # By the name that a plan prints. Time fields depend on the session time zone, so they are not here.
 FUNCTIONS = {
     **{name: KnownFunction(name, "int", ("date",)) for name in _DATE_FIELDS},
-    **{name: KnownFunction(name, "string", ("string",)) for name in ("upper", "lower", "reverse")},
-    "length": KnownFunction("length", "int", ("string",)),
+    **{name: KnownFunction(name, "string", ("string",)) for name in ("upper", "lower", "reverse", "initcap")},
+    **{name: KnownFunction(name, "string", ("string",)) for name in ("trim", "ltrim", "rtrim")},
+    **{name: KnownFunction("length", "int", ("string",)) for name in ("length", "char_length", "len")},
+    **{name: KnownFunction(name, SAME, (SAME, SAME)) for name in ("mod", "pmod")},
+    **{name: KnownFunction(name.lower(), WHOLE_OF, (SAME,)) for name in ("FLOOR", "CEIL")},
+    "round": KnownFunction("round", SAME, (SAME, "int")),
     "substr": KnownFunction("substr", "string", ("string", "int", "int")),
     "substring": KnownFunction("substring", "string", ("string", "int", "int")),
     "date_add": KnownFunction("date_add", "date", ("date", "int")),
     "date_sub": KnownFunction("date_sub", "date", ("date", "int")),
-    "datediff": KnownFunction("datediff", "int", ("date", "date")),
+    **{name: KnownFunction("datediff", "int", ("date", "date")) for name in ("datediff", "date_diff")},
+    "add_months": KnownFunction("add_months", "date", ("date", "int")),
+    "date_format": KnownFunction("date_format", "string", ("date", "string")),
+    "trunc": KnownFunction("trunc", "date", ("date", "string")),
     "last_day": KnownFunction("last_day", "date", ("date",)),
     "abs": KnownFunction("abs", SAME, (SAME,)),
     "coalesce": KnownFunction("coalesce", SAME, (SAME, SAME)),
@@ -35,4 +44,6 @@ FUNCTIONS = {
     "StartsWith": KnownFunction("startswith", "boolean", ("string", "string")),
     "EndsWith": KnownFunction("endswith", "boolean", ("string", "string")),
     "Contains": KnownFunction("contains", "boolean", ("string", "string")),
+    "RLIKE": KnownFunction("regexp_like", "boolean", ("string", "string")),
+    "concat": KnownFunction("concat", "string", ("string", "string")),
 }

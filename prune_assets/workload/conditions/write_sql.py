@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.functions import FUNCTIONS, SAME
+from prune_assets.workload.conditions.functions import FUNCTIONS, SAME, WHOLE_OF
 from prune_assets.workload.conditions.literals import is_string, literal, literals
 from prune_assets.workload.conditions.parse import (
     COMPARISONS,
@@ -34,6 +34,8 @@ _ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
 _NULL_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
 _LOCAL_TIMES = frozenset({"timestamp", None})
 _TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
+# A format of dates alone: what it prints does not depend on the time zone that Spark passes through.
+_DATE_FORMAT = re.compile(r"[yMd/. -]+")
 
 
 @dataclass(slots=True)
@@ -117,6 +119,7 @@ class Writer:
             return f"{self._operand(node.arguments[0])} LIKE {self.write(node.arguments[1], 'string')}"
         if node.name == "cast":
             return self._cast(node)
+        node = self._without_options(node)
         known = FUNCTIONS.get(node.name)
         if known is None or len(known.arguments) != len(node.arguments):
             raise NotUnderstood(_refusal(node.name))
@@ -129,6 +132,16 @@ class Writer:
         if len(node.arguments) == 2:
             self._note(node.arguments[0], node.name, node.arguments[1], kinds[1])
         return f"{known.sql}({', '.join(map(self.write, node.arguments, kinds))})"
+
+    def _without_options(self, node: Call) -> Call:
+        """Return a call without what Spark prints and SQL does not write: trim(s#1, None), the time zone of a date."""
+        match node:
+            case Call("trim" | "ltrim" | "rtrim", (text, Constant("None"))):
+                return Call(node.name, (text,))
+            case Call("date_format", (Call("cast", (day, Constant("timestamp"))), Constant(form), _)):
+                if self.type_of(day) == "date" and _DATE_FORMAT.fullmatch(form):
+                    return Call(node.name, (day, Constant(form)))
+        return node
 
     def _cast(self, node: Call) -> str:
         operand, to = node.arguments
@@ -150,12 +163,17 @@ class Writer:
             case Call("cast", (_, Constant(to))):
                 return to
             case Call(name, arguments) if name in FUNCTIONS:
-                result = FUNCTIONS[name].result
-                return next(map(self.type_of, arguments), None) if result == SAME else result
+                return self._type_of_call(FUNCTIONS[name].result, arguments)
             case Binary() | Not() | InList() | Call("LIKE" | "isnull" | "isnotnull"):
                 return "boolean"
             case _:
                 return None
+
+    def _type_of_call(self, result: str, arguments: tuple[Node, ...]) -> str | None:
+        if result not in {SAME, WHOLE_OF}:
+            return result
+        kind = next(map(self.type_of, arguments), None)
+        return kind if result == SAME or kind is None or kind.startswith("decimal(") else "bigint"
 
 
 def _refusal(name: str) -> str:

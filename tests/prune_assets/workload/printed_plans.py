@@ -114,5 +114,17 @@ def drawn_predicate(draw: random.Random, depth=2):
             f"cast(id AS string) = {quoted(str(number))}",
             f"id % 7 = {number % 7}",
             f"-id < -{number}",
+            f"day(day) = {number % 31} AND trunc(day, 'MM') = DATE '2024-01-01'",
+            f"add_months(day, 2) {compare} DATE '2024-03-{number % 28 + 1:02}'",
+            f"datediff(day, DATE '2024-01-01') {compare} {number % 30}",
+            f"date_format(day, 'yyyy-MM-dd') {compare} '2024-01-{number % 30 + 1:02}'",
+            f"round({draw.choice(['price', 'd', 'price, 1', 'd, 1'])}) {compare} {number}",
+            f"{draw.choice(['floor', 'ceil'])}({draw.choice(['price', 'd', 'f', 'id'])}) {compare} {number}",
+            f"{draw.choice(['mod', 'pmod'])}({draw.choice(['id', 'k', 'price'])}, 7) = {number % 7}",
+            f"{draw.choice(['trim', 'ltrim', 'rtrim', 'btrim', 'initcap'])}(user) = {text}",
+            f"trim(BOTH 'a' FROM user) = {text}",
+            f"{draw.choice(['char_length', 'len'])}(user) = {number % 9}",
+            f"concat(user, {text}) = {quoted(draw.choice(TEXTS))}",
+            f"user RLIKE {quoted(draw.choice(['^a', 'b$', 'a b', 'N.w', '^[a-c]', '1,2', '(a)']))}",
         ]
     )
