@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import CompareColumns, Unsupported, columns_of, conjuncts_of, leaves
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
 from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
@@ -34,17 +34,23 @@ _ONE_ROW_GROUP = (
     "LayoutSpec(sort_by=.., row_group_rows=.., page_rows=..)"
 )
 
+_NEVER_TRUE = (
+    "no row can match this predicate, whatever the table holds; "
+    "check its constants (= NULL is never true: write IS NULL)"
+)
+
 
 def advise(
     plan: PlannedRead, total: Extent, *, attributed: tuple[LeafReport, ...], remedies: Remedies
 ) -> Advice | None:
     """Say what keeps more bytes from being skipped, None where enough of them are; reads nothing more.
 
+    A predicate that no row can match has a line too, as it is often a comparison with NULL.
     Where half is skipped already, only a column that skips too little of what the other conjuncts keep is worth a line.
     """
     kept = plan.kept.extent(plan.index)
     if not kept.bytes:
-        return None
+        return Advice(_NEVER_TRUE) if _is_never_true(plan.lowered.predicate) else None
     is_enough = total.bytes - kept.bytes >= ENOUGH_SKIPPED * total.bytes
     proven = int(plan.evaluation.access.matches.row_totals(len(plan.index)).sum())
     rows = int(plan.kept.rows.sum())
@@ -59,6 +65,12 @@ def advise(
     if len(plan.index) == 1 and any(one.is_known for one in columns):
         candidates.append(Remedy("row_groups", plan.table.format.reworded(_ONE_ROW_GROUP)))
     return Advice(_why(plan, columns, attributed), _best(candidates))
+
+
+def _is_never_true(predicate: Predicate) -> bool:
+    """Tell whether a predicate is FALSE or NULL by its constants alone."""
+    known = [leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN for leaf in leaves(predicate)]
+    return not may_match(fold(predicate, np.array(known, np.uint8)[:, np.newaxis])).any()
 
 
 def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:

@@ -104,6 +104,8 @@ def _predicted(report: SkipReport) -> Engine | None:
 
 def advice_title(report: SkipReport) -> str:
     """Return the question that the line of advice answers."""
+    if not report.kept.bytes:
+        return "Why nothing is read"
     skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
     return "Why so little" if skipped < ENOUGH_SKIPPED else "Why not more"
 

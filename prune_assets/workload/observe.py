@@ -114,7 +114,7 @@ def _scans_of_logs(
 def text_of(path: str) -> str:
     """Return the text of a file. Raises WrongUse for one that cannot be read."""
     try:
-        return Path(local_path(path)).read_text()
+        return Path(local_path(path)).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise WrongUse(f"{path}: no text in UTF-8") from None
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_WEIGHT = re.compile(r"--\s*weight:\s*([0-9]+(?:\.[0-9]+)?)\s*$", re.IGNORECASE)
+_WEIGHT = re.compile(r"--\s*weight(?:\s*[:=]\s*|\s+)([0-9]+(?:\.[0-9]+)?)\s*$", re.IGNORECASE)
 # A string ends with its line: an open quote costs that line alone, not all up to the next quote.
 _STRING = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`"""
 _QUOTED = re.compile(rf"{_STRING}|(--[^\n]*|/\*.*?\*/)", re.DOTALL)

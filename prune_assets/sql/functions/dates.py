@@ -82,7 +82,9 @@ def _as_date(value: Value) -> Value:
     if value.type.kind not in CALENDAR | {Kind.NULL} and not (
         isinstance(value, Fixed) and value.type.kind is Kind.STRING
     ):
-        raise Refusal(f"Spark casts the {value.type} to a date here", "write a date")
+        if value.type.kind is not Kind.STRING:
+            raise Refusal(f"Spark takes a date here and refuses the {value.type}", "use a column of dates")
+        raise Refusal("Spark casts the string to a date here", "store the column as a date")
     return to_type(value, DATE)
 
 

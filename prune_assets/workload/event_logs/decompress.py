@@ -88,7 +88,7 @@ def blocks(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
     elif first.startswith(_LZF):
         raise UnsupportedFeature(f"{file.path}: lzf is not read; set spark.eventLog.compression.codec to zstd")
     elif first:
-        raise MalformedFile(f"{file.path}: no event log of Spark; leave it out")
+        raise MalformedFile(f"{file.path}: no event log of Spark; leave it out, or name a file of SQL *.sql")
 
 
 def _zstd(stream: FileStream) -> Iterator[bytes]:

@@ -65,7 +65,7 @@ def test_what_is_damaged_is_noted_and_the_rest_is_shown(tmp_path):
     ("arguments", "message"),
     [
         (["absent"], "error: absent: no event log there; name a file or the directory of spark.eventLog.dir\n"),
-        ([__file__], f"error: {__file__}: no event log of Spark; leave it out\n"),
+        ([__file__], f"error: {__file__}: no event log of Spark; leave it out, or name a file of SQL *.sql\n"),
         ([LOG, "--since", "x"], "error: since: 'x' is no date or time; write such as 2024-01-31 or 2024-01-31T12:00\n"),
     ],
 )

@@ -136,6 +136,17 @@ def test_a_true_predicate_has_nothing_to_skip(unsorted):
     assert advice.remedies == ()
 
 
+@pytest.mark.parametrize("where", ["name = NULL", "NOT (name <> NULL)", "name = NULL AND id = 3", "id > 9 AND id < 3"])
+def test_a_predicate_that_no_row_can_match_says_so(unsorted, where):
+    assert advice_of(unsorted, where).why.startswith("no row can match this predicate")
+    assert "Why nothing is read: no row can match" in str(plan(unsorted, where=where).report)
+
+
+def test_a_predicate_that_no_row_matches_today_is_no_mistake(unsorted):
+    assert advice_of(unsorted, "id = -5") is None
+    assert advice_of(unsorted, "id = -5 AND name IS NULL") is None
+
+
 def test_a_single_row_group_is_the_reason(tmp_path, data):
     path = tmp_path / "one.parquet"
     pq.write_table(data, path, use_dictionary=False)

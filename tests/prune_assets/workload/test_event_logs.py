@@ -140,7 +140,7 @@ def test_a_damaged_file_costs_a_line_and_the_rest_is_read(tmp_path):
     assert [shape.shape for shape in found.shapes] == ["k = ?"]
     assert [problem.partition(":")[0] for problem in found.problems] == [f"{tmp_path}/a.zstd", f"{tmp_path}/c.parquet"]
     assert "damaged" in found.problems[0]
-    assert found.problems[1].endswith("no event log of Spark; leave it out")
+    assert found.problems[1].endswith("no event log of Spark; leave it out, or name a file of SQL *.sql")
 
 
 def test_what_is_no_event_log_is_refused(tmp_path):

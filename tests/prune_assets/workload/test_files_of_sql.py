@@ -133,6 +133,13 @@ def test_statements_are_lines_or_end_with_a_semicolon(read):
     ]
 
 
+@pytest.mark.parametrize("comment", ["-- weight: 5", "-- weight 5", "--weight=5", "-- Weight : 5.0"])
+def test_weights_as_people_write_them_in_a_file_with_a_byte_order_mark(read, comment):
+    found = read(f"\ufeffSELECT id FROM t WHERE id = 1  {comment}\nSELECT k FROM t WHERE k = 2  -- weight5")
+    assert found.not_understood == {}
+    assert sorted(scans(found)) == [("t", "id = 1", ("id",), 5.0), ("t", "k = 2", ("k",), 1.0)]
+
+
 def test_conditions_of_several_lines_are_one(read):
     found = read("id = 7\n  AND day IN (1,  -- Monday\n 2)\nid = 8", table="t")
     assert [where for _, where, _, _ in scans(found)] == ["id = 8"]
