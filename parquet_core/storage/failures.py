@@ -48,6 +48,8 @@ def _explained(error: Exception, uri: str) -> PruneError:
 
 
 def _absent(error: Exception, message: str, uri: str) -> PruneError | None:
+    if not _bucket(uri) and scheme_of(uri) in OF_SCHEME:
+        return TableNotFound(f"{uri}: names no bucket or container; write {scheme_of(uri)}://BUCKET/PATH")
     if _NO_BUCKET.search(message):
         return TableNotFound(f"{uri}: there is no bucket {_bucket(uri)!r}; check its name and the endpoint")
     if isinstance(error, FileNotFoundError):
@@ -100,7 +102,7 @@ def _next_step(message: str, uri: str) -> str:
         return "check the endpoint; for one with http:// set AWS_ALLOW_HTTP=true"
     if "error sending request" in message or "timed out" in message:
         return "check the network and the endpoint"
-    return f"check what {_bucket(uri)} is and answers"
+    return f"check that {_bucket(uri)} exists and can be reached"
 
 
 def _answer(message: str, otherwise: str) -> str:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.errors import StorageFailure, TableNotFound, WrongUse
 from parquet_core.storage import JOURNAL, STAGING, Journal, read_journal
 from prune_assets.writing.table_formats import refuse_table_formats
 from prune_assets.writing.write_lock import LOCK, write_lock
@@ -106,6 +106,8 @@ def leftovers(table: Path) -> list[str]:
         names = [entry.name for entry in table.iterdir()]
     except FileNotFoundError:
         raise TableNotFound(f"{table}: no such directory; check the path") from None
+    except NotADirectoryError:
+        raise WrongUse(f"{table}: is a file; name the directory of a table") from None
     except OSError as error:
         raise StorageFailure(f"{table}: {error.strerror}; check the path and its permissions") from None
     return sorted(name for name in names if name in {JOURNAL, LOCK} or STAGING.fullmatch(name))

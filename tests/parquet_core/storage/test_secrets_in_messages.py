@@ -79,7 +79,7 @@ def test_neither_what_a_library_says_nor_the_next_step_holds_a_secret(address, p
 
 def test_the_remedy_names_the_host_alone():
     with (
-        pytest.raises(StorageFailure, match=r"check what host is and answers$"),
+        pytest.raises(StorageFailure, match=r"check that host exists and can be reached$"),
         explaining("ftp://bob:hunter2@host/t"),
     ):
         raise OSError("no answer")

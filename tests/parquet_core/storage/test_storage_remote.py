@@ -570,11 +570,12 @@ def test_an_account_is_missing(clean_environment):
     [
         ("nope://x/t", "no storage with the scheme 'nope' is known"),
         ("simplecache::s3://b/t", "chained URIs are not read"),
-        ("s3:///t", "s3:///"),
+        ("s3:///t", "names no bucket or container; write s3://BUCKET/PATH"),
+        ("abfss://", "names no bucket or container; write abfss://BUCKET/PATH"),
     ],
 )
 def test_schemes_that_lead_nowhere(clean_environment, uri, message):
-    with pytest.raises((UnsupportedFeature, StorageFailure), match=message):
+    with pytest.raises((UnsupportedFeature, StorageFailure, TableNotFound), match=message):
         list_data_files(uri)
 
 

@@ -177,6 +177,7 @@ def test_a_check_says_on_stderr_what_it_finished(cut_off):
         (["t", "--start-spark"], 2, "--start-spark tests this machine, not a table"),
         (["s3://bucket/t"], 2, "s3"),
         (["delta"], 2, "is a table of Delta"),
+        (["delta/a"], 2, "delta/a: is a file; name the directory of a table"),
     ],
 )
 def test_what_is_no_plain_table_is_left_alone(tmp_path, monkeypatch, arguments, code, said):
