@@ -45,6 +45,10 @@ COMMANDS = {
 }
 
 _WRONG_USE = (WrongUse, MalformedFile, UnsupportedFeature)
+_IN_QUOTES = (
+    "Put a condition in quotes, as in --where \"day = DATE '2024-03-01'\", "
+    "and a pattern of files too, as in 'lake/*.parquet'."
+)
 _EXIT_WRONG_USE = 2
 _EXIT_FAILURE = 3
 # Imports alone make hundreds of thousands of objects that stay; by default each 700 have them looked through.
@@ -92,7 +96,7 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             if error.message.startswith("Got unexpected extra argument"):
-                hint = f"{error.message} Put a pattern of files in quotes, as in 'lake/*.parquet'."
+                hint = f"{error.message}. {_IN_QUOTES}"
                 raise click.UsageError(hint, error.ctx) from None
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):

@@ -210,6 +210,8 @@ def _in_yaml(kinds: re.Match[str]) -> str:
 def _remedy(value: object, wanted: Any) -> str:
     if isinstance(value, str) and _is_number(value):
         return "; YAML takes this for text: write it in full, without quotes, e.g. 0.01 or 20000"
+    if isinstance(value, str) and (wanted is int or int in get_args(wanted)):
+        return "; write the number in full, without a unit, e.g. 134217728"
     if get_origin(wanted) is Sequence and not isinstance(value, list):
         return "; give a list of column names, e.g. [day, id]"
     if get_origin(wanted) is Mapping:

@@ -100,7 +100,7 @@ def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tupl
     remedy = rewrite
     if writer is not None:
         why, remedy = writer.why, f"{rewrite}, or {writer.remedy.format(name=name)}"
-    beside = "; the dictionary, which every data page uses, answers the same question" if in_dictionary else ""
+    beside = "; every data page uses the dictionary, which can skip in place of the filter" if in_dictionary else ""
     return why + beside, remedy
 
 

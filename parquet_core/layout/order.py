@@ -117,7 +117,7 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         first = int(broken[0])
         pages = batch.bounds.take(np.flatnonzero(group == first))
         order = boundary_order(pages.lower, pages.upper)
-        how = "overlap" if order is ordered.order else f"are {order.name}"
+        how = "overlap" if order is ordered.order else f"are {order.name.lower()}"
         message = f"its {len(pages)} pages {how}"
         where = row_group_place(index, int(positions[first]), column)
         return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)

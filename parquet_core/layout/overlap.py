@@ -88,7 +88,7 @@ def _finding(unit: str, column: LeafColumn, intervals: Intervals, labels: list[s
     at = int(np.argmax(late))
     inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(intervals.high[order[: at + 1]]))]]
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
-    message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{depth_text} (1 is no overlap)"
+    message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{depth_text} (1 if none overlap)"
     return Finding(f"overlap.{units}", Severity.ERROR, f"{location}: {inner}", message, _REMEDY)
 
 

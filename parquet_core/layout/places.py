@@ -37,7 +37,7 @@ def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | No
 def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: LeafColumn) -> str:
     """Name the first of several row groups and say how many more there are."""
     location = row_group_place(index, positions[0], column)
-    return location if len(positions) == 1 else f"{location} (and {len(positions) - 1} more row groups)"
+    return location if len(positions) == 1 else f"{location} (and {counted(len(positions) - 1, 'more row group')})"
 
 
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:

@@ -228,8 +228,8 @@ class LayoutSpec:
         for name in self.partition_by:
             if name in {*parsed, *self.curve_by, *self.bloom}:
                 raise LayoutError(
-                    f"partition_by = {name}: is in {self._place_of(name)} too, but all rows of a file have the "
-                    "same value of it; leave it out there"
+                    f"{self._place_of(name)}: leave {name} out, because the table is partitioned by it: "
+                    "all rows of a file have the same value"
                 )
         for column, probability in self.bloom.items():
             if not isinstance(probability, float) or not 0 < probability < 1:
@@ -242,4 +242,4 @@ class LayoutSpec:
     def _place_of(self, column: str) -> str:
         if column in self.curve_by:
             return "zorder_by" if self.zorder_by else "hilbert_by"
-        return "sort_by or bloom"
+        return "bloom" if column in self.bloom else "sort_by"

@@ -10,8 +10,8 @@ import click
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable
-from prune_assets.commands.byte_count import budget_option
 from prune_assets.commands.notes import without_notes
+from prune_assets.commands.quantities import budget_option
 from prune_assets.commands.row_selection import semantics_of
 from prune_assets.report.output import refuse_without_folder, write_whole
 from prune_assets.session.progress import showing_progress, start_session

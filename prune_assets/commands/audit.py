@@ -10,6 +10,7 @@ from parquet_core.layout.spec import Severity
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.commands.check import exit_on, fail_on_option, findings_text
+from prune_assets.commands.quantities import share
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import count_text, seconds_text
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
 @click.option(
-    "--sample", type=float, default=1.0, show_default=True, help="The share of row groups to read, from 0 to 1."
+    "--sample", callback=share, default="1", show_default=True, help="The share of row groups to read, from 0 to 1."
 )
 @click.option(
     "--files", type=int, help="How many files to read instead of a share of row groups; they are spread over the table."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prune_assets.commands.quantities import share
 from prune_assets.commands.row_selection import listed_names, semantics_of
 from prune_assets.report.output import write_whole
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--min-skipped",
-    type=click.FloatRange(0, 1),
+    callback=share,
     metavar="PART",
     help="Exit with 1 when Spark with this plan skips less than this part of the bytes, e.g. 0.9. Where that is not "
     "predicted, the best possible counts.",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from prune_assets.commands.byte_count import budget_option
+from prune_assets.commands.quantities import budget_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text
 from prune_assets.session.progress import showing_progress, start_session

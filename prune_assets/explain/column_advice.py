@@ -206,7 +206,7 @@ class ColumnAdvice:
         message = (
             f"{sort}: a row group spans {range_share(self.spread.of_row_group)} of its range on average, the "
             f"predicate covers {range_share(self.spread.requested)}; sorted, about {bytes_text(then)} of "
-            f"{bytes_text(self._whole)} would be read"
+            f"{bytes_text(self._whole)} would be read if values are evenly spread"
         )
         return Remedy("sort_by", message, then)
 

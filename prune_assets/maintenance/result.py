@@ -110,7 +110,8 @@ class OptimizeResult:
         elif not self.picked:
             yield f"{title}: none of {counted(self.considered, 'file')} needs a rewrite"
         else:
-            what = "would be rewritten to about" if self.dry_run else "were rewritten to"
+            what = "was rewritten to" if self.considered == 1 else "were rewritten to"
+            what = "would be rewritten to about" if self.dry_run else what
             yield (
                 f"{title}: {count_text(len(self.picked))} of {counted(self.considered, 'file')} "
                 f"({bytes_text(self.picked_bytes)}) {what} {count_text(self.new_files)} ({bytes_text(self.new_bytes)})"
@@ -122,7 +123,7 @@ class OptimizeResult:
         if len(self.picked) > _SHOWN:
             yield f"  and {count_text(len(self.picked) - _SHOWN)} more"
         if self.depth_before is not None:
-            yield f"overlap depth (1 is no overlap): {_steps(*map(_depth, self._depths()))}"
+            yield f"overlap depth (1 if none overlap): {_steps(*map(_depth, self._depths()))}"
         for one in self.predicates:
             before, predicted, after = (
                 None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)

@@ -208,7 +208,7 @@ def time_zone_text(report: SkipReport) -> str:
     """Say how `normalized` is to be read where the session's time zone is not known; empty where none matters."""
     if not any(map(depends_on_zone, report.engines)):
         return ""
-    return "not known: metadata skip only values on which all time zones agree; Spark decides about the others"
+    return "not known: a value is skipped only if all time zones agree about it; pass --time-zone to skip more"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:

@@ -129,11 +129,17 @@ def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] =
                 _refuse(place, directory, formats)
 
 
+def _instead(name: str) -> str:
+    if name == "Delta":
+        return "write it with format delta (--format delta), or name another directory"
+    return f"name another directory, or write with Spark's own writer for {name}"
+
+
 def _refuse(place: Path, directory: Path, formats: Collection[str]) -> None:
     for name in formats:
         if (mark := FORMATS[name](place)) is not None:
             subject = "" if place == directory else f"{place} "
             raise WrongUse(
                 f"{directory}: {subject}is a table of {name} ({mark.relative_to(place)} is in it), and other files "
-                f"would corrupt it; name another directory, or write with Spark's own writer for {name}"
+                f"would corrupt it; {_instead(name)}"
             )

@@ -128,7 +128,7 @@ def test_every_command_of_the_directory_is_listed():
     import prune_assets.commands
 
     files = Path(prune_assets.commands.__file__).parent.glob("*.py")
-    assert {file.stem for file in files} - {"__init__", "byte_count", "notes", "row_selection"} == set(cli.COMMANDS)
+    assert {file.stem for file in files} - {"__init__", "quantities", "notes", "row_selection"} == set(cli.COMMANDS)
 
 
 def run(code: str, **options) -> subprocess.CompletedProcess[str]:
@@ -203,7 +203,7 @@ def test_a_command_that_is_misspelt_is_told_the_nearest(name, problem):
 def test_a_pattern_that_the_shell_has_replaced_is_told_from_too_many_words():
     result = CliRunner().invoke(cli.main, ["explain", "a.parquet", "b.parquet", "--where", "x = 1"])
     assert result.exit_code == 2
-    assert "(b.parquet) Put a pattern of files in quotes, as in 'lake/*.parquet'." in result.stderr
+    assert "(b.parquet). Put a condition in quotes" in result.stderr
 
 
 def test_a_time_zone_is_no_session(tmp_path):

@@ -66,7 +66,7 @@ def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
         ("zzz: 1\nx: 2", "unknown keys 'zzz' and 'x'; known are sort_by, bloom, "),
         ("zzz: 1", "unknown key 'zzz'; known are sort_by, bloom, "),
         ("1: 2", "unknown key 1; known are"),
-        ("page_rows: many", "page_rows = 'many': expected a whole number, got a string"),
+        ("page_rows: many", "page_rows = 'many': expected a whole number, got a string; write the number in full"),
         ("row_group_rows: 100k", "row_group_rows = '100k': expected a whole number or null, got a string"),
         ("page_rows: 1.5", "page_rows = 1.5: expected a whole number, got a number"),
         ("page_rows: true", "page_rows = True: expected a whole number, got a truth value"),

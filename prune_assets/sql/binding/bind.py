@@ -326,7 +326,10 @@ _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.BitwiseOr: ("bitwise operators are not supported for pruning", ""),
     exp.BitwiseXor: ("bitwise operators are not supported for pruning", ""),
     exp.Tuple: ("rows are not compared", "compare their parts"),
-    exp.DPipe: ("concatenation is not supported for pruning", "compare the column itself"),
+    exp.DPipe: (
+        "|| joins texts, which is not supported for pruning",
+        "compare the column itself; between conditions write OR",
+    ),
 }
 
 

@@ -239,4 +239,4 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         raise Refusal(
             f"{shown(text)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot", _NUMBER_OR_CAST
         )
-    raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")
+    raise Refusal(f"Spark casts {shown(text)} to a {type_} here", "write the value without quotes")

@@ -123,7 +123,7 @@ def is_added(directory, columns):
         return False
 
 
-@pytest.mark.sampled(36)
+@pytest.mark.sampled(108)
 @pytest.mark.spark
 @pytest.mark.parametrize("vectorized", ["true", "false"])
 @pytest.mark.parametrize("name", STORED)

@@ -97,7 +97,7 @@ def test_a_plain_column_is_no_nested_one(tmp_path, wanted, stored):
 
 
 @pytest.mark.spark
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("wanted", VALUES)
 def test_spark_fails_on_what_is_told_and_reads_the_rest(spark, tmp_path, wanted):
     from pyspark.errors import PySparkException

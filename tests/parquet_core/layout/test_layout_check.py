@@ -95,7 +95,7 @@ def test_files_that_overlap_are_named_with_their_depth(table):
     found = errors(check(table, layout=LAYOUT))
     assert set(found) == {"overlap.files", "overlap.row_groups"}
     assert found["overlap.files"].location == "column day: 1.parquet"
-    said = "overlaps 0.parquet; 2 of 2 files overlap another; overlap depth 2.00 (1 is no overlap)"
+    said = "overlaps 0.parquet; 2 of 2 files overlap another; overlap depth 2.00 (1 if none overlap)"
     assert found["overlap.files"].message == said
     assert found["overlap.files"].remedy
 
@@ -135,7 +135,7 @@ def test_an_absent_filter_of_pyarrow_is_explained_by_pyarrow(table):
     assert "bloom_filter_options={'key': True}" in found.remedy
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=True)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
-    assert "wrote the file (inferred); the dictionary, which every data page uses, answers the same" in found.message
+    assert "wrote the file (inferred); every data page uses the dictionary" in found.message
     assert found.remedy.startswith("take key out of `bloom` in the layout, or rewrite the files: ")
     assert "bloom_filter_options={'key': True}" in found.remedy
 
@@ -400,7 +400,7 @@ def test_files_that_overlap_in_one_partition_are_named_with_it(table):
     assert set(found) == {"overlap.files", "overlap.row_groups"}
     assert found["overlap.files"].location == "column day: p=2/1.parquet"
     said = "overlaps p=2/0.parquet; 2 of 3 files overlap another within their partitions; overlap depth 1.67 "
-    assert found["overlap.files"].message == f"{said}(1 is no overlap)"
+    assert found["overlap.files"].message == f"{said}(1 if none overlap)"
     assert found["overlap.row_groups"].location == "column day: p=2/1.parquet, row group 0"
 
 

@@ -70,10 +70,19 @@ def test_a_part_of_a_table_is_read_when_it_is_asked_for(corrupt):
     assert prune(corrupt, "--columns", "a,n", "--files", "1").exit_code == 1
 
 
-@pytest.mark.parametrize("arguments", [["--sample", "2"], ["--files", "0"], ["--columns", "no_such"]])
+@pytest.mark.parametrize("arguments", [["--files", "0"], ["--columns", "no_such"]])
 def test_wrong_use_ends_in_2(correct, arguments):
     result = prune(correct, *arguments)
     assert (result.exit_code, result.output.startswith("error: ")) == (2, True)
+
+
+def test_a_share_is_a_fraction_or_in_percent(corrupt):
+    result = prune(corrupt, "--sample", "2")
+    assert (result.exit_code, result.output.endswith("'2' is no share from 0 to 1; for 90 % write 0.9 or 90%\n")) == (
+        2,
+        True,
+    )
+    assert prune(corrupt, "--sample", "25%").exit_code == 0, "the first row group tells the truth"
 
 
 def test_notes_alone_leave_the_metadata_correct(tmp_path):

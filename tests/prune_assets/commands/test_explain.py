@@ -133,7 +133,7 @@ def test_gate_is_met_when_nothing_is_read(planner, total):
         (["--html", "."], "is a directory"),
         (["--columns", "a,,b"], "an empty name"),
         (["--columns", ""], "an empty name"),
-        (["--min-skipped", "1.5"], "--min-skipped"),
+        (["--min-skipped", "90"], "for 90 % write 0.9 or 90%"),
         (["--min-skipped", "much"], "--min-skipped"),
     ],
 )

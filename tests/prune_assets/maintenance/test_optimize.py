@@ -317,7 +317,7 @@ def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
     assert (dry.exit_code, dry.stderr) == (0, "")
     assert "version 1: 2 of 2 files" in dry.stdout
     assert "would be rewritten to about 1" in dry.stdout
-    assert "overlap depth (1 is no overlap): 2.00 before, 1.00 predicted\n" in dry.stdout
+    assert "overlap depth (1 if none overlap): 2.00 before, 1.00 predicted\n" in dry.stdout
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert "version 2: 2 of 2 files" in done.stdout

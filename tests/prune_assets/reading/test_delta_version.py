@@ -58,7 +58,7 @@ def in_utc(spark):
         yield spark
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.deep
 @pytest.mark.parametrize("reader", READERS)
 def test_golden_tables_have_the_rows_that_other_readers_find(reader, in_utc, golden):
     if reason := missing(reader):

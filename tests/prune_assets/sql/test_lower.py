@@ -183,7 +183,7 @@ def test_every_refusal_has_a_reason():
             "'1d' is a string, which Spark casts to",
             NUMBER_OR_CAST,
         ),
-        ("b = 'true'", "what Spark casts this string to", "write the value without quotes"),
+        ("b = 'true'", "Spark casts 'true' to a boolean here", "write the value without quotes"),
         ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
         (
             "lower(s) = 'x'",

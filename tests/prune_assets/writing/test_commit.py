@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.errors import StorageFailure, TableNotFound, UnfinishedWrite
+from parquet_core.errors import StorageFailure, TableNotFound, UnfinishedWrite, WrongUse
 from parquet_core.storage import JOURNAL, Journal
 from prune_assets.writing.commit import Recovered, commit, finish, recover
 from prune_assets.writing.staging import prove, staging_directory
@@ -113,7 +113,7 @@ def test_recovering_needs_a_directory(tmp_path):
     with pytest.raises(TableNotFound, match="no such directory"):
         recover(tmp_path / "no")
     put(tmp_path / "x.parquet")
-    with pytest.raises(StorageFailure, match="Not a directory"):
+    with pytest.raises(WrongUse, match="is a file; name the directory of a table"):
         recover(tmp_path / "x.parquet")
 
 

@@ -1,4 +1,4 @@
-"""Sizes as people write them on the command line: `200GiB`."""
+"""Sizes and shares as people write them on the command line: `200GiB`, `0.9` or `90%`."""
 
 from __future__ import annotations
 
@@ -22,3 +22,17 @@ def _byte_count(context: click.Context, option: click.Parameter, value: str | No
         return None if value is None else bytes_of(value)
     except ValueError as error:
         raise click.BadParameter(str(error), context, option) from None
+
+
+def share(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """Return the fraction that an option has as its value, from 0 to 1; UsageError for another text."""
+    if value is None:
+        return None
+    try:
+        fraction = float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        fraction = -1.0
+    if not 0 <= fraction <= 1:
+        problem = f"{value!r} is no share from 0 to 1; for 90 % write 0.9 or 90%"
+        raise click.BadParameter(problem, context, option)
+    return fraction
