@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
-from parquet_core.outcomes import intersect
+from parquet_core.outcomes import intersect, may_match
 from parquet_core.predicate import Constant
 from parquet_core.pruning import constant_answers
 from prune_assets.planner.levels.pruning_query import Level, LevelState
@@ -39,6 +39,10 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     if query.index.opened is not None and not before.remaining.any():
         source = "directory names leave" if query.files.files_with_statistics is None else "the log leaves"
         return LevelState(_NAME, folded, outcomes, "not_applicable", f"{source} no file to open")
+    if not columns and before.remaining.any() and not may_match(folded).any():
+        return LevelState(
+            _NAME, folded, outcomes, "consulted", "no row can match, by the constants of the predicate alone"
+        )
     if not columns:
         why = "no part of the predicate can be answered from what files say about their columns"
         return LevelState(_NAME, folded, outcomes, "not_applicable", why)
