@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.progress import showing_progress, start_session
+
+if TYPE_CHECKING:
+    from parquet_core.layout.spec import LayoutSpec
 
 
 @click.command()
@@ -66,7 +70,8 @@ def write(
     if mode == "error":
         _refuse_existing(table, table_format)
     refuse_place(table, table_format)
-    nanoseconds = _nanosecond_columns(source, all_rows=rows == "true")
+    with naming_layout_file(layout_file):
+        nanoseconds = _nanosecond_columns(source, layout, all_rows=rows == "true")
     if nanoseconds:
         click.echo(
             f"nanoseconds are rounded down to microseconds, as Spark has none: {', '.join(nanoseconds)}", err=True
@@ -93,8 +98,10 @@ def _refuse_existing(table: str, table_format: str | None) -> None:
         format_.writing().refuse_existing(table)
 
 
-def _nanosecond_columns(source: str, *, all_rows: bool) -> dict[str, bool]:
+def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> dict[str, bool]:
     """Open a plain source before Spark starts, so that one that is missing or cannot be copied is refused at once.
+
+    So is a layout of columns that it does not have.
 
     Where some rows are copied, those of a file that Spark cannot read may not be among them.
     A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
@@ -105,11 +112,14 @@ def _nanosecond_columns(source: str, *, all_rows: bool) -> dict[str, bool]:
     from prune_assets.cache_directory import metadata_cache
     from prune_assets.reading.nanoseconds import nanosecond_columns
     from prune_assets.tables.opening import format_at, retry_on_stale_listing
+    from prune_assets.writing.write_options import refuse_unknown_columns
 
     if not format_at(source).spark_lists_files or not ("/" in source or os.path.lexists(source)):
         return {}
     index = retry_on_stale_listing(lambda: read_dataset(source, cache=metadata_cache()))
     index.save()
+    names = [column.path[0] for column in index.columns] + [column.name for column in index.partitions]
+    refuse_unknown_columns(layout, list(dict.fromkeys(names)))
     if all_rows:
         refuse_unread_columns(index)
     return nanosecond_columns(printable(redacted(source)), index)

@@ -82,6 +82,21 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
     return BoundLayout(tuple(keys), bloom, partition_by, (), dictionary)
 
 
+def refuse_unknown_columns(layout: LayoutSpec, names: list[str]) -> None:
+    """Raise LayoutError for a column that is not among those of the data, in any case; `names`: the top-level ones.
+
+    Whether the rest of a layout fits is for `bind_layout`, which knows the types.
+    """
+    known = {name.casefold() for name in names}
+    curve = "zorder_by" if layout.zorder_by else "hilbert_by"
+    options: list[tuple[str, Iterable[str]]] = [("sort_by", layout.sort_columns), (curve, layout.curve_by)]
+    options += [("partition_by", layout.partition_by), ("bloom", layout.bloom), ("dictionary", layout.dictionary)]
+    for option, columns in options:
+        for column in columns:
+            if not {column.casefold(), column.casefold().partition(".")[0]} & known:
+                raise _no_column(option, column, names)
+
+
 def _key(schema: StructType, names: Sequence[str], option: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
     found = tuple(_resolve(schema, name, option, case_sensitive)[0] for name in names)
     if len(set(found)) < len(found):
@@ -141,8 +156,12 @@ def _resolve(schema: StructType, name: str, option: str, case_sensitive: bool) -
         same = [other for other in names if other.casefold() == name.casefold()]
         name = same[0] if len(same) == 1 else name
     if name not in names:
-        raise LayoutError(f"{option}: no column {name!r}; {direction_hint(name, names) or _did_you_mean(name, names)}")
+        raise _no_column(option, name, names)
     return name, schema[name].dataType
+
+
+def _no_column(option: str, name: str, names: list[str]) -> LayoutError:
+    return LayoutError(f"{option}: no column {name!r}; {direction_hint(name, names) or _did_you_mean(name, names)}")
 
 
 def _leaf(schema: StructType, name: str, key: str, case_sensitive: bool) -> str:  # noqa: FBT001 - passed on

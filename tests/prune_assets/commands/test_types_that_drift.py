@@ -42,6 +42,24 @@ def test_write_refuses_it_before_spark_starts(tickets, layout, tmp_path, monkeyp
     assert done.stderr == f"error: {tickets}/tuesday.parquet: {WHY}, so Spark cannot read it; {REMEDY}\n"
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("sort_by: [zome]", "sort_by: no column 'zome'; did you mean 'zone'?"),
+        ("sort_by: [zone]\nbloom: {day: 0.01}", "bloom: no column 'day'; the columns are id, zone"),
+        ("hilbert_by: [zone, x.y]", "hilbert_by: no column 'x.y'; the columns are id, zone"),
+        ("partition_by: [day]", "partition_by: no column 'day'; the columns are id, zone"),
+    ],
+)
+def test_write_refuses_columns_that_are_not_there_before_spark_starts(
+    tickets, layout, tmp_path, monkeypatch, keys, message
+):
+    monkeypatch.setattr(spark_session, "spark_session", lambda: pytest.fail("Spark was started"))
+    layout.write_text(keys)
+    done = prune("write", tickets / "monday.parquet", tmp_path / "t2", "--layout", layout)
+    assert (done.exit_code, done.stderr) == (2, f"error: {layout}: {message}\n")
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_write_leaves_files_to_spark_where_it_copies_some_rows(tickets, layout, tmp_path):

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
 from parquet_core.layout.spec import CODECS, LayoutSpec
-from prune_assets.writing.write_options import BoundLayout, bind_layout, write_options
+from prune_assets.writing.write_options import BoundLayout, bind_layout, refuse_unknown_columns, write_options
 
 SCHEMA = StructType(
     [
@@ -70,6 +70,20 @@ def test_a_layout_that_cannot_be_written_says_why(layout, message):
     with pytest.raises(LayoutError) as caught:
         bind_layout(SCHEMA, layout, case_sensitive=False)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        LayoutSpec(sort_by=["DAY DESC"], bloom={"KEY": 0.1, "buyer.city": 0.1}),
+        LayoutSpec(sort_by=["a.b"], dictionary={"Buyer.City": False}),
+        LayoutSpec(zorder_by=["key", "day"]),
+        LayoutSpec(partition_by=["Day"], sort_by=["key"]),
+    ],
+)
+def test_what_is_written_names_no_unknown_column(layout):
+    bind_layout(SCHEMA, layout, case_sensitive=False)
+    refuse_unknown_columns(layout, SCHEMA.fieldNames())
 
 
 def test_the_layout_becomes_options():
