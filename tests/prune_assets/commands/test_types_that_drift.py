@@ -51,12 +51,10 @@ def test_write_refuses_it_before_spark_starts(tickets, layout, tmp_path, monkeyp
         ("partition_by: [day]", "partition_by: no column 'day'; the columns are id, zone"),
     ],
 )
-def test_write_refuses_columns_that_are_not_there_before_spark_starts(
-    tickets, layout, tmp_path, monkeypatch, keys, message
-):
+def test_write_refuses_columns_that_are_not_there_before_spark_starts(tickets, layout, monkeypatch, keys, message):
     monkeypatch.setattr(spark_session, "spark_session", lambda: pytest.fail("Spark was started"))
     layout.write_text(keys)
-    done = prune("write", tickets / "monday.parquet", tmp_path / "t2", "--layout", layout)
+    done = prune("write", tickets / "monday.parquet", tickets / "t2", "--layout", layout)
     assert (done.exit_code, done.stderr) == (2, f"error: {layout}: {message}\n")
 
 
