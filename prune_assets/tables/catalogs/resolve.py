@@ -128,9 +128,8 @@ def _check_without_session(table: str, *, to_write: bool) -> None:
         hint = f"did you mean {near[0]}?" if near else "check the path"
         raise TableNotFound(f"{table}: no such file or directory; {hint}")
     raise TableNotFound(
-        f"{table}: no such path; a table of a Spark catalog needs a session (session=spark) or, of Iceberg, the "
-        f"catalog in pyiceberg's configuration, one of Glue or Unity its prefix (glue:{table}), and a path may be "
-        f"written ./{table}"
+        f"{table}: no such path, and without a Spark session its catalogs are not known; pass the path, session=spark "
+        f"in Python, glue:{table} or unity:{table}, or name the Iceberg catalog in pyiceberg's configuration"
     )
 
 

@@ -152,7 +152,7 @@ def test_a_path_as_sql_has_it_is_refused_with_the_path(spark, tmp_path, name):
 
 
 def test_a_name_without_a_session_is_told_to_need_one():
-    with pytest.raises(TableNotFound, match=r"needs a session \(session=spark\)"):
+    with pytest.raises(TableNotFound, match=r"without a Spark session its catalogs are not known"):
         pr.plan("named.nowhere_at_all", where="id = 1")
 
 

@@ -219,7 +219,7 @@ def test_a_table_of_a_catalog_is_named(table, monkeypatch):
     # By the name that a Spark session may have for it, too.
     assert pr.count("tests.db.t") == sum(COUNTS)
     assert str(pr.plan("tests.db.t", where="k = 1").report.table) == "tests.db.t"
-    with pytest.raises(TableNotFound, match=r"nowhere.db.t: .* the catalog in pyiceberg's configuration"):
+    with pytest.raises(TableNotFound, match=r"nowhere.db.t: .* the Iceberg catalog in pyiceberg's configuration"):
         pr.count("nowhere.db.t")
     with pytest.raises(TableNotFound, match=r"iceberg:tests.db.other: "):
         pr.count("iceberg:tests.db.other")

@@ -66,4 +66,4 @@ def test_what_the_catalog_lacks_and_a_server_that_is_not_there_are_named(prune, 
     assert "iceberg:rest.db.no: the catalog has no such table" in prune(address, "count", "rest.db.no", code=2)
     gone = "http://127.0.0.1:1"
     assert "iceberg:rest.db.t: the catalog does not answer" in prune(gone, "count", "rest.db.t", code=3)
-    assert "needs a session" in prune(address, "count", "other.db.t", code=2)
+    assert "without a Spark session" in prune(address, "count", "other.db.t", code=2)
