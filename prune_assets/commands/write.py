@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from parquet_core.errors import UnsupportedFeature
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.layout_file import load_layout, naming_layout_file
@@ -107,6 +108,7 @@ def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> d
     A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
     itself gives their columns types that Spark has.
     """
+    from parquet_core.dataset.extra_columns import extra_columns
     from parquet_core.dataset.opening import read_dataset
     from parquet_core.dataset.unread_columns import refuse_unread_columns
     from prune_assets.cache_directory import metadata_cache
@@ -122,4 +124,10 @@ def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> d
     refuse_unknown_columns(layout, list(dict.fromkeys(names)))
     if all_rows:
         refuse_unread_columns(index)
+    for column in extra_columns(index):
+        problem = f"{redacted(index.files[column.files[0]].path)}: column {column.name} is not in the table's schema"
+        if all_rows:
+            merged = f"pr.write(spark.read.option('mergeSchema', True).parquet({redacted(source)!r}), ..)"
+            raise UnsupportedFeature(f"{problem}, so Spark would not copy it; merge the schemas in Python: {merged}")
+        click.echo(f"note: {problem}, and is not copied", err=True)
     return nanosecond_columns(printable(redacted(source)), index)

@@ -62,6 +62,8 @@ class MaintainedTable:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layout", load_layout(self.layout))
+        if isinstance(self.predicates, str):
+            raise WrongUse(f"predicates={self.predicates!r}: give a list of predicates, e.g. [{self.predicates!r}]")
         if self.automatic and (self.workload is None or self.budget is None or self.where is not None):
             raise WrongUse(
                 f"{self.key.to_user_string()}: automatic=True follows a workload within a budget, in the whole table; "

@@ -1,7 +1,7 @@
 """Asset checks that guard what the queries people run skip: a layout that decays fails before the bill grows."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -14,7 +14,7 @@ from prune_assets.report.wording import shortfall
 from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -53,6 +53,10 @@ def build_skipping_checks(
     asset_key = asset_key_of(asset_key)
     if not 0 <= min_skipped <= 1:
         raise WrongUse(f"min_skipped={min_skipped}: must be a share of the bytes, from 0 to 1, e.g. 0.9")
+    if not isinstance(predicates, Mapping):
+        raise WrongUse(
+            f"predicates={predicates!r}: give each predicate a name, {{'one_day': \"day = DATE '2024-03-01'\"}}"
+        )
     for name, where in predicates.items():
         parse_named(f"skips_{name}", where)
 

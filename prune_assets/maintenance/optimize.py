@@ -87,6 +87,8 @@ def optimize(
     Raises LayoutError for a column that the table lacks, WrongUse, CommitConflict, UnsupportedTable for a Delta table
     with row tracking and others that name the feature, UnfinishedWrite, StorageFailure, and what Spark raises.
     """
+    if isinstance(predicates, str):
+        raise WrongUse(f"predicates={predicates!r}: give a list of predicates, e.g. [{predicates!r}]")
     source, layout = layout, load_layout(layout)
     target = find_target(table, spark)
     location = target.writing.location(target.opened_by)

@@ -18,7 +18,7 @@ from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
 from parquet_core.trust.trust_policy import OTHER_TYPE
-from prune_assets.checks.health.foreign_files import foreign_files
+from prune_assets.checks.health.foreign_files import files_of_other_columns
 from prune_assets.checks.health.small_row_groups import small_row_groups
 from prune_assets.checks.health.type_mismatches import type_mismatches
 from prune_assets.tables.small_files import small_files
@@ -67,7 +67,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
     yield from small_row_groups(name, index)
     if not files.by_log:
-        yield from foreign_files(index)
+        yield from files_of_other_columns(index)
     unread = [each for each in unread_columns(index) if not files.columns or each.name in files.columns]
     yield from type_mismatches(index, unread)
     explained = {each.name for each in unread}
@@ -204,6 +204,12 @@ FILES_ARE_HEALTHY = Check(
             "A file in the directory of a plain table shares no column with the other files: Spark reads nulls of it, "
             "or of all others.",
             "Move it out of the table, or write it again with the columns of the table.",
+        ),
+        "files.extra_column": Code(
+            "Files of a plain table hold a column that is not in the table's schema, which Spark takes from one file: "
+            "Spark does not read the column, and a copy of the table does not have it.",
+            "Write the table again from `spark.read.option('mergeSchema', True).parquet(..)`, which has the columns of "
+            "all files. `prune write` refuses to copy such a table.",
         ),
         "files.type_mismatch": Code(
             "Files store a column in a type that Spark cannot read as the table's, such as text where the table has "

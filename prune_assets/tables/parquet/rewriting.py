@@ -74,7 +74,8 @@ def _check_columns(rewrite: Rewrite) -> None:
             name = min({path for path, _ in theirs.items() ^ ours.items()})
             raise UnsupportedFeature(
                 f"{index.files[file].path}: column {'.'.join(name)} differs from the table's schema; "
-                "optimize files of one schema, or rewrite the table"
+                "optimize rewrites files of one schema only; write the table again with the schemas merged: "
+                "pr.write(spark.read.option('mergeSchema', True).parquet(..), .., layout=..)"
             )
 
 

@@ -58,6 +58,35 @@ def test_write_refuses_columns_that_are_not_there_before_spark_starts(tickets, l
     assert (done.exit_code, done.stderr) == (2, f"error: {layout}: {message}\n")
 
 
+@pytest.fixture
+def grown(tmp_path):
+    place = tmp_path / "grown"
+    place.mkdir()
+    pq.write_table(pa.table({"id": [1, 2], "zone": [3, 4]}), place / "monday.parquet")
+    pq.write_table(pa.table({"id": [3, 4], "zone": [5, 6], "source": ["a", "b"]}), place / "tuesday.parquet")
+    return place
+
+
+def test_write_refuses_to_drop_a_column_before_spark_starts(grown, layout, tmp_path, monkeypatch):
+    monkeypatch.setattr(spark_session, "spark_session", lambda: pytest.fail("Spark was started"))
+    done = prune("write", grown, tmp_path / "t2", "--layout", layout)
+    assert done.exit_code == 2
+    lost = f"error: {grown}/tuesday.parquet: column source is not in the table's schema, so Spark would not copy it"
+    merged = f"pr.write(spark.read.option('mergeSchema', True).parquet('{grown}'), ..)"
+    assert done.stderr == f"{lost}; merge the schemas in Python: {merged}\n"
+
+
+@pytest.mark.spark
+def test_what_the_refusal_names_keeps_the_column(spark, grown, layout, tmp_path):
+    assert spark.read.parquet(str(grown)).columns == ["id", "zone"]
+    merged = spark.read.option("mergeSchema", "true").parquet(str(grown))
+    pr.write(merged, tmp_path / "t2", layout=layout)
+    assert pr.read(spark, tmp_path / "t2", where="source = 'b'").count() == 1
+    done = prune("write", grown, tmp_path / "t3", "--layout", layout, "--select", "id < 3")
+    assert done.exit_code == 0, done.output
+    assert "column source is not in the table's schema, and is not copied" in done.stderr
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_write_leaves_files_to_spark_where_it_copies_some_rows(tickets, layout, tmp_path):

@@ -201,8 +201,25 @@ def test_a_file_that_shares_no_column_with_the_others_is_named(tmp_path, name):
     assert finding.severity is Severity.WARN
 
 
+def test_columns_that_the_schema_lacks_are_named(tmp_path):
+    one = {"id": range(9), "of": [{"a": 1}] * 9, "many": [[1]] * 9}
+    more = {"ID": range(9), "of": [{"a": 1, "b": 2}] * 9, "many": [[1]] * 9, "new": ["x"] * 9, "pair": [{"p": 1}] * 9}
+    pq.write_table(pa.table(one), tmp_path / "1.parquet")
+    pq.write_table(pa.table(more).slice(0, 0), tmp_path / "2.parquet")
+    assert "files.extra_column" not in {finding.code for finding in check_files(tmp_path)}, "no row has them"
+    pq.write_table(pa.table(more), tmp_path / "3.parquet")
+    pq.write_table(pa.table(more).drop_columns(["of"]), tmp_path / "4.parquet")
+    found = [finding for finding in faults(tmp_path) if finding.code == "files.extra_column"]
+    assert sorted((finding.location, *finding.columns) for finding in found) == [
+        ("3.parquet", "of.b"),
+        ("3.parquet (and 1 more file)", "new"),
+        ("3.parquet (and 1 more file)", "pair"),
+    ]
+    assert {finding.severity for finding in found} == {Severity.WARN}
+
+
 def test_files_that_a_log_names_are_of_its_table_whatever_they_share(tmp_path):
     deltalake = pytest.importorskip("deltalake")
     deltalake.write_deltalake(str(tmp_path), pa.table({"a": [1]}))
     deltalake.write_deltalake(str(tmp_path), pa.table({"b": [1]}), mode="append", schema_mode="merge")
-    assert "files.foreign" not in {finding.code for finding in check_files(tmp_path)}
+    assert not {"files.foreign", "files.extra_column"} & {finding.code for finding in check_files(tmp_path)}
