@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from importlib.util import find_spec
 from unittest.mock import patch
 
@@ -19,6 +20,9 @@ settings.load_profile("quick")
 # Nearly all that Spark does in a test it does once: code made fast at length is never used, and takes half of the time.
 FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
+# In seconds since 1970: a slow machine leaves out the rest of what takes minutes (`.ci/run`, `.ci/matrix`).
+UNTIL = float(os.environ.get("PRUNE_TESTS_UNTIL", "inf"))
+
 # Airflow is in no lock but e2e.lock: its examples are tried where it is installed. A folder of that name has no origin.
 HAS_AIRFLOW = getattr(find_spec("airflow"), "origin", None) is not None
 collect_ignore_glob = [] if HAS_AIRFLOW else ["prune_assets/airflow/*"]
@@ -30,6 +34,13 @@ def pytest_configure(config):
         home = tempfile.mkdtemp(prefix="airflow-home-")
         config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
         os.environ |= {"AIRFLOW_HOME": home, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures are made
+def pytest_runtest_setup():
+    """Leave out a test for which there is no time left."""
+    if time.time() > UNTIL:
+        pytest.skip("no time left (PRUNE_TESTS_UNTIL)")
 
 
 def _uses_spark(item):
