@@ -28,11 +28,11 @@ def server(tmp_path_factory, pictures):
         shutil.copy(server.log, pictures / "backfill.log")
 
 
-@pytest.mark.timeout(900)  # six runs, each with a process of its own for its step and a Java
+@pytest.mark.timeout(1300)  # six runs, each with a process of its own for its step and a Java
 @pytest.mark.parametrize("asset", ASSETS)
 def test_the_first_backfill_writes_every_day(server, asset):
     backfill = server.backfill(asset, PARTITIONS.get_partition_keys())
-    assert server.wait_for_backfill(backfill, seconds=800) == "COMPLETED_SUCCESS"
+    assert server.wait_for_backfill(backfill, seconds=1200) == "COMPLETED_SUCCESS"
     assert [run["status"] for run in server.runs(backfill=backfill)] == ["SUCCESS"] * DAYS
     table = server.root / "lake" / asset
     snapshot = deltalog.open_snapshot(table)
