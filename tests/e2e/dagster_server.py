@@ -52,6 +52,8 @@ class DagsterServer:
         home.mkdir()
         (home / "dagster.yaml").write_text(DAGSTER_YAML)
         settings = {"DAGSTER_HOME": home, "E2E_ROOT": root, "E2E_REPORTS_URL": reports_url, "PYTHONPATH": ROOT}
+        # Its minute is too short on a slow machine that starts six runs, each with a Java.
+        settings["DAGSTER_GRPC_TIMEOUT_SECONDS"] = 300
         command = [sys.executable, "-m", "dagster", "dev", "-f", definitions, "-h", "127.0.0.1", "-p", str(port)]
         self.log = root / "dagster.log"
         with self.log.open("w") as log:
@@ -65,7 +67,7 @@ class DagsterServer:
             )
 
     def wait_until_up(self) -> None:
-        until(self._is_up, seconds=90, what=f"Dagster's webserver; see {self.log}")
+        until(self._is_up, seconds=180, what=f"Dagster's webserver; see {self.log}")
 
     def _is_up(self) -> bool:
         assert self._process.poll() is None, self.log.read_text()
