@@ -166,7 +166,9 @@ def _refuse(end: bytes, file: DataFile) -> NoReturn:
     if end[4:] == ENCRYPTED_MAGIC:
         raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
     if end[4:] != MAGIC:
-        raise MalformedFile(f"{file.path}: does not end in PAR1; it is not a Parquet file, or is cut off")
+        raise MalformedFile(
+            f"{file.path}: does not end in PAR1: no Parquet file, or cut off; leave it out or write it again"
+        )
     length = int.from_bytes(end[:4], "little")
     if length + 12 > file.size:
         raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")

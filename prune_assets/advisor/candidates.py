@@ -36,7 +36,7 @@ FINER_PAGES, FINEST_PAGES = 5_000, 2_000
 # Each is tried on top of the one before, where that was worth it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more rows around those that it selects"),
-    ({"page_rows": FINEST_PAGES}, "still smaller pages skip still more of them"),
+    ({"page_rows": FINEST_PAGES}, "even smaller pages skip more of these rows"),
     (
         {"row_group_bytes": 8 << 20},
         "a dictionary or bloom filter rules out a whole row group or nothing, so smaller row groups skip more",

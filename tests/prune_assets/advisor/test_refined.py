@@ -49,7 +49,7 @@ def test_pages_are_made_as_fine_as_it_pays(visits):
     fine = refine(visits, ["day = 7", "day = 70"]).candidate
     assert fine.layout.page_rows == 2_000
     assert fine.layout.row_group_bytes == USUAL.row_group_bytes
-    assert "still smaller pages skip still more" in fine.why
+    assert "even smaller pages skip more of these" in fine.why
     assert refine(visits, ["day < 80"]).candidate.layout == pr.LayoutSpec(sort_by=["day"])
 
 
