@@ -276,3 +276,13 @@ def columns_of_leaf(leaf: Leaf) -> tuple[Path, ...]:
 def conjuncts_of(predicate: Predicate) -> tuple[Predicate, ...]:
     """Return the operands of the topmost AND, or the predicate itself."""
     return predicate.children if isinstance(predicate, And) else (predicate,)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    r"""Return the smallest byte string above all that start with a prefix; None if there is none.
+
+    >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
+    (b'b', None, None)
+    """
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

@@ -20,9 +20,10 @@ from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
 from parquet_core.trust.inconsistencies import AGAINST_STATISTICS, reason_of, reasons_of
 from parquet_core.trust.trusted_bounds import bounds_as_read
+from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
     from parquet_core.trust.inconsistencies import Doubt, Doubts
-    from parquet_core.trust.trust_policy import Trust
+    from parquet_core.trust.writer_fault import KnownFault
 
     Positions = NDArray[np.int64]
 
@@ -212,22 +213,51 @@ class FooterColumns:
         doubts[at[old]] |= numbers_at(kept.batch, "doubts")[groups[old]]
         return doubts
 
-    def _decode(self, column: LeafColumn, positions: Positions) -> tuple[ColumnChunks, Bounds]:
+    def faults(self, column: LeafColumn, positions: Positions) -> tuple[KnownFault, ...]:
+        """Return the known faults of writers that may affect a column in the row groups at `positions`."""
+        return tuple(self.faulty(column, positions))
+
+    def faulty(self, column: LeafColumn, positions: Positions) -> dict[KnownFault, Positions]:
+        """Return the row groups among those at `positions` that each known fault of a writer may affect.
+
+        Faults of deprecated bounds are left out, since files with newer bounds do not need those.
+        """
+        trusts, number = self.groups.judged(column, self.chunks(column).take(positions), positions)
+        of_number = [[it for it in trust.faults if it.wrong != Fact.DEPRECATED_BOUNDS] for trust in trusts]
+        faults = dict.fromkeys(fault for faults in of_number for fault in faults)
+        affected = {
+            fault: positions[np.array([fault in faults for faults in of_number], np.bool_)[number]] for fault in faults
+        }
+        return {fault: groups for fault, groups in affected.items() if len(groups)}
+
+    def claimed_bounds(self, column: LeafColumn) -> Bounds:
+        """Return the bounds that a reader has who trusts writers in spite of their known faults, by row group.
+
+        Footers that are not in memory are read again, if any writer has a known fault.
+        """
+        groups = self.groups
+        if not self.faulty(column, groups.read_from()):
+            return self.bounds(column)
+        _, bounds = self._decode(column, groups.read_from(), believing=True)
+        return spread_bounds(bounds, groups.read_from(), groups.row_count)
+
+    def _decode(
+        self, column: LeafColumn, positions: Positions, *, believing: bool = False
+    ) -> tuple[ColumnChunks, Bounds]:
         """Decode a column in the row groups at `positions`, which are all those of their files."""
         groups = self.groups
         chunks: list[ColumnChunks] = []
         bounds: list[Bounds] = []
-        trusts, absent, first = groups.trusts(column), self._absent(column), 0
+        absent, first = self._absent(column), 0
         for footers in self.source.read(distinct(groups.opened_files(positions))):
             here = positions[first : first + len(footers)]
             if not groups.has_rows(footers.row_count, here):
                 raise StorageFailure(
                     f"{footers.files[0].path}: it or a later file changed while it was read; try again"
                 )
-            kind = groups.kind[groups.file[here]]
-            found, known = self._decode_batch(column, footers, trusts, kind)
+            found, known = self._decode_batch(column, footers, here, believing=believing)
             chunks.append(found)
-            bounds.append(with_nulls(known, absent[kind]))
+            bounds.append(with_nulls(known, absent[groups.kind[groups.file[here]]]))
             first += len(footers)
         if first != len(positions):
             raise StorageFailure(f"{groups.files[-1].path}: it or an earlier file changed while it was read; try again")
@@ -236,18 +266,20 @@ class FooterColumns:
         return concat_chunks(chunks), concat_bounds(bounds)
 
     def _decode_batch(
-        self, column: LeafColumn, footers: Footers, trusts: Sequence[Trust], kind: Positions
+        self, column: LeafColumn, footers: Footers, positions: Positions, *, believing: bool
     ) -> tuple[ColumnChunks, Bounds]:
         """Decode a column in a batch of footers, under each path that files have it at; of two the first counts."""
         chunks, bounds = [], []
         part, own = np.full(len(footers), -1, np.int64), self._own_paths(column)
+        kind = self.groups.kind[self.groups.file[positions]]
         for path in self.groups.names.of(column.path):
             found, statistics, there = footers.chunks(path)
             chunks.append(found)
             if statistics is None:
                 bounds.append(unknown_bounds(column, footers.row_count))
             else:
-                known = bounds_as_read(column, statistics, trusts, kind[there])
+                judged = self.groups.judged(column, found.take(there), positions[there], believing=believing)
+                known = bounds_as_read(column, statistics, *judged)
                 bounds.append(spread_bounds(known, there, footers.row_count))
             if own is not None:
                 there = there[np.array([each == path for each in own], np.bool_)[kind[there]]]

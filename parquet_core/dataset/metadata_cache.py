@@ -20,6 +20,7 @@ import xxhash
 
 from parquet_core.dataset.arrow_form import to_batch
 from parquet_core.dataset.cache_size import count_written, most_bytes_of, scan
+from parquet_core.trust.known_faults import KNOWN_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from parquet_core.dataset.decoded_cache import DecodedCache
     from parquet_core.storage import DataFile
 
-# Changes with the form of what is kept: files of another form are not read.
-_MAGIC = b"PRUNE\x00\x00\x08"
+# Changes with the form of the files, so that files of another form are not read.
+_FORM = 8
+# Cached bounds are trusted bounds, so a new known fault of a writer makes the cache obsolete.
+_MAGIC = b"PRUNE" + xxhash.xxh3_64_digest(repr((_FORM, KNOWN_FAULTS)).encode())[:3]
 _HEADER_BYTES = len(_MAGIC) + 8
 DEFAULT_BYTES = 2 << 30
 _BLOCK_BYTES = 1 << 20

@@ -229,6 +229,6 @@ class PageIndexes:
             self.footers.doubt(column, positions[wrong], Doubt.PAGES)
 
     def _joined(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> PageBatch:
-        kind = self.groups.kind[self.groups.file[positions]]
-        source = Source(column, self.groups.row_count[positions], self.groups.trusts(column), kind)
+        trusts, kind = self.groups.judged(column, self.footers.chunks(column).take(positions), positions)
+        source = Source(column, self.groups.row_count[positions], trusts, kind)
         return join_indexes(source, decode_column_indexes(encoded), self._offsets[column.path].take(positions))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.logged import FileList
+from parquet_core.format.column_chunk import ALL_TRAITS, ChunkTraits
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import stored_form
 from parquet_core.trust.inconsistencies import Doubt
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
@@ -109,8 +111,27 @@ class RowGroupTable:
         return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def trusts(self, column: LeafColumn) -> list[Trust]:
-        """Return by kind what may be believed of a column."""
+        """Return the trust in a column by kind of file, the least that a chunk of such files deserves."""
         return [trust(column, kind) for kind in self.kinds]
+
+    def judged(
+        self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
+    ) -> tuple[list[Trust], Positions]:
+        """Return the different trusts in the chunks of a column, and the index among them for each chunk.
+
+        `chunks`: the chunks of the row groups at `positions`. `believing`: trust writers in spite of
+        their known faults.
+        """
+        trusts = [trust(column, of_files, believing=believing) for of_files in self.kinds]
+        kind = self.kind[self.file[positions]]
+        if not any(fault.only_in for trust in trusts for fault in trust.faults):
+            return trusts, kind
+        by_traits = [
+            trust(column, of_files, traits=ChunkTraits(traits), believing=believing)
+            for traits in range(ALL_TRAITS + 1)
+            for of_files in self.kinds
+        ]
+        return by_traits, chunks.traits() * len(self.kinds) + kind
 
     def has_several_types(self, column: LeafColumn) -> bool:
         """Tell whether a file stores the column in another type that Spark reads as the table's."""

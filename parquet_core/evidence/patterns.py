@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard
+from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard, successor
 from parquet_core.ragged import firsts, spans
 
 if TYPE_CHECKING:
@@ -79,16 +79,6 @@ def pattern_ruled_out(leaf: Pattern, lower: pa.Array, upper: pa.Array) -> tuple[
         never[single] |= failed
     _hold_by_what_all_begin_with(leaf, lower, upper, always)
     return never, always
-
-
-def successor(prefix: bytes) -> bytes | None:
-    r"""Return the least bytes above all that begin with a prefix; None when there is none.
-
-    >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
-    (b'b', None, None)
-    """
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def _prefix(leaf: Pattern) -> bytes:

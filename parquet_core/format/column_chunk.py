@@ -6,6 +6,7 @@ Source: `parquet.thrift` of parquet-format.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import IntFlag
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +28,19 @@ if TYPE_CHECKING:
 # Row numbers stay exact as floating point, which sums of them pass through.
 MAX_ROWS = (1 << 53) - 1
 
+_DICTIONARY_ENCODINGS = 1 << 2 | 1 << 8  # PLAIN_DICTIONARY, RLE_DICTIONARY
 ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # page type, encoding, count
+
+
+class ChunkTraits(IntFlag):
+    """What a fault of a writer may depend on: a dictionary page, more than one data page."""
+
+    DICTIONARY = 1
+    SEVERAL_PAGES = 2
+
+
+NO_TRAITS = ChunkTraits(0)
+ALL_TRAITS = ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES
 
 
 class ByteRange(NamedTuple):
@@ -93,6 +106,12 @@ class ColumnChunks:
 
     def __len__(self) -> int:
         return len(self.present)
+
+    def traits(self) -> NDArray[np.int64]:
+        """Return the traits that each chunk has, or may have, as numbers of ChunkTraits."""
+        dictionary = (self.dictionary_page_offset > 0) | (self.encodings & _DICTIONARY_ENCODINGS != 0)
+        several = self.data_pages != 1
+        return ChunkTraits.DICTIONARY * dictionary.astype(np.int64) + ChunkTraits.SEVERAL_PAGES * several
 
     def take(self, chunks: Numbers) -> ColumnChunks:
         """Return chosen chunks."""

@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.format.schema import Physical
 from parquet_core.inspection.chunks import codec_name, column_order_name, encoding_names, uncompressed_bytes
-from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
+from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread, WriterFault
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap_depth import intervals_of, may_hold_values, overlap_depth
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.trust_policy import trust
+from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +49,8 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
         max_definition_level=column.max_definition_level,
         max_repetition_level=column.max_repetition_level,
         column_order=orders.pop() if len(orders) == 1 else None,
-        untrusted=tuple(dict.fromkeys(judged.reason for judged in trusts if judged.reason)),
+        untrusted=tuple(dict.fromkeys(it.reason for it in trusts if it.reason and Fact.BOUNDS not in it.wrong)),
+        writer_faults=_writer_faults(index, column),
         unsupported=column.unsupported,
         values=_total(chunks.num_values),
         compressed_bytes=_total(chunks.compressed_bytes),
@@ -68,6 +70,13 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
         with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
         overlap_depth=overlap_depth(intervals_of(bounds)),
         pages=None if footers is None else _pages(index, column),
+    )
+
+
+def _writer_faults(index: MetadataIndex, column: LeafColumn) -> tuple[WriterFault, ...]:
+    return tuple(
+        WriterFault(fault.code, fault.application, fault.wrong.labels, fault.what, fault.source, len(groups))
+        for fault, groups in index.footers.faulty(column, index.read_from()).items()
     )
 
 

@@ -83,11 +83,28 @@ class PageSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class WriterFault:
+    """A known fault of a writer that may affect a column.
+
+    `code`: the report in the writer's tracker, at `source`. `untrusted`: the statistics that are not trusted.
+    `row_groups`: the number of row groups that the fault may affect.
+    """
+
+    code: str
+    writer: str
+    untrusted: tuple[str, ...]
+    what: str
+    source: str
+    row_groups: int
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnFacts:
     """A leaf of the schema, and what all row groups together say of it.
 
     `type`: the Arrow type, None when the column's is not understood. `repetition` is that of the whole path.
     `untrusted`: why bounds are not believed, one reason for each kind of file that has one; empty when they are.
+    `writer_faults`: known faults of the files' writers, which take single statistics away.
     `unsupported`: why predicates do not prune on it, empty when they do. `lower`, `upper`, `null_count` and
     `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups,
     `without_bounds` those that may hold a value and have no bounds.
@@ -106,6 +123,7 @@ class ColumnFacts:
     max_repetition_level: int
     column_order: str | None
     untrusted: tuple[str, ...]
+    writer_faults: tuple[WriterFault, ...]
     unsupported: str
     values: int
     compressed_bytes: int

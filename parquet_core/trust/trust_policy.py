@@ -2,23 +2,28 @@
 
 Trusted are `min_value` and `max_value` under an order that is defined for the type, each side for itself.
 Where a writer gave neither, the deprecated `min` and `max` are, if their signed comparison is the column's
-own, or if both are the same value. A rule that a writer is known to have broken trusts nothing of it.
-Sources: `parquet.thrift` of parquet-format; PARQUET-251 and PARQUET-1225.
+own, or if both are the same value. Facts that a writer is known to get wrong are not trusted (`known_faults`).
+Source: `parquet.thrift` of parquet-format.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
+from operator import or_
 
 import pyarrow as pa
 
+from parquet_core.format.column_chunk import ALL_TRAITS, ChunkTraits
 from parquet_core.format.comparable_values import timestamp_step
 from parquet_core.format.provenance import IEEE_754_TOTAL_ORDER, TYPE_ORDER, Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder, in_any_case
 from parquet_core.spark_rules.calendars import SPARK_VERSION_KEY, is_rebased, may_be_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read, leaf_in_file
-from parquet_core.trust.writer import counts_nan_in, mixes_up_bytes, mixes_up_nan
+from parquet_core.trust.known_faults import faults_in, reason_of_faults
+from parquet_core.trust.writer import counts_nan_in
+from parquet_core.trust.writer_fault import NOTHING_WRONG, Fact, KnownFault
 
 # What parquet-mr's rewriter of files puts beside the names of those who wrote them.
 _COPIED = "original.created.by"
@@ -37,17 +42,21 @@ class Deprecated(Enum):
 class Trust:
     """What may be believed of one column in files of one kind.
 
-    `counts`: null and NaN counts. `bounds`: min_value and max_value. `deprecated`: min and max. `required`: the
+    `counts`: null and NaN counts. `bounds`: min_value and max_value of column chunks; `page_bounds`: those of column
+    indexes. `deprecated`: min and max. `required`: the
     column has no nulls, whatever is claimed. `rebased`: bounds before the start of the common calendar may be
     read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
     not believed, empty when they are. `step`: the microseconds that its stored timestamps count in. `nan_in_bounds`:
     min_value and max_value that are no NaN prove that there is none. `stored`: the file's leaf where its type is
     another one, which Spark reads as the column's; None where they are alike. `nulls_alone`: of a type that is read
-    otherwise nothing is believed but that all values are null, which they are in any.
+    otherwise nothing is believed but that all values are null, which they are in any. `faults`: known faults of the
+    writer that may affect the column; `wrong`: the facts that they take away; `prefix_bytes`: an upper bound of this
+    length may be a prefix of the maximum, 0 if none may be.
     """
 
     counts: bool
     bounds: bool
+    page_bounds: bool
     deprecated: Deprecated
     required: bool
     rebased: bool
@@ -57,29 +66,62 @@ class Trust:
     nan_in_bounds: bool = False
     stored: LeafColumn | None = None
     nulls_alone: bool = False
+    faults: tuple[KnownFault, ...] = ()
+    wrong: Fact = NOTHING_WRONG
+    prefix_bytes: int = 0
+
+    @property
+    def distrust(self) -> str:
+        """Why some statistics are not trusted; empty if all are."""
+        return self.reason or reason_of_faults(self.faults)
 
 
-def trust(column: LeafColumn, provenance: Provenance) -> Trust:
-    """Judge a column of the table in files of one kind, by the leaf that it is there."""
+def trust(
+    column: LeafColumn, provenance: Provenance, *, traits: ChunkTraits = ALL_TRAITS, believing: bool = False
+) -> Trust:
+    """Judge a column of the table in files of one kind, by the leaf that it is there.
+
+    `traits`: those of the chunks to be judged; by default all, which deserve the least trust.
+    `believing`: trust the writer in spite of its known faults, as Spark's reader does.
+    """
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
         return _nothing(OTHER_TYPE, nulls_alone=_may_be_null(column, provenance))
+    stored = leaf if alike is None else None
+    faults = tuple(
+        fault
+        for fault in faults_in(leaf, provenance)
+        if fault.only_in in traits and (fault.is_avoided_by_spark or not believing)
+    )
+    return _judge(leaf, provenance, faults, stored)
+
+
+def _judge(
+    leaf: LeafColumn, provenance: Provenance, faults: tuple[KnownFault, ...], stored: LeafColumn | None
+) -> Trust:
+    wrong = reduce(or_, (fault.wrong for fault in faults), NOTHING_WRONG)
     orders = provenance.column_orders
     order = orders[leaf.index] if leaf.index < len(orders) else None
-    wrong = _wrong_bounds(leaf, provenance)
-    reason = wrong or _order_reason(leaf, order)
+    untrusted = _wrong_bounds(leaf, provenance)
+    without_order = _order_reason(leaf, order)
+    reason = untrusted or reason_of_faults(f for f in faults if Fact.BOUNDS in f.wrong) or without_order
+    no_deprecated = untrusted or wrong & (Fact.BOUNDS | Fact.DEPRECATED_BOUNDS | Fact.EXACTNESS)
     return Trust(
         counts=True,
         bounds=not reason,
-        deprecated=Deprecated.NEVER if wrong else _deprecated(leaf, provenance.created_by),
+        page_bounds=not (untrusted or without_order or Fact.PAGE_BOUNDS in wrong),
+        deprecated=Deprecated.NEVER if no_deprecated else _deprecated(leaf),
         required=leaf.max_definition_level == 0,
         rebased=may_be_rebased(leaf, provenance),
         column_order=order,
         reason=reason,
         step=timestamp_step(leaf),
         nan_in_bounds=_has_nan_in_bounds(leaf, order, provenance),
-        stored=leaf if alike is None else None,
+        stored=stored,
+        faults=faults,
+        wrong=wrong,
+        prefix_bytes=next((fault.prefix_bytes for fault in faults if fault.prefix_bytes), 0),
     )
 
 
@@ -95,13 +137,15 @@ def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
     alike = provenance.by_any_case.get(in_any_case(column.path[0]), [])
     named = [leaf for leaf in alike if leaf.path == column.path]
     flat = not any(leaf.max_repetition_level for leaf in (column, *named))
-    return bool(named) and flat and all(leaf.max_definition_level for leaf in named)
+    miscounted = any(Fact.NULL_COUNT in fault.wrong for leaf in named for fault in faults_in(leaf, provenance))
+    return bool(named) and flat and not miscounted and all(leaf.max_definition_level for leaf in named)
 
 
 def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
     return Trust(
         counts=False,
         bounds=False,
+        page_bounds=False,
         deprecated=Deprecated.NEVER,
         required=False,
         rebased=False,
@@ -122,8 +166,6 @@ def _wrong_bounds(leaf: LeafColumn, provenance: Provenance) -> str:
         return "a decimal stored as BYTE_ARRAY has no bounds that may be trusted"
     if is_rebased(leaf, provenance):
         return "the file stores dates of another calendar"
-    if leaf.order is SortOrder.FLOATING and mixes_up_nan(provenance.created_by):
-        return "its writer lost other values beside a NaN"
     return ""
 
 
@@ -134,10 +176,10 @@ def _order_reason(leaf: LeafColumn, order: int | None) -> str:
     return "" if known else f"column order {order} is not one of this type"
 
 
-def _deprecated(leaf: LeafColumn, created_by: str) -> Deprecated:
+def _deprecated(leaf: LeafColumn) -> Deprecated:
     if leaf.type is None or pa.types.is_decimal(leaf.type):
         return Deprecated.NEVER
     if leaf.physical in {Physical.BYTE_ARRAY, Physical.FIXED_LEN_BYTE_ARRAY}:
         # Some writers compared the bytes signed, some unsigned: equal bytes are equal in both.
-        return Deprecated.NEVER if mixes_up_bytes(created_by) else Deprecated.WHEN_EQUAL
+        return Deprecated.WHEN_EQUAL
     return Deprecated.WHEN_EQUAL if leaf.order is SortOrder.UNSIGNED else Deprecated.ALWAYS

@@ -14,14 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of, valid_flags, with_validity
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of, valid_flags, with_validity
 from parquet_core.format.compact import MISSING
 from parquet_core.format.comparable_values import comparable_values
 from parquet_core.format.schema import SortOrder
+from parquet_core.predicate import successor
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
 from parquet_core.trust.trust_policy import Deprecated
+from parquet_core.trust.writer_fault import ANY_LENGTH, Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,16 +60,23 @@ def trusted_bounds(
         answers = np.fromiter((test(trust) for trust in trusts), np.bool_, len(trusts))
         return np.full(len(kind), answers.all()) if answers.all() or not answers.any() else answers[kind]
 
+    of_pages = written.all_null is not None
     counted = where(lambda trust: trust.counts)
     credible = counted & _has_its_rows(column, written)
-    nulls = _null_counts(column, written, credible)
+    null_count_fact = Fact.PAGE_NULLS if of_pages else Fact.NULL_COUNT
+    nulls = _null_counts(column, written, credible & ~where(lambda trust: null_count_fact in trust.wrong))
     nans = _nan_counts(column, written, credible, nulls) if _may_be_nan(column) else np.where(counted, 0, MISSING)
     liars = _contradicts_nulls(column, written, nulls)
     usable = credible if written.all_null is None else credible & ~written.all_null
-    new = usable & where(lambda trust: trust.bounds)
+    new = usable & where(lambda trust: trust.page_bounds if of_pages else trust.bounds)
     steps = np.array([trust.step for trust in trusts], np.int64)
     step = 1 if np.all(steps == 1) else steps[kind]
-    pair = _pair(column, written.min_value.only(new), written.max_value.only(new), step)
+    fact_low, fact_high = (Fact.PAGE_BOUNDS,) * 2 if of_pages else (Fact.LOWER_BOUND, Fact.UPPER_BOUND)
+    lower = written.min_value.only(new & ~where(lambda trust: fact_low in trust.wrong))
+    upper = written.max_value.only(new & ~where(lambda trust: fact_high in trust.wrong))
+    pair = _pair(column, lower, upper, step)
+    pair = pair._replace(high=_with_prefixes_raised(pair.high, written, trusts, kind))
+    inexact = where(lambda trust: Fact.EXACTNESS in trust.wrong)
     old = usable & ~written.min_value.valid & ~written.max_value.valid
     pair = _with_deprecated(
         column,
@@ -91,10 +100,12 @@ def trusted_bounds(
         row_count=written.row_count,
         nan_count=_count_array(np.where(liars, MISSING, nans)),
         min_exact=from_numpy(
-            written.min_exact == 1, valid=exact_low & new & written.min_value.valid & (written.min_exact >= 0)
+            written.min_exact == 1,
+            valid=exact_low & new & written.min_value.valid & (written.min_exact >= 0) & ~inexact,
         ),
         max_exact=from_numpy(
-            written.max_exact == 1, valid=exact_high & new & written.max_value.valid & (written.max_exact >= 0)
+            written.max_exact == 1,
+            valid=exact_high & new & written.max_value.valid & (written.max_exact >= 0) & ~inexact,
         ),
     )
 
@@ -194,6 +205,20 @@ def _with_deprecated(
     bad = np.where(usable, old.bad | (when_equal & ~constant), pair.bad)
     flags = from_numpy(usable)
     return _Pair(pc.if_else(flags, old.low, pair.low), pc.if_else(flags, old.high, pair.high), bad)
+
+
+def _with_prefixes_raised(
+    high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+) -> pa.Array:
+    """Replace maxima that are prefixes by a bound above all values with the prefix; null if there is none."""
+    if not any(trust.prefix_bytes for trust in trusts):
+        return high
+    lengths = np.array([trust.prefix_bytes for trust in trusts], np.int64)[kind]
+    is_prefix = ((lengths == ANY_LENGTH) | (lengths == written.max_value.length)) & (lengths != 0) & valid_flags(high)
+    values = high.to_pylist()
+    for i in np.flatnonzero(is_prefix).tolist():
+        values[i] = successor(values[i])
+    return array_of(values, high.type)
 
 
 def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, zero: float) -> tuple[pa.Array, Flags]:

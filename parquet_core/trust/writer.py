@@ -1,36 +1,51 @@
-"""The writer of a file, by `created_by`, and the bugs it is known to have in statistics."""
+"""The writer of a file, as `created_by` names it."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 # What parquet-java, and Spark with it, calls itself.
 PARQUET_JAVA = "parquet-mr"
-_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(\S*)")
-_BACKPORT = re.compile(r"-cdh5\.(\d{1,9})\.")
+# "parquet-mr version 1.8.0-SNAPSHOT (build 0fda28af)", "DuckDB version v1.2.0 (..)", "ClickHouse v25.5.1.2782-stable".
+_VERSIONED = re.compile(r"(.*?)(?:\s+version\s+v?|\s+v)(\d{1,9}(?:\.\d{1,9}){0,3})(\S*)", re.DOTALL)
+
+Version: TypeAlias = tuple[int, ...]
 
 
 class Writer(NamedTuple):
-    """An application and its version; `suffix` is what follows the three numbers, such as "-SNAPSHOT"."""
+    """An application and its version.
+
+    `version`: at least three numbers; None if `created_by` names none. `suffix`: the text that follows the numbers,
+    such as "-SNAPSHOT".
+    """
 
     application: str
-    version: tuple[int, int, int]
-    suffix: str
+    version: Version | None
+    suffix: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """True if both the application and its version are known."""
+        return bool(self.application) and self.version is not None
 
 
-def parse_writer(created_by: str) -> Writer | None:
-    """Parse `created_by`, None when it does not name an application with a version.
+@lru_cache(maxsize=256)
+def parse_writer(created_by: str) -> Writer:
+    """Parse `created_by`.
 
     >>> parse_writer("parquet-mr version 1.8.0-SNAPSHOT (build 0fda28af)")
     Writer(application='parquet-mr', version=(1, 8, 0), suffix='-SNAPSHOT')
-    >>> parse_writer("somebody")
+    >>> parse_writer("ClickHouse v25.5.1.2782")
+    Writer(application='ClickHouse', version=(25, 5, 1, 2782), suffix='')
+    >>> parse_writer("Polars").version
     """
-    application, rest = application_of(created_by), created_by.partition(" version ")[2]
-    match = _VERSION.match(rest.lstrip())
-    if match is None or not application:
-        return None
-    return Writer(application, (int(match[1]), int(match[2]), int(match[3])), match[4])
+    match = _VERSIONED.match(created_by.strip())
+    if match is None:
+        return Writer(application_of(created_by), None)
+    numbers = tuple(map(int, match[2].split(".")))
+    return Writer(match[1].strip(), numbers + (0,) * (3 - len(numbers)), match[3])
 
 
 def application_of(created_by: str) -> str:
@@ -42,37 +57,14 @@ def application_of(created_by: str) -> str:
     return created_by.partition(" version ")[0].strip()
 
 
-def mixes_up_bytes(created_by: str) -> bool:
-    """Tell whether deprecated bounds of byte arrays may be those of other values (PARQUET-251).
-
-    parquet-mr before 1.8.0 kept a reference to a buffer that it filled again. Who cannot be told from it
-    is taken for it.
-    """
-    writer = parse_writer(created_by)
-    if writer is None:
-        return True
-    if writer.application != PARQUET_JAVA:
-        return False
-    backport = _BACKPORT.match(writer.suffix) if writer.version == (1, 5, 0) else None
-    if backport is not None:
-        return int(backport[1]) < 5
-    return writer.version < (1, 8, 0) or (writer.version == (1, 8, 0) and writer.suffix != "")
-
-
 def counts_nan_in(created_by: str) -> bool:
-    """Tell whether bounds of FLOAT and DOUBLE that are no NaN prove that no value is one.
+    """True if non-NaN bounds of FLOAT and DOUBLE prove that no value is NaN.
 
     parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and writes no column
     index beside it; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and
     DoubleColumnIndexBuilder of 1.10.1, 1.12.3, 1.15.2 and 1.17.0.
     """
     writer = parse_writer(created_by)
-    if writer is None or writer.application != PARQUET_JAVA or writer.suffix.startswith("-SNAPSHOT"):
+    if writer.application != PARQUET_JAVA or writer.version is None or writer.suffix.startswith("-SNAPSHOT"):
         return False
     return (1, 10, 0) <= writer.version < (1, 18, 0)
-
-
-def mixes_up_nan(created_by: str) -> bool:
-    """Tell whether a NaN may have hidden larger or smaller values from the bounds (PARQUET-1225)."""
-    writer = parse_writer(created_by)
-    return writer is not None and writer.application == "parquet-cpp" and writer.version < (1, 4, 0)

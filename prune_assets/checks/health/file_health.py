@@ -21,6 +21,7 @@ from parquet_core.trust.trust_policy import OTHER_TYPE
 from prune_assets.checks.health.foreign_files import files_of_other_columns
 from prune_assets.checks.health.small_row_groups import small_row_groups
 from prune_assets.checks.health.type_mismatches import type_mismatches
+from prune_assets.checks.health.writer_faults import writer_faults
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
     yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
     yield from small_row_groups(name, index)
+    yield from writer_faults(name, index, chosen)
     if not files.by_log:
         yield from files_of_other_columns(index)
     unread = [each for each in unread_columns(index) if not files.columns or each.name in files.columns]
@@ -106,6 +108,8 @@ def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
         message = f"the bounds of {share} are not trusted: {'; '.join(facts.untrusted)}"
         remedy = f"write these files again by another writer: {WRITE_ANEW}"
         yield Finding("statistics.untrusted", Severity.WARN, location, message, remedy, name)
+        return
+    if facts.writer_faults:
         return
     message = f"{share} have no bounds, so no predicate on it skips them"
     if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
@@ -223,8 +227,14 @@ FILES_ARE_HEALTHY = Check(
             "Write these files again, with statistics.",
         ),
         "statistics.untrusted": Code(
-            "The file's writer is known for wrong bounds of this type, so no plan skips by them.",
+            "Bounds of this type or order cannot be trusted, so no plan skips by them.",
             "Write these files again with another writer, or a newer version of it.",
+        ),
+        "statistics.writer_fault": Code(
+            "The files' writer is known for wrong statistics of this type ([known faults of "
+            "writers](known_faults.md)). Plans do not trust these statistics; the others stay in use. Spark and other "
+            "readers trust them and may lose rows. It is a note where plans can correct the statistics.",
+            "Rewrite these files with `prune write`, or with a newer version of their writer.",
         ),
         "statistics.nanoseconds": Code(
             "The column holds timestamps of nanoseconds, which Spark reads as numbers or not at all.",

@@ -226,7 +226,7 @@ class _Reader:
         # An order that came after 1.17 is unknown to it.
         believed = np.array([it.column_order in {None, TYPE_ORDER} for it in trusts], np.bool_)
         required = np.array([it.required for it in trusts], np.bool_)
-        found = evidence_of(index.footers.bounds(column), believed=believed[kind])
+        found = evidence_of(index.footers.claimed_bounds(column), believed=believed[kind])
         # That a required column has no nulls it learns from nothing but the count.
         silent = required[kind] & ~index.footers.chunks(column).has_bounds
         return found._replace(null_count=np.where(silent, -1, found.null_count))

@@ -30,7 +30,8 @@ from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
 from parquet_core.trees import asked_outcomes
 from parquet_core.trust.inconsistencies import reason_of
-from parquet_core.trust.writer import parse_writer
+from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
+from parquet_core.trust.writer_fault import Fact
 from prune_assets.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.engines.spark.as_spark_filters import filters_of
 from prune_assets.engines.spark.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS
@@ -105,11 +106,33 @@ def _of_leaf(
         yield from _of_zeros(leaf, column, plan, remaining, bounds)
         yield from _of_nans(leaf, column, plan, remaining, bounds)
     yield from _of_types(leaf, column, plan, remaining)
+    yield from _of_known_faults(leaf, column, plan, remaining, bounds)
     if leaf.rel is Rel.NE and not leaf.strict:
         evidence = evidence_of(bounds)
         if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
             why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
             yield ReaderWarning(READER, why, STATISTICS)
+
+
+def _of_known_faults(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    """Warn where the reader trusts metadata that the writer of a file is known to get wrong."""
+    faults = plan.index.footers.faults(column, remaining)
+    if not faults:
+        return
+    claimed = plan.index.footers.claimed_bounds(column).take(remaining)
+    misled = dropped_by_statistics(leaf, evidence_of(claimed)) & ~dropped_by_statistics(leaf, evidence_of(bounds))
+    pages = Fact.PAGE_BOUNDS | Fact.PAGE_NULLS | Fact.EXACTNESS
+    indexed = bool(np.any(plan.index.footers.chunks(column).column_index[remaining, 0] > 0))
+    for fault in faults:
+        why = f"{column.name}: {fault.application}: {fault.what} ({fault.code})"
+        if misled.any():
+            yield ReaderWarning(READER, why, STATISTICS)
+        if indexed and fault.wrong & pages:
+            yield ReaderWarning(READER, why, PAGES)
+        if Fact.NULL_COUNT in fault.wrong and leaf.rel is Rel.NE and not leaf.strict:
+            yield ReaderWarning(READER, why, DICTIONARY)
 
 
 def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
@@ -227,7 +250,7 @@ def _by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
 
 def _is_old_parquet_java(created_by: str) -> bool:
     writer = parse_writer(created_by)
-    return writer is not None and writer.application == "parquet-mr" and writer.version < (1, 18, 0)
+    return writer.application == PARQUET_JAVA and writer.version is not None and writer.version < (1, 18, 0)
 
 
 def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> Flags:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect, may_match
-from parquet_core.predicate import Constant
+from parquet_core.predicate import Constant, IsNull
 from parquet_core.pruning import constant_answers
+from parquet_core.trust.known_faults import reason_of_faults
+from parquet_core.trust.writer_fault import Fact
 from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.report.levels import KnownLevel
 
@@ -57,9 +61,13 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
     return any(len(array) > array.null_count for array in (bounds.lower, bounds.upper, bounds.null_count))
 
 
-def explain(_: LevelState, query: PruningQuery, _leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Say why the statistics of a column are not believed."""
-    doubted = query.index.footers.why_doubted(column, position)
+def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
+    """Return why the statistics that a leaf needs are not trusted; empty if they are."""
+    needed = Fact.NULL_COUNT if isinstance(leaf, IsNull) else ~Fact.NULL_COUNT
+    faults = query.index.footers.faults(column, np.array([position]))
+    doubted = query.index.footers.why_doubted(column, position) or reason_of_faults(
+        f for f in faults if f.wrong & needed
+    )
     return f"statistics: {doubted}" if doubted else ""
 
 

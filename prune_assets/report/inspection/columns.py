@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parquet_core.inspection.facts import ChunkFacts, ColumnFacts, PageFacts, RowGroupFacts
+    from parquet_core.inspection.facts import ChunkFacts, ColumnFacts, PageFacts, RowGroupFacts, WriterFault
 
 SHOWN_COLUMNS = 40
 SHOWN_PAGES = 30
@@ -76,7 +76,8 @@ def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     ]
     encrypted = [("encrypted", column.name) for column in columns if column.encrypted]
     by_note: dict[str, list[str]] = {}
-    for note, name in [*untrusted, *unpruned, *encrypted]:
+    faults = [(_fault(fault), column.name) for column in columns for fault in column.writer_faults]
+    for note, name in [*untrusted, *faults, *unpruned, *encrypted]:
         by_note.setdefault(note, []).append(name)
     lines = [f"{note} ({_some(names)})" for note, names in list(by_note.items())[:SHOWN_COLUMNS]]
     return section("Notes", *map(line, lines)) if lines else []
@@ -85,6 +86,10 @@ def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
 def _doubt(column: ColumnFacts, reason: str) -> str:
     # Where the new pair is not believed, a deprecated one may be.
     return f"{'some bounds are' if column.with_bounds else 'bounds are'} ignored: {reason}"
+
+
+def _fault(fault: WriterFault) -> str:
+    return f"{' and '.join(fault.untrusted)} by {fault.writer} not trusted: {fault.what} ({fault.code})"
 
 
 def _some(names: Sequence[str]) -> str:

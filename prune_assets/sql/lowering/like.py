@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.evidence.patterns import successor
-from parquet_core.predicate import Compare, Contains, EndsWith, Like, Not, Op, Or, StartsWith, Wildcard
+from parquet_core.predicate import Compare, Contains, EndsWith, Like, Not, Op, Or, StartsWith, Wildcard, successor
 from prune_assets.sql.refusal import Refusal
 
 if TYPE_CHECKING:

@@ -252,7 +252,7 @@ def test_deprecated_bounds_that_were_cut_to_the_same_beginning_are_not_one_value
         ("parquet-mr version 1.5.0-cdh5.5.0 (build 1)", True),
         ("parquet-mr version 1.8.0 (build 1)", True),
         ("impala version 2.9.0 (build 1)", True),
-        ("DuckDB version v1.4.0 (build 1)", False),
+        ("DuckDB version v1.4.0 (build 1)", True),
     ],
 )
 def test_case_10_deprecated_bytes_of_writers_that_mixed_them_up(created_by, believed):

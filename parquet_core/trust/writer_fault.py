@@ -1,0 +1,190 @@
+"""A known fault of a writer as data: whose, since when, in which columns, and which facts it makes wrong."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.format.column_chunk import NO_TRAITS, ChunkTraits
+from parquet_core.format.schema import Physical, SortOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.writer import Version, Writer
+
+ANY_LENGTH = -1
+_PRELIMINARY = re.compile(r"[-.]?(snapshot|rc|alpha|beta|dev|pre)", re.IGNORECASE)
+_ARROW_SCHEMA = "ARROW:schema"
+
+
+class Fact(Flag):
+    """Metadata that a writer got wrong."""
+
+    LOWER_BOUND = auto()
+    UPPER_BOUND = auto()
+    BOUNDS = LOWER_BOUND | UPPER_BOUND
+    PAGE_BOUNDS = auto()
+    DEPRECATED_BOUNDS = auto()
+    NULL_COUNT = auto()
+    PAGE_NULLS = auto()
+    EXACTNESS = auto()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the facts, in the terms of the format."""
+        sides = Fact.BOUNDS in self
+        return tuple(label for fact, label in _LABELS.items() if fact in self and not (sides and fact in _SIDES))
+
+
+NOTHING_WRONG = Fact(0)
+_SIDES = (Fact.LOWER_BOUND, Fact.UPPER_BOUND)
+_LABELS = {
+    Fact.BOUNDS: "min/max",
+    Fact.LOWER_BOUND: "min",
+    Fact.UPPER_BOUND: "max",
+    Fact.PAGE_BOUNDS: "min/max of pages",
+    Fact.DEPRECATED_BOUNDS: "deprecated min/max",
+    Fact.NULL_COUNT: "null counts",
+    Fact.PAGE_NULLS: "null counts of pages",
+    Fact.EXACTNESS: "claims that bounds are exact",
+}
+
+
+class Columns(Enum):
+    """The columns that a fault affects; each value names such columns."""
+
+    BYTE_ARRAYS = "columns of byte arrays"
+    DECIMALS = "decimal columns"
+    FIXED_DECIMALS = "decimal columns stored as fixed bytes"
+    INT32_DECIMALS = "decimal columns stored as INT32"
+    FLOATS = "floating-point columns"
+    UNSIGNED = "unsigned integer columns"
+    STRINGS = "string and binary columns"
+    DICTIONARIES = "columns written from Arrow dictionaries"
+    STRUCT_FIELDS = "fields of structs"
+
+    def contains(self, leaf: LeafColumn, provenance: Provenance) -> bool:
+        """True if the fault may affect a leaf of such files."""
+        return _TESTS[self](leaf, provenance)
+
+
+def _is_decimal(leaf: LeafColumn) -> bool:
+    return leaf.type is not None and bool(pa.types.is_decimal(leaf.type))
+
+
+def _is_unsigned(leaf: LeafColumn) -> bool:
+    return leaf.type is not None and bool(pa.types.is_unsigned_integer(leaf.type))
+
+
+def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
+    """True unless the Arrow schema that the file stores has another type for the leaf."""
+    # Arrow C++ writes dictionaries of all other types as plain values.
+    if leaf.physical is not Physical.BYTE_ARRAY:
+        return False
+    flags = _arrow_dictionaries(provenance.key_values.get(_ARROW_SCHEMA, ""))
+    stored = sum(element.physical is not None for element in provenance.elements)
+    # A table may have other names for the columns of its files, so leaves are compared by position.
+    return len(flags) != stored or flags[leaf.index]
+
+
+@lru_cache(maxsize=64)
+def _arrow_dictionaries(encoded: str) -> tuple[bool, ...]:
+    """Return for each leaf of an encoded Arrow schema whether it is a dictionary; () if there is no schema."""
+    try:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded, validate=True)))
+    except (pa.ArrowException, OSError, ValueError, binascii.Error):
+        return ()
+    return tuple(flag for field in schema for flag in _dictionary_flags(field.type))
+
+
+def _dictionary_flags(data_type: pa.DataType) -> Iterator[bool]:
+    if isinstance(data_type, pa.BaseExtensionType):
+        yield from _dictionary_flags(data_type.storage_type)
+    elif data_type.num_fields == 0 or pa.types.is_dictionary(data_type):
+        yield pa.types.is_dictionary(data_type)
+    else:
+        for i in range(data_type.num_fields):
+            yield from _dictionary_flags(data_type.field(i).type)
+
+
+_BYTE_ARRAYS = frozenset({Physical.BYTE_ARRAY, Physical.FIXED_LEN_BYTE_ARRAY})
+_TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
+    Columns.BYTE_ARRAYS: lambda leaf, _: leaf.physical in _BYTE_ARRAYS,
+    Columns.DECIMALS: lambda leaf, _: _is_decimal(leaf),
+    Columns.FIXED_DECIMALS: lambda leaf, _: _is_decimal(leaf) and leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY,
+    Columns.INT32_DECIMALS: lambda leaf, _: _is_decimal(leaf) and leaf.physical is Physical.INT32,
+    Columns.FLOATS: lambda leaf, _: leaf.order is SortOrder.FLOATING,
+    Columns.UNSIGNED: lambda leaf, _: _is_unsigned(leaf),
+    Columns.STRINGS: lambda leaf, _: leaf.physical is Physical.BYTE_ARRAY and not _is_decimal(leaf),
+    Columns.DICTIONARIES: _may_be_arrow_dictionary,
+    Columns.STRUCT_FIELDS: lambda leaf, _: len(leaf.path) > 1 and leaf.max_repetition_level == 0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFault:
+    """A known fault of a writer.
+
+    `code`: the report in the writer's tracker. `application`: as `created_by` names it. `first`: the first release with
+    the fault, None if every early one has it; `fixed`: the first release without it, None if there is none. A file
+    without a version may come from any release. `unversioned_only`: only files without a version are affected.
+    `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
+    the fix. `prefix_bytes`: an upper bound of this length is a prefix of the maximum, ANY_LENGTH if one of every length
+    may be. `only_in`: only chunks with these traits are affected. `is_avoided_by_spark`: Spark's reader knows the fault
+    too. `proof`: how the fault was reproduced.
+    """
+
+    code: str
+    application: str
+    columns: Columns
+    wrong: Fact
+    what: str
+    source: str
+    proof: str
+    first: Version | None = None
+    fixed: Version | None = None
+    unversioned_only: bool = False
+    or_unknown: bool = False
+    backports: re.Pattern[str] | None = None
+    prefix_bytes: int = 0
+    only_in: ChunkTraits = NO_TRAITS
+    is_avoided_by_spark: bool = False
+
+    def is_of(self, writer: Writer) -> bool:
+        """True if a release of this writer has the fault."""
+        if self.or_unknown and not writer.is_known:
+            return True
+        if writer.application.casefold() != self.application.casefold():
+            return False
+        return writer.version is None or self._has_version(writer.version, writer.suffix)
+
+    def _has_version(self, version: Version, suffix: str) -> bool:
+        if self.unversioned_only or (self.first is not None and version < self.first):
+            return False
+        if self.backports and self.backports.match(".".join(map(str, version)) + suffix):
+            return False
+        # A preliminary version of the fixed release may precede the fix.
+        preliminary = version == self.fixed and _PRELIMINARY.match(suffix) is not None
+        return self.fixed is None or version < self.fixed or preliminary
+
+    @property
+    def versions(self) -> str:
+        """The affected versions, as text."""
+        if self.unversioned_only:
+            return "files without a version"
+        first = "" if self.first is None else f"from {_dotted(self.first)} "
+        return f"{first}before {_dotted(self.fixed)}" if self.fixed else first.strip() or "all"
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))

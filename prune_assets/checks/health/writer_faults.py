@@ -1,0 +1,53 @@
+"""Known faults of writers as findings: which statistics of which columns are not trusted, and what that costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.quantities import counted
+from parquet_core.trust.writer_fault import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.writer_fault import KnownFault
+
+_SHOWN_COLUMNS = 5
+_COSTS = {
+    Fact.BOUNDS: "comparisons skip only by page indexes, bloom filters and dictionaries",
+    Fact.LOWER_BOUND: "`<` and `<=` skip only by page indexes and dictionaries",
+    Fact.PAGE_BOUNDS: "comparisons skip no page",
+    Fact.NULL_COUNT: "IS NULL skips no row group",
+    Fact.PAGE_NULLS: "IS NULL skips no page",
+}
+
+
+def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Report each known fault that may affect the columns, once for all columns that it affects.
+
+    A fault whose facts can be corrected costs no skipping, so it is only a note.
+    """
+    affected: dict[KnownFault, list[tuple[LeafColumn, int]]] = {}
+    for column in columns:
+        for fault, groups in index.footers.faulty(column, index.read_from()).items():
+            affected.setdefault(fault, []).append((column, len(groups)))
+    for fault, of_columns in affected.items():
+        names = tuple(column.name for column, _ in of_columns)
+        costs = [cost for fact, cost in _COSTS.items() if fact in fault.wrong]
+        labels = fault.columns.value if len(names) > 1 else fault.columns.value.replace("columns", "column", 1)
+        message = (
+            f"{' and '.join(fault.wrong.labels)} of {len(names):,} {labels} ({_listed(names)}) by {fault.application} "
+            f"are not trusted in {counted(max(count for _, count in of_columns), 'row group')}: "
+            f"{fault.what} ({fault.code}). {'; '.join([*costs, 'readers that trust them may lose rows'])}"
+        )
+        remedy = f"rewrite these files with another writer, or a newer version of it: {WRITE_ANEW}"
+        severity = Severity.WARN if costs else Severity.INFO
+        yield Finding("statistics.writer_fault", severity, location, message, remedy, names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN_COLUMNS])
+    return shown if len(names) <= _SHOWN_COLUMNS else f"{shown} and {len(names) - _SHOWN_COLUMNS:,} more"
