@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.format.column_chunk import ChunkTraits
 from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
-from parquet_core.trust.writer_fault import Columns, Fact, KnownFault
+from parquet_core.trust.writer_fault import Columns, Fact, KnownFault, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # parquet-cpp was part of Arrow before it had a version of its own: pyarrow 0.9 to 3.0 all name 1.5.1-SNAPSHOT.
 _PARQUET_CPP, _ARROW_CPP = "parquet-cpp", "parquet-cpp-arrow"
+_POLARS, _HYPARQUET = "Polars", "hyparquet"
 
 KNOWN_FAULTS = (
     KnownFault(
@@ -66,6 +67,15 @@ KNOWN_FAULTS = (
         only_in=ChunkTraits.DICTIONARY,
     ),
     KnownFault(
+        code="struct nulls before Arrow 1.0",
+        application=_PARQUET_CPP,
+        columns=Columns.STRUCT_FIELDS,
+        wrong=Fact.NULL_COUNT,
+        what="a null struct does not count as a null of its fields",
+        source="https://issues.apache.org/jira/browse/ARROW-1644",
+        proof="files of pyarrow 0.17",
+    ),
+    KnownFault(
         code="ARROW-12513",
         application=_ARROW_CPP,
         columns=Columns.DICTIONARIES,
@@ -90,7 +100,7 @@ KNOWN_FAULTS = (
     ),
     KnownFault(
         code="polars#29347",
-        application="Polars",
+        application=_POLARS,
         columns=Columns.FIXED_DECIMALS,
         wrong=Fact.BOUNDS,
         what="the bounds of pages are merged as unsigned numbers",
@@ -99,14 +109,66 @@ KNOWN_FAULTS = (
         unversioned_only=True,
     ),
     KnownFault(
-        code="hyparquet-writer#31",
-        application="hyparquet",
+        code="polars#25886",
+        application=_POLARS,
         columns=Columns.STRINGS,
+        wrong=Fact.LOWER_BOUND | Fact.EXACTNESS,
+        what="of two page bounds that start alike, the bounds of the chunk have the first, not the shorter or longer",
+        source="https://github.com/pola-rs/polars/issues/25886",
+        proof="files of polars 1.30",
+        unversioned_only=True,
+        prefix_from=0,
+        only_in=ChunkTraits.SEVERAL_PAGES,
+    ),
+    KnownFault(
+        code="polars#16766",
+        application=_POLARS,
+        columns=Columns.UNSIGNED,
+        wrong=Fact.BOUNDS | Fact.PAGE_BOUNDS,
+        what="unsigned integers are compared as signed integers",
+        source="https://github.com/pola-rs/polars/issues/16766",
+        proof="files of polars 0.20",
+        unversioned_only=True,
+        unless=Mark.SHARED_VTABLES,
+    ),
+    KnownFault(
+        code="polars NaN before 1.0",
+        application=_POLARS,
+        columns=Columns.FLOATS,
+        wrong=Fact.BOUNDS | Fact.PAGE_BOUNDS,
+        what="a NaN resets the bounds to those of the values after it",
+        source="https://github.com/pola-rs/polars/releases/tag/py-1.0.0",
+        proof="files of polars 0.20",
+        unversioned_only=True,
+        unless=Mark.SHARED_VTABLES,
+    ),
+    KnownFault(
+        code="arrow2 categoricals",
+        application="Arrow2 - Native Rust implementation of Arrow",
+        columns=Columns.DICTIONARIES,
+        wrong=Fact.NULL_COUNT | Fact.PAGE_NULLS,
+        what="the null count of an Arrow dictionary column is 0",
+        source="https://github.com/jorgecarleitao/arrow2",
+        proof="files of polars 0.13 to 0.18",
+    ),
+    KnownFault(
+        code="hyparquet-writer#31",
+        application=_HYPARQUET,
+        columns=Columns.BYTES,
         wrong=Fact.EXACTNESS,
-        what="a maximum of exactly 16 bytes is a prefix that was not rounded up",
+        what="a maximum of 16 bytes or more may be a prefix that was not rounded up",
         source="https://github.com/hyparam/hyparquet-writer/issues/31",
         proof="patched footer",
-        prefix_bytes=16,
+        prefix_from=16,
+    ),
+    KnownFault(
+        code="hyparquet-writer#43",
+        application=_HYPARQUET,
+        columns=Columns.INT32_DECIMALS,
+        wrong=Fact.BOUNDS | Fact.PAGE_BOUNDS,
+        what="the bounds of decimals are written as floating-point numbers",
+        source="https://github.com/hyparam/hyparquet-writer/pull/43",
+        proof="patched footer",
     ),
 )
 
@@ -120,7 +182,11 @@ def faults_of(created_by: str) -> tuple[KnownFault, ...]:
 
 def faults_in(leaf: LeafColumn, provenance: Provenance) -> Iterator[KnownFault]:
     """Yield the known faults that may affect a leaf of such files."""
-    return (fault for fault in faults_of(provenance.created_by) if fault.columns.contains(leaf, provenance))
+    return (
+        fault
+        for fault in faults_of(provenance.created_by)
+        if fault.columns.contains(leaf, provenance) and not (fault.unless and fault.unless.is_on(provenance))
+    )
 
 
 def reason_of_faults(faults: Iterable[KnownFault]) -> str:

@@ -50,8 +50,8 @@ class Trust:
     min_value and max_value that are no NaN prove that there is none. `stored`: the file's leaf where its type is
     another one, which Spark reads as the column's; None where they are alike. `nulls_alone`: of a type that is read
     otherwise nothing is believed but that all values are null, which they are in any. `faults`: known faults of the
-    writer that may affect the column; `wrong`: the facts that they take away; `prefix_bytes`: an upper bound of this
-    length may be a prefix of the maximum, 0 if none may be.
+    writer that may affect the column; `wrong`: the facts that they take away; `prefix_from`: an upper bound of at
+    least this many bytes may be a prefix of the maximum, None if no bound is.
     """
 
     counts: bool
@@ -68,7 +68,7 @@ class Trust:
     nulls_alone: bool = False
     faults: tuple[KnownFault, ...] = ()
     wrong: Fact = NOTHING_WRONG
-    prefix_bytes: int = 0
+    prefix_from: int | None = None
 
     @property
     def distrust(self) -> str:
@@ -121,7 +121,7 @@ def _judge(
         stored=stored,
         faults=faults,
         wrong=wrong,
-        prefix_bytes=next((fault.prefix_bytes for fault in faults if fault.prefix_bytes), 0),
+        prefix_from=min((fault.prefix_from for fault in faults if fault.prefix_from is not None), default=None),
     )
 
 

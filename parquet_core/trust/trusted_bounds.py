@@ -23,7 +23,7 @@ from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
 from parquet_core.trust.trust_policy import Deprecated
-from parquet_core.trust.writer_fault import ANY_LENGTH, Fact
+from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -211,10 +211,10 @@ def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> pa.Array:
     """Replace maxima that are prefixes by a bound above all values with the prefix; null if there is none."""
-    if not any(trust.prefix_bytes for trust in trusts):
+    if all(trust.prefix_from is None for trust in trusts) or not pa.types.is_binary(high.type):
         return high
-    lengths = np.array([trust.prefix_bytes for trust in trusts], np.int64)[kind]
-    is_prefix = ((lengths == ANY_LENGTH) | (lengths == written.max_value.length)) & (lengths != 0) & valid_flags(high)
+    least = np.array([np.inf if trust.prefix_from is None else trust.prefix_from for trust in trusts])[kind]
+    is_prefix = (written.max_value.length >= least) & valid_flags(high)
     values = high.to_pylist()
     for i in np.flatnonzero(is_prefix).tolist():
         values[i] = successor(values[i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import struct
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from functools import lru_cache
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.trust.writer import Version, Writer
 
-ANY_LENGTH = -1
 _PRELIMINARY = re.compile(r"[-.]?(snapshot|rc|alpha|beta|dev|pre)", re.IGNORECASE)
 _ARROW_SCHEMA = "ARROW:schema"
+_MOST_FIELDS = 100
 
 
 class Fact(Flag):
@@ -60,6 +61,46 @@ _LABELS = {
 }
 
 
+class Mark(Enum):
+    """What files of later releases of a writer have, where the version is missing; each value describes it."""
+
+    SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
+
+    def is_on(self, provenance: Provenance) -> bool:
+        """True if files of this kind have the mark."""
+        return _shares_vtables(provenance.key_values.get(_ARROW_SCHEMA, ""))
+
+
+@lru_cache(maxsize=64)
+def _shares_vtables(encoded: str) -> bool:
+    """True if two fields of an encoded Arrow schema share a vtable, False if none do or the schema is missing.
+
+    Source: Message.fbs and Schema.fbs of Arrow: the header is member 2 of a message, the fields member 1 of a schema.
+    """
+    try:
+        message = base64.b64decode(encoded, validate=True)[8:]
+        schema = _member(message, _target(message, 0), 2)
+        fields = _member(message, schema, 1)
+        count = min(int.from_bytes(message[fields : fields + 4], "little"), _MOST_FIELDS)
+        vtables = [_vtable(message, _target(message, fields + 4 * (i + 1))) for i in range(count)]
+    except (struct.error, ValueError, binascii.Error):
+        return False
+    return len(set(vtables)) < len(vtables)
+
+
+def _target(buffer: bytes, position: int) -> int:
+    return position + int(struct.unpack_from("<I", buffer, position)[0])
+
+
+def _vtable(buffer: bytes, table: int) -> int:
+    return table - int(struct.unpack_from("<i", buffer, table)[0])
+
+
+def _member(buffer: bytes, table: int, number: int) -> int:
+    offset = struct.unpack_from("<H", buffer, _vtable(buffer, table) + 4 + 2 * number)[0]
+    return _target(buffer, table + int(offset))
+
+
 class Columns(Enum):
     """The columns that a fault affects; each value names such columns."""
 
@@ -70,6 +111,7 @@ class Columns(Enum):
     FLOATS = "floating-point columns"
     UNSIGNED = "unsigned integer columns"
     STRINGS = "string and binary columns"
+    BYTES = "string, binary and fixed-length columns"
     DICTIONARIES = "columns written from Arrow dictionaries"
     STRUCT_FIELDS = "fields of structs"
 
@@ -126,6 +168,7 @@ _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
     Columns.FLOATS: lambda leaf, _: leaf.order is SortOrder.FLOATING,
     Columns.UNSIGNED: lambda leaf, _: _is_unsigned(leaf),
     Columns.STRINGS: lambda leaf, _: leaf.physical is Physical.BYTE_ARRAY and not _is_decimal(leaf),
+    Columns.BYTES: lambda leaf, _: leaf.physical in _BYTE_ARRAYS and not _is_decimal(leaf),
     Columns.DICTIONARIES: _may_be_arrow_dictionary,
     Columns.STRUCT_FIELDS: lambda leaf, _: len(leaf.path) > 1 and leaf.max_repetition_level == 0,
 }
@@ -139,9 +182,9 @@ class KnownFault:
     the fault, None if every early one has it; `fixed`: the first release without it, None if there is none. A file
     without a version may come from any release. `unversioned_only`: only files without a version are affected.
     `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
-    the fix. `prefix_bytes`: an upper bound of this length is a prefix of the maximum, ANY_LENGTH if one of every length
-    may be. `only_in`: only chunks with these traits are affected. `is_avoided_by_spark`: Spark's reader knows the fault
-    too. `proof`: how the fault was reproduced.
+    the fix. `unless`: files with this mark come from later releases. `prefix_from`: an upper bound of at least this
+    many bytes may be a prefix of the maximum, None if no bound is. `only_in`: only chunks with these traits are affected.
+    `is_avoided_by_spark`: Spark's reader knows the fault too. `proof`: how the fault was reproduced.
     """
 
     code: str
@@ -156,7 +199,8 @@ class KnownFault:
     unversioned_only: bool = False
     or_unknown: bool = False
     backports: re.Pattern[str] | None = None
-    prefix_bytes: int = 0
+    unless: Mark | None = None
+    prefix_from: int | None = None
     only_in: ChunkTraits = NO_TRAITS
     is_avoided_by_spark: bool = False
 
