@@ -67,7 +67,7 @@ KNOWN_FAULTS = (
         only_in=ChunkTraits.DICTIONARY,
     ),
     KnownFault(
-        code="struct nulls before Arrow 1.0",
+        code="ARROW-1644",
         application=_PARQUET_CPP,
         columns=Columns.STRUCT_FIELDS,
         wrong=Fact.NULL_COUNT,
@@ -155,7 +155,7 @@ KNOWN_FAULTS = (
         code="hyparquet-writer#31",
         application=_HYPARQUET,
         columns=Columns.BYTES,
-        wrong=Fact.EXACTNESS,
+        wrong=Fact.EXACTNESS | Fact.PAGE_EXACTNESS,
         what="a maximum of 16 bytes or more may be a prefix that was not rounded up",
         source="https://github.com/hyparam/hyparquet-writer/issues/31",
         proof="patched footer",

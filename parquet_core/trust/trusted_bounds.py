@@ -75,8 +75,10 @@ def trusted_bounds(
     lower = written.min_value.only(new & ~where(lambda trust: fact_low in trust.wrong))
     upper = written.max_value.only(new & ~where(lambda trust: fact_high in trust.wrong))
     pair = _pair(column, lower, upper, step)
-    pair = pair._replace(high=_with_prefixes_raised(pair.high, written, trusts, kind))
-    inexact = where(lambda trust: Fact.EXACTNESS in trust.wrong)
+    exactness = Fact.PAGE_EXACTNESS if of_pages else Fact.EXACTNESS
+    inexact = where(lambda trust: exactness in trust.wrong)
+    if inexact.any():
+        pair = pair._replace(high=_with_prefixes_raised(pair.high, written, trusts, np.where(inexact, kind, -1)))
     old = usable & ~written.min_value.valid & ~written.max_value.valid
     pair = _with_deprecated(
         column,
@@ -210,10 +212,13 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> pa.Array:
-    """Replace maxima that are prefixes by a bound above all values with the prefix; null if there is none."""
-    if all(trust.prefix_from is None for trust in trusts) or not pa.types.is_binary(high.type):
+    """Replace maxima that may be prefixes by a bound above all values with the prefix; null if there is none.
+
+    Entries whose `kind` is -1 keep their maximum.
+    """
+    if not pa.types.is_binary(high.type):
         return high
-    least = np.array([np.inf if trust.prefix_from is None else trust.prefix_from for trust in trusts])[kind]
+    least = np.array([*(np.inf if trust.prefix_from is None else trust.prefix_from for trust in trusts), np.inf])[kind]
     is_prefix = (written.max_value.length >= least) & valid_flags(high)
     values = high.to_pylist()
     for i in np.flatnonzero(is_prefix).tolist():

@@ -39,6 +39,7 @@ class Fact(Flag):
     NULL_COUNT = auto()
     PAGE_NULLS = auto()
     EXACTNESS = auto()
+    PAGE_EXACTNESS = auto()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -57,7 +58,8 @@ _LABELS = {
     Fact.DEPRECATED_BOUNDS: "deprecated min/max",
     Fact.NULL_COUNT: "null counts",
     Fact.PAGE_NULLS: "null counts of pages",
-    Fact.EXACTNESS: "claims that bounds are exact",
+    Fact.EXACTNESS: "the exactness of max",
+    Fact.PAGE_EXACTNESS: "the exactness of max of pages",
 }
 
 
@@ -136,7 +138,7 @@ def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
     flags = _arrow_dictionaries(provenance.key_values.get(_ARROW_SCHEMA, ""))
     stored = sum(element.physical is not None for element in provenance.elements)
     # A table may have other names for the columns of its files, so leaves are compared by position.
-    return len(flags) != stored or flags[leaf.index]
+    return not flags or len(flags) != stored or flags[leaf.index]
 
 
 @lru_cache(maxsize=64)
@@ -183,8 +185,8 @@ class KnownFault:
     without a version may come from any release. `unversioned_only`: only files without a version are affected.
     `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
     the fix. `unless`: files with this mark come from later releases. `prefix_from`: an upper bound of at least this
-    many bytes may be a prefix of the maximum, None if no bound is. `only_in`: only chunks with these traits are affected.
-    `is_avoided_by_spark`: Spark's reader knows the fault too. `proof`: how the fault was reproduced.
+    many bytes may be a prefix of the maximum, None if no bound is. `only_in`: only chunks with these traits are
+    affected. `is_avoided_by_spark`: Spark's reader knows the fault too. `proof`: how the fault was reproduced.
     """
 
     code: str
