@@ -16,6 +16,8 @@ from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.storage import read_range
 from parquet_core.trust.contradictions import contradict_filters
 from parquet_core.trust.inconsistencies import AGAINST_FILTERS, Doubt, reason_of
+from parquet_core.trust.known_faults import reason_of_faults
+from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,6 +107,9 @@ class BloomFilters:
 
     def _refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         reasons = self.footers.refusals(column, positions, AGAINST_FILTERS)
+        for fault, faulty in self.footers.faulty(column, positions).items():
+            if Fact.BLOOM_FILTER in fault.wrong:
+                reasons[np.isin(positions, faulty)] = reason_of_faults([fault])
         of_kind = np.array([_against_filters(column, kind) for kind in self.groups.kinds], object)
         return np.where(reasons == "", of_kind[self.groups.kind[self.groups.file[positions]]], reasons)
 

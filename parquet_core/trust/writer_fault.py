@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _PRELIMINARY = re.compile(r"[-.]?(snapshot|rc|alpha|beta|dev|pre)", re.IGNORECASE)
 _ARROW_SCHEMA = "ARROW:schema"
 _MOST_FIELDS = 100
+_UUID_BYTES = 16
 
 
 class Fact(Flag):
@@ -40,6 +41,7 @@ class Fact(Flag):
     PAGE_NULLS = auto()
     EXACTNESS = auto()
     PAGE_EXACTNESS = auto()
+    BLOOM_FILTER = auto()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -60,6 +62,7 @@ _LABELS = {
     Fact.PAGE_NULLS: "null counts of pages",
     Fact.EXACTNESS: "the exactness of max",
     Fact.PAGE_EXACTNESS: "the exactness of max of pages",
+    Fact.BLOOM_FILTER: "bloom filters",
 }
 
 
@@ -106,6 +109,7 @@ def _member(buffer: bytes, table: int, number: int) -> int:
 class Columns(Enum):
     """The columns that a fault affects; each value names such columns."""
 
+    ALL = "columns"
     BYTE_ARRAYS = "columns of byte arrays"
     DECIMALS = "decimal columns"
     FIXED_DECIMALS = "decimal columns stored as fixed bytes"
@@ -114,6 +118,8 @@ class Columns(Enum):
     UNSIGNED = "unsigned integer columns"
     STRINGS = "string and binary columns"
     BYTES = "string, binary and fixed-length columns"
+    UUIDS = "columns of 16 fixed bytes"
+    TIMESTAMPS = "timestamp columns"
     DICTIONARIES = "columns written from Arrow dictionaries"
     STRUCT_FIELDS = "fields of structs"
 
@@ -163,6 +169,7 @@ def _dictionary_flags(data_type: pa.DataType) -> Iterator[bool]:
 
 _BYTE_ARRAYS = frozenset({Physical.BYTE_ARRAY, Physical.FIXED_LEN_BYTE_ARRAY})
 _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
+    Columns.ALL: lambda _leaf, _: True,
     Columns.BYTE_ARRAYS: lambda leaf, _: leaf.physical in _BYTE_ARRAYS,
     Columns.DECIMALS: lambda leaf, _: _is_decimal(leaf),
     Columns.FIXED_DECIMALS: lambda leaf, _: _is_decimal(leaf) and leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY,
@@ -171,6 +178,8 @@ _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
     Columns.UNSIGNED: lambda leaf, _: _is_unsigned(leaf),
     Columns.STRINGS: lambda leaf, _: leaf.physical is Physical.BYTE_ARRAY and not _is_decimal(leaf),
     Columns.BYTES: lambda leaf, _: leaf.physical in _BYTE_ARRAYS and not _is_decimal(leaf),
+    Columns.UUIDS: lambda leaf, _: leaf.type_length == _UUID_BYTES and not _is_decimal(leaf),
+    Columns.TIMESTAMPS: lambda leaf, _: leaf.type is not None and bool(pa.types.is_timestamp(leaf.type)),
     Columns.DICTIONARIES: _may_be_arrow_dictionary,
     Columns.STRUCT_FIELDS: lambda leaf, _: len(leaf.path) > 1 and leaf.max_repetition_level == 0,
 }

@@ -22,6 +22,7 @@ _COSTS = {
     Fact.PAGE_BOUNDS: "comparisons skip no page",
     Fact.NULL_COUNT: "IS NULL skips no row group",
     Fact.PAGE_NULLS: "IS NULL skips no page",
+    Fact.BLOOM_FILTER: "bloom filters skip nothing",
 }
 
 
@@ -36,7 +37,7 @@ def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafCol
             affected.setdefault(fault, []).append((column, len(groups)))
     for fault, of_columns in affected.items():
         names = tuple(column.name for column, _ in of_columns)
-        costs = [cost for fact, cost in _COSTS.items() if fact in fault.wrong]
+        costs = [_COSTS[fact] for fact in _COSTS if fact in fault.wrong]
         labels = fault.columns.value if len(names) > 1 else fault.columns.value.replace("columns", "column", 1)
         message = (
             f"{' and '.join(fault.wrong.labels)} of {len(names):,} {labels} ({_listed(names)}) by {fault.application} "

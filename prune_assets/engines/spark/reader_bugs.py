@@ -123,7 +123,7 @@ def _of_known_faults(
         return
     claimed = plan.index.footers.claimed_bounds(column).take(remaining)
     misled = dropped_by_statistics(leaf, evidence_of(claimed)) & ~dropped_by_statistics(leaf, evidence_of(bounds))
-    pages = Fact.PAGE_BOUNDS | Fact.PAGE_NULLS | Fact.EXACTNESS
+    pages = Fact.PAGE_BOUNDS | Fact.PAGE_NULLS | Fact.PAGE_EXACTNESS
     indexed = bool(np.any(plan.index.footers.chunks(column).column_index[remaining, 0] > 0))
     for fault in faults:
         why = f"{column.name}: {fault.application}: {fault.what} ({fault.code})"
@@ -131,6 +131,8 @@ def _of_known_faults(
             yield ReaderWarning(READER, why, STATISTICS)
         if indexed and fault.wrong & pages:
             yield ReaderWarning(READER, why, PAGES)
+        if Fact.BLOOM_FILTER in fault.wrong and leaf.rel in _EQUALITIES:
+            yield ReaderWarning(READER, why, BLOOM)
         if Fact.NULL_COUNT in fault.wrong and leaf.rel is Rel.NE and not leaf.strict:
             yield ReaderWarning(READER, why, DICTIONARY)
 

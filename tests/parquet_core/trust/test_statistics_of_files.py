@@ -282,8 +282,8 @@ def test_cut_bounds_say_on_which_side(opened, kind):
         ("data/unknown-logical-type.parquet", "column with unknown type", (None, None, None, None)),
         ("data/data_index_bloom_encoding_with_length.parquet", "String", (None, None, None, 0)),
         ("data/byte_array_decimal.parquet", "value", (None, None, None, 0)),
-        ("data/fixed_length_decimal.parquet", "value", (None, None, 0, 0)),
-        ("data/int32_decimal.parquet", "value", (None, None, 0, 0)),
+        ("data/fixed_length_decimal.parquet", "value", (None, None, None, 0)),
+        ("data/int32_decimal.parquet", "value", (None, None, None, 0)),
         ("bad_data/ARROW-GH-47662.parquet", "flba_field", (b"\0\0\0\1", b"\0\0\x03\xe8", 0, 0)),
     ],
 )
