@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from parquet_core.format.column_chunk import ChunkTraits
+from parquet_core.trust.known_faults import KNOWN_FAULTS
 from prune_assets import components
 from prune_assets.checks.registry import ADVICE, GROUPS, Code, Group
 from prune_assets.components.scaffolding import EXAMPLES
@@ -19,6 +21,8 @@ from prune_assets.report.figures import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from parquet_core.trust.writer_fault import KnownFault
 
 # The pages of the API, and the modules whose public names stand on each.
 API = {
@@ -47,6 +51,15 @@ part of its XCom.
 
 | figure | unit | meaning |
 |---|---|---|"""
+_ABOUT_FAULTS = """\
+Some releases of Parquet writers store wrong metadata. Plans do not trust the facts in this table, for these writers,
+versions and columns; they keep trusting everything else in the file. Spark trusts all of them, so `spark.read` may lose
+rows where `prune_assets.read` does not; the report of a plan warns of it, and `prune check` names the columns.
+
+A writer is known by `created_by` in the footer. A file whose writer names no version may come from any release.
+
+| writer | versions | columns | not trusted | fault | report | how it was verified |
+|---|---|---|---|---|---|---|"""
 _SCHEMA = Path(__file__).parents[1] / "prune_assets" / "layout.schema.json"
 
 
@@ -63,7 +76,13 @@ def pages() -> dict[str, str]:
     """Return the pages by their file name."""
     told: set[int] = set()
     api = {f"{name}.rst": _api_page(name, modules, told) for name, modules in API.items()}
-    made = {"codes": codes_page(), "components": components_page(), "figures": figures_page(), "layout": layout_page()}
+    made = {
+        "codes": codes_page(),
+        "components": components_page(),
+        "figures": figures_page(),
+        "known_faults": known_faults_page(),
+        "layout": layout_page(),
+    }
     return {**api, **{f"{name}.md": text for name, text in made.items()}, "commands.rst": commands_page()}
 
 
@@ -180,6 +199,22 @@ def figures_page() -> str:
     """Return the page of the figures of a skip report."""
     rows = [f"| `{figure.name}` | {figure.unit} | {figure.description} |" for figure in FIGURES]
     return "\n".join(["# The figures of a skip report", "", _ABOUT_FIGURES, *rows]) + "\n"
+
+
+def known_faults_page() -> str:
+    """Return the page of the known faults of writers."""
+    rows = [
+        f"| {fault.application} | {fault.versions} | {fault.columns.value}{_traits(fault)} "
+        f"| {', '.join(fault.wrong.labels)} | {fault.what} | [{fault.code}]({fault.source}) | {fault.proof} |"
+        for fault in sorted(KNOWN_FAULTS, key=lambda fault: fault.application.casefold())
+    ]
+    return "\n".join(["# Known faults of writers", "", _ABOUT_FAULTS, *rows]) + "\n"
+
+
+def _traits(fault: KnownFault) -> str:
+    names = {ChunkTraits.DICTIONARY: "a dictionary page", ChunkTraits.SEVERAL_PAGES: "several pages"}
+    needed = [name for trait, name in names.items() if trait in fault.only_in]
+    return f", chunks with {' and '.join(needed)}" if needed else ""
 
 
 def codes_page() -> str:
