@@ -279,7 +279,7 @@ def conjuncts_of(predicate: Predicate) -> tuple[Predicate, ...]:
 
 
 def successor(prefix: bytes) -> bytes | None:
-    r"""Return the smallest byte string above all that start with a prefix; None if there is none.
+    r"""Return the smallest byte string above all byte strings with a prefix; None if unbounded.
 
     >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
     (b'b', None, None)

@@ -33,7 +33,7 @@ ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # page t
 
 
 class ChunkTraits(IntFlag):
-    """What a fault of a writer may depend on: a dictionary page, more than one data page."""
+    """Traits of a column chunk that a fault of its writer may depend on."""
 
     DICTIONARY = 1
     SEVERAL_PAGES = 2

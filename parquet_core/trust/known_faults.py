@@ -1,4 +1,4 @@
-"""Known faults of writers: which metadata of which releases is wrong, one entry a fault.
+"""Known faults of writers, one entry a fault.
 
 An entry removes single facts, for one writer, range of versions and type. Everything else in the file stays trusted.
 """
@@ -105,7 +105,7 @@ KNOWN_FAULTS = (
         application=_ARROW_CPP,
         columns=Columns.DICTIONARIES,
         wrong=Fact.BOUNDS | Fact.NULL_COUNT,
-        what="min/max and null count are those of the first of several chunks that share a dictionary",
+        what="min/max and null count cover only the first of several chunks that share a dictionary",
         source="https://github.com/apache/arrow/issues/15042",
         proof="files of pyarrow 6.0 to 10.0",
         first=(6, 0, 0),
@@ -139,7 +139,7 @@ KNOWN_FAULTS = (
         application=_POLARS,
         columns=Columns.STRINGS,
         wrong=Fact.LOWER_BOUND | Fact.EXACTNESS,
-        what="of two page bounds that start alike, the chunk has the first, not the shorter or longer one",
+        what="if one page bound is a prefix of another, the chunk may have the wrong one",
         source="https://github.com/pola-rs/polars/issues/25886",
         proof="files of polars 1.36",
         unversioned_only=True,
@@ -184,7 +184,7 @@ KNOWN_FAULTS = (
         application=_POLARS,
         columns=Columns.FLOATS,
         wrong=Fact.BOUNDS | Fact.PAGE_BOUNDS,
-        what="a NaN resets the bounds to those of the values after it",
+        what="a NaN resets the bounds, which then cover only later values",
         source="https://github.com/pola-rs/polars/issues/16683",
         proof="files of polars 0.20",
         unversioned_only=True,

@@ -81,7 +81,7 @@ def trust(
 ) -> Trust:
     """Judge a column of the table in files of one kind, by the leaf that it is there.
 
-    `traits`: those of the chunks to be judged; by default all, which deserve the least trust.
+    `traits`: traits of the chunks to be judged; by default all, which deserve the least trust.
     `believing`: trust the writer in spite of its known faults, as Spark's reader does.
     """
     alike = leaf_in_file(column, provenance)

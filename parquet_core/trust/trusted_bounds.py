@@ -212,7 +212,7 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> pa.Array:
-    """Replace maxima that may be prefixes by a bound above all values with the prefix; null if there is none.
+    """Replace maxima that may be prefixes by a bound above all values with the prefix; null if unbounded.
 
     Entries whose `kind` is -1 keep their maximum.
     """

@@ -60,8 +60,8 @@ def application_of(created_by: str) -> str:
 def counts_nan_in(created_by: str) -> bool:
     """True if non-NaN bounds of FLOAT and DOUBLE prove that no value is NaN.
 
-    parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and writes no column
-    index beside it; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and
+    parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and then writes no
+    column index; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and
     DoubleColumnIndexBuilder of 1.10.1, 1.12.3, 1.15.2 and 1.17.0.
     """
     writer = parse_writer(created_by)

@@ -67,7 +67,7 @@ _LABELS = {
 
 
 class Mark(Enum):
-    """What files of later releases of a writer have, where the version is missing; each value describes it."""
+    """A mark that identifies files of later releases if the version is missing."""
 
     SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
 
@@ -190,7 +190,7 @@ class KnownFault:
     """A known fault of a writer.
 
     `code`: the report in the writer's tracker. `application`: as `created_by` names it. `first`: the first release with
-    the fault, None if every early one has it; `fixed`: the first release without it, None if there is none. A file
+    the fault, None if every early release has it; `fixed`: the first release without it, None if unknown. A file
     without a version may come from any release. `unversioned_only`: only files without a version are affected.
     `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
     the fix. `unless`: files with this mark come from later releases. `prefix_from`: an upper bound of at least this

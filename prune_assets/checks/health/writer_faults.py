@@ -1,4 +1,4 @@
-"""Known faults of writers as findings: which statistics of which columns are not trusted, and what that costs."""
+"""Findings for known faults of writers: untrusted statistics, their columns, and the cost."""
 
 from __future__ import annotations
 
