@@ -13,6 +13,7 @@ from parquet_core.format.written_statistics import WrittenStatistics
 from parquet_core.ragged import elements_of, firsts, rows_with
 from parquet_core.trust.bounds import Bounds, BoundsBuilder, concat_bounds, without
 from parquet_core.trust.trusted_bounds import bounds_as_read
+from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +101,7 @@ class Source:
 
 def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes) -> PageBatch:
     """Join the two indexes of every row group and decode the bounds that may be trusted."""
+    indexes = _without_wrong_nulls(source, indexes)
     located = offsets.reason == ""
     counts = np.where(located, np.diff(offsets.first), 1)
     first = firsts(counts)
@@ -120,6 +122,15 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
         boundary_order=indexes.boundary_order,
         bound_bytes=indexes.bound_bytes,
     )
+
+
+def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexes:
+    """Drop null counts that are not trusted, which would otherwise contradict the rest of their index."""
+    if not any(Fact.PAGE_NULLS in trust.wrong for trust in source.trusts):
+        return indexes
+    wrong = np.array([Fact.PAGE_NULLS in trust.wrong for trust in source.trusts], np.bool_)[source.kind]
+    of_pages = np.repeat(wrong, np.diff(indexes.first))
+    return replace(indexes, null_count=np.where(of_pages, MISSING, indexes.null_count))
 
 
 def _rows(

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.encoded_footers import MAGIC
 from parquet_core.format.schema import Physical
-from parquet_core.values.pages import CODECS, Claims, PageFacts, check_pages
+from parquet_core.values.pages import CODECS, Claims, PageFacts, check_pages, is_always_compressed
 from parquet_core.values.reader import BATCH_BYTES, BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], 
     most = max(4 * BATCH_BYTES, _MOST_RATIO * sum(len(chunk.data) for chunk in chunks))
     for chunk in chunks:
         leaf = kind.columns[chunk.leaf]
-        facts = _facts(chunk, leaf)
+        facts = _facts(chunk, leaf, always_compressed=is_always_compressed(kind.created_by))
         widest = max(widest, facts.widest)
         if leaf.max_repetition_level and facts.num_values * max(facts.widest, 16) > most:
             raise _too_large(chunk.place, most)
@@ -85,12 +85,12 @@ def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Ta
     return decode_pages(kind, schema, chunks, 0)
 
 
-def _facts(chunk: ChunkPages, leaf: LeafColumn) -> PageFacts:
+def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> PageFacts:
     if chunk.codec not in CODECS:
         raise UnsupportedFeature(f"{chunk.place}: compression codec {chunk.codec} is not read; leave the column out")
     levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
     is_text = leaf.physical is Physical.BYTE_ARRAY
-    claims = Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values)
+    claims = Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values, always_compressed)
     facts = check_pages(chunk.data, chunk.length, claims)
     if leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY:
         facts = facts._replace(widest=leaf.type_length)

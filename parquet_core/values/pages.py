@@ -53,7 +53,8 @@ class Claims(NamedTuple):
     `num_values`: None where pages alone tell. `page_values`: the values of each data page as an offset index has them,
     empty where none does.
 
-    `levels`: how many streams of levels stand before the values of a page.
+    `levels`: the number of level streams before the values of a page. `always_compressed`: data pages of version 2 are
+    compressed even if their header denies it.
     """
 
     num_values: int | None
@@ -62,6 +63,12 @@ class Claims(NamedTuple):
     is_text: bool
     levels: int
     page_values: Sequence[int] = ()
+    always_compressed: bool = False
+
+
+def is_always_compressed(created_by: str | None) -> bool:
+    """True if the writer compresses data pages of version 2 and denies it (PARQUET-1850; pyarrow before 3.0)."""
+    return created_by is not None and created_by.startswith("parquet-cpp version ")
 
 
 class _Page(NamedTuple):
@@ -131,7 +138,8 @@ def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
         raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size or a number of values")
     is_v2 = kind == _DATA_V2
     levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
-    compressed = chunk.codec != _UNCOMPRESSED and not (is_v2 and v2[6] == 0)
+    denied = is_v2 and v2[6] == 0 and not chunk.always_compressed
+    compressed = chunk.codec != _UNCOMPRESSED and not denied
     page = _Page(
         kind,
         plain_bytes,

@@ -15,7 +15,7 @@ from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
 from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
-from parquet_core.values.pages import BEHIND, CODECS, Claims, check_pages
+from parquet_core.values.pages import BEHIND, CODECS, Claims, check_pages, is_always_compressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -148,7 +148,14 @@ class ValueReader:
             start,
             length,
             fetched,
-            Claims(count, codec, name, kind.physical == Physical.BYTE_ARRAY, kind.levels),
+            Claims(
+                count,
+                codec,
+                name,
+                kind.physical == Physical.BYTE_ARRAY,
+                kind.levels,
+                always_compressed=is_always_compressed(self.footer.metadata.created_by),
+            ),
         )
 
     def _widest(self, chunk: _Place, data: bytes) -> int:

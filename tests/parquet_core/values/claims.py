@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import slow_thrift
-from slow_thrift import I32, I64, STRUCT, get
+from slow_thrift import FALSE, I32, I64, STRUCT, TRUE, get
 
 
 def write(path, values, **options):
@@ -49,3 +49,5 @@ def _set(fields, changes):
             inner = get(inner, number_of_field, STRUCT)
         (place,) = [place for place in inner if place[0] == ids[-1]]
         place[2] = number
+        if isinstance(number, bool):
+            place[1] = TRUE if number else FALSE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import fastparquet
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -169,3 +170,18 @@ def test_encoding_statistics_of_more_pages_than_an_integer_holds_are_not_believe
     claim(write(path, pa.array(range(100))), encoding_stats=(MAX_ROWS, (1 << 63) // MAX_ROWS + 1))
     index = read_dataset(path)
     assert index.footers.chunks(index.columns[0]).chunk(0).data_pages is None
+
+
+def test_pages_that_deny_their_compression_are_read_if_parquet_cpp_wrote_them(path):
+    """pyarrow 1.0 and 2.0 compress data pages of version 2 and store that they do not (PARQUET-1850)."""
+    write(path, pa.array([7] * 100), compression="zstd", data_page_version="2.0")
+    claim(path, page=[((8, 7), False)])
+    with pytest.raises(MalformedFile, match="is not compressed, and claims"):
+        values_of(path)
+    data, footer = path.read_bytes(), fastparquet.ParquetFile(str(path)).fmd
+    footer.created_by = b"parquet-cpp version 1.5.1-SNAPSHOT"
+    encoded = bytes(footer.to_bytes())
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:start] + encoded + len(encoded).to_bytes(4, "little") + b"PAR1")
+    assert values_of(path) == [7] * 100
+    assert pr.count(path, where="x = 7") == 100
