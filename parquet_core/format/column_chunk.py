@@ -111,7 +111,8 @@ class ColumnChunks:
         """Return the traits that each chunk has, or may have, as numbers of ChunkTraits."""
         dictionary = (self.dictionary_page_offset > 0) | (self.encodings & _DICTIONARY_ENCODINGS != 0)
         several = self.data_pages != 1
-        return ChunkTraits.DICTIONARY * dictionary.astype(np.int64) + ChunkTraits.SEVERAL_PAGES * several
+        traits: Numbers = int(ChunkTraits.DICTIONARY) * dictionary + int(ChunkTraits.SEVERAL_PAGES) * several
+        return traits
 
     def take(self, chunks: Numbers) -> ColumnChunks:
         """Return chosen chunks."""
