@@ -78,6 +78,7 @@ _COLUMN_CHUNK = struct(
 )
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
 _PLAIN_DICTIONARY, _RLE_DICTIONARY = 2, 8
+_EMPTY_LIST_BYTES = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +188,19 @@ def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[n
 
 
 def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
-    """Tell which chunks name the path of the column, by the bytes that such a list of strings has."""
+    """Tell which chunks name the path of the column, by the bytes that such a list of strings has.
+
+    A chunk that names no path, or an empty one, is the column at its position.
+    """
+    if len(ranges.path) > 1:
+        return np.ones(len(table), np.bool_)  # writers spell the inner levels of lists and maps in several ways
     at = _COLUMN_CHUNK.offset(3, 3)
     written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at], table[:, at + 1])
-    if len(ranges.path) > 1:
-        return written.valid  # writers spell the inner levels of lists and maps in several ways
     name = ranges.path[0].encode()
     expected = b"\x18" + _varint(len(name)) + name
     values, valid = written.fixed(len(expected))
     agrees: NDArray[np.bool_] = valid & np.all(values == np.frombuffer(expected, np.uint8), axis=1)
-    return agrees
+    return agrees | (written.length <= _EMPTY_LIST_BYTES)
 
 
 def _varint(number: int) -> bytes:
@@ -273,13 +277,14 @@ def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) 
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
     kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
     whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
-    damaged = np.bincount(owner[~whole | (count > MAX_ROWS)], minlength=size) > 0
+    # What pages of a type to come hold is not known.
+    unknown = np.bincount(owner[~whole | (count > MAX_ROWS) | (kind > _DATA_PAGE_V2)], minlength=size) > 0
     is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
     pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size)
     pages = np.minimum(pages, 1 << 62).astype(np.int64)  # many such counts are more than an integer holds
     is_dictionary = (encoding == _PLAIN_DICTIONARY) | (encoding == _RLE_DICTIONARY)
     other = np.bincount(owner[is_data & ~is_dictionary], minlength=size) > 0
-    described = (np.frombuffer(counts, np.int64) >= 0) & ~damaged
+    described = (np.frombuffer(counts, np.int64) >= 0) & ~unknown
     # A page holds a value at least, but for the one page of an empty chunk.
     credible = described & (pages <= np.maximum(_field(table, 3, 5), 1))
     says = described & (np.bincount(owner[is_data], minlength=size) > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
+# PAR3 and PARX are proposed; those that end in a zero are reserved for footers that are not Thrift.
+_NEWER_MAGIC = re.compile(rb"PAR[0-9A-Z\0]|PER\0")
 SIZE_HINT = 64 << 10
 MOST_FOOTER_BYTES = 256 << 20
 FOOTER_VARIABLE = "PRUNE_FOOTER_BYTES"
@@ -165,6 +168,11 @@ def footer_lengths(encoded: bytes, at: Numbers, sizes: Numbers, files: Sequence[
 def _refuse(end: bytes, file: DataFile) -> NoReturn:
     if end[4:] == ENCRYPTED_MAGIC:
         raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
+    if end[4:] != MAGIC and _NEWER_MAGIC.fullmatch(end[4:]):
+        raise UnsupportedFeature(
+            f"{file.path}: its footer is of the form {end[4:].decode('latin-1')!r}, newer than PAR1, which is not "
+            "supported by this version; write it again with a PAR1 footer"
+        )
     if end[4:] != MAGIC:
         raise MalformedFile(
             f"{file.path}: does not end in PAR1: no Parquet file, or cut off; leave it out or write it again"

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
+from parquet_core.format.enumerations import codec_name, column_order_name, encoding_names
 from parquet_core.format.schema import Physical
-from parquet_core.inspection.chunks import codec_name, column_order_name, encoding_names, uncompressed_bytes
+from parquet_core.inspection.chunks import uncompressed_bytes
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread, WriterFault
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap_depth import intervals_of, may_hold_values, overlap_depth

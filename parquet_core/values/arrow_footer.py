@@ -9,11 +9,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature
-from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
+from parquet_core.format.compact import BINARY, ENCODED_LIST, INTEGER, decode, decode_tables, list_of, rows_of, struct
 from parquet_core.format.encoded_footers import MAGIC, encoded_footers
 from parquet_core.format.schema import MAX_NESTING, Repetition
 
@@ -28,6 +29,11 @@ _SCHEMA_ELEMENT = struct({1: INTEGER, 2: INTEGER, 3: INTEGER, 4: BINARY, 5: INTE
 _META_DATA = struct({4: INTEGER, 5: INTEGER, 7: INTEGER, 9: INTEGER, 11: INTEGER})
 _ROW_GROUP = struct({1: list_of(struct({3: _META_DATA})), 3: INTEGER})  # columns, num_rows
 _FILE_META_DATA = struct({2: list_of(_SCHEMA_ELEMENT), 4: list_of(_ROW_GROUP)})
+# Where encodings and path_in_schema of each chunk are.
+_ENCODED_CHUNK = struct({3: struct({2: ENCODED_LIST, 3: ENCODED_LIST})})
+_ENCODED_FOOTER = struct({4: rows_of(struct({1: rows_of(_ENCODED_CHUNK, 1)}), 0)})
+_FIELD = 0x10
+_EMPTY_PATH = bytes([_FIELD | 9, 8])  # the next field is a list; of texts, none
 
 
 @contextmanager
@@ -112,12 +118,42 @@ def _footer(encoded: bytes, file: DataFile) -> Footer:
     row_groups = [_row_group(chunks, rows, len(leaves), file) for chunks, rows in groups or []]
     with reading(file):
         try:
-            whole = MAGIC + encoded + len(encoded).to_bytes(4, "little") + MAGIC
-            metadata = pq.read_metadata(pa.BufferReader(whole))
+            metadata = arrow_metadata(encoded)
         except pa.ArrowInvalid as error:
             # Whose keys of maps may be null, for one, which others read.
             raise NotImplementedError(f"its schema is one that Arrow does not read: {error}") from None
     return Footer(metadata, leaves, row_groups)
+
+
+def arrow_metadata(encoded: bytes) -> pq.FileMetaData:
+    """Have Arrow decode a footer; raises what Arrow does."""
+    try:
+        return _metadata(encoded)
+    except OSError:
+        complete = _with_paths(encoded)
+        if complete == encoded:
+            raise
+        return _metadata(complete)
+
+
+def _metadata(encoded: bytes) -> pq.FileMetaData:
+    whole = MAGIC + encoded + len(encoded).to_bytes(4, "little") + MAGIC
+    return pq.read_metadata(pa.BufferReader(whole))
+
+
+def _with_paths(encoded: bytes) -> bytes:
+    """Give an empty path to each column chunk that has none: Arrow demands the field, and goes by the position."""
+    limits = np.array([0]), np.array([len(encoded)])
+    _, (_, chunks) = decode_tables(encoded, *limits, _ENCODED_FOOTER, 2, place=lambda _: "footer")
+    rows = np.frombuffer(chunks, np.int64).reshape(-1, 1 + _ENCODED_CHUNK.width)[:, 1:]
+    encodings, paths = (rows[:, _ENCODED_CHUNK.offset(3, field) :][:, :2] for field in (2, 3))
+    parts, last = [], 0
+    for at in encodings.sum(axis=1)[(encodings[:, 1] > 0) & (paths[:, 1] < 0)].tolist():
+        # The number of a field counts from the one before it, in the upper four bits where it is small.
+        following = encoded[at] if encoded[at] < _FIELD else encoded[at] - _FIELD
+        parts += [encoded[last:at], _EMPTY_PATH, bytes([following])]
+        last = at + 1
+    return b"".join([*parts, encoded[last:]])
 
 
 def _row_group(chunks: list[list[Any]] | None, rows: int | None, count: int, file: DataFile) -> RowGroup:

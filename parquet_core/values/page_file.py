@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.encoded_footers import MAGIC
 from parquet_core.format.schema import Physical
-from parquet_core.values.pages import CODECS, Claims, PageFacts, check_pages, is_always_compressed
+from parquet_core.values.pages import Claims, PageFacts, check_codec, check_pages, is_always_compressed
 from parquet_core.values.reader import BATCH_BYTES, BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Ta
 
 
 def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> PageFacts:
-    if chunk.codec not in CODECS:
-        raise UnsupportedFeature(f"{chunk.place}: compression codec {chunk.codec} is not read; leave the column out")
+    check_codec(chunk.codec, chunk.place)
     levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
     is_text = leaf.physical is Physical.BYTE_ARRAY
     claims = Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values, always_compressed)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
+from parquet_core.format.enumerations import codec_name, encoding_name, numbered
 from parquet_core.format.plain import length_prefixed
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ BEHIND = 100
 # Those that Arrow reads, by their number, as `pa.Codec` names them; LZ4 of Hadoop's framing it only reads in files.
 CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
 _UNCOMPRESSED = 0
-_DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
+_KINDS = _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
 _MOST_HEADER_BYTES = 16 << 20  # statistics of a page hold two values of it
 _HEADER_GUESS = 1 << 10
 _PAGE_HEADER = struct(
@@ -44,6 +45,9 @@ _PAGE_HEADER = struct(
 )
 _BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY = 5, 6, 7
 _DELTA_ENCODINGS = frozenset({_BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY})
+# Those that Arrow reads, of values and of a dictionary.
+_OF_DATA = frozenset({0, 2, 3, 8, 9, *_DELTA_ENCODINGS})
+_ENCODINGS = {_DICTIONARY: frozenset({0, 2})}
 _MOST_IN_BLOCK = 1 << 20
 
 
@@ -76,7 +80,7 @@ class _Page(NamedTuple):
     plain_bytes: int
     stored: memoryview
     num_values: int
-    encoding: int | None
+    encoding: int
     level_bytes: int | None  # of a data page of version 2, where they are known and not compressed
     compressed: bool
 
@@ -95,8 +99,11 @@ def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
     read.
     """
     seen = position = widest = data_pages = 0
+    newer: int | None = None
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
+        if page.encoding not in _ENCODINGS.get(page.kind, _OF_DATA):
+            raise _unsupported(chunk.place, numbered("encoding", page.encoding, encoding_name(page.encoding)))
         if page.kind in {_DATA, _DATA_V2}:
             if data_pages < len(chunk.page_values) and page.num_values != chunk.page_values[data_pages]:
                 claimed = chunk.page_values[data_pages]
@@ -109,6 +116,11 @@ def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
                 widest = max(widest, page.plain_bytes)
         elif page.kind == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
+        elif page.kind not in _KINDS:
+            newer = page.kind
+    # Pages of other types may be passed over, unless they hold the values.
+    if newer is not None and seen != chunk.num_values:
+        raise _unsupported(chunk.place, f"page type {newer}")
     if chunk.num_values is not None and seen != chunk.num_values:
         raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
     return PageFacts(widest, seen)
@@ -133,9 +145,9 @@ def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
     elif kind == _DATA_V2:
         described = v2 and [v2[0], v2[3]]
     else:
-        described = dictionary if kind == _DICTIONARY else [0, None]
-    if described is None or None in {kind, plain_bytes, stored_bytes, described[0]}:
-        raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size or a number of values")
+        described = dictionary if kind == _DICTIONARY else [0, 0]
+    if described is None or None in {kind, plain_bytes, stored_bytes, *described}:
+        raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size, a number of values or an encoding")
     is_v2 = kind == _DATA_V2
     levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
     denied = is_v2 and v2[6] == 0 and not chunk.always_compressed
@@ -214,12 +226,24 @@ def _check_delta(page: _Page, chunk: Claims) -> None:
         values = _plain(page, chunk)
         for _ in range(chunk.levels if page.level_bytes is None else 0):
             values = values[4 + int.from_bytes(values[:4], "little") :]
-        claimed = most_claimed(values, page.encoding or 0) if len(values) else 0
+        claimed = most_claimed(values, page.encoding) if len(values) else 0
     except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         reason = " ".join(str(error).split())
         raise _malformed(chunk, f"a page of a delta encoding cannot be read ({reason})") from None
     if claimed > page.num_values:
         raise _malformed(chunk, f"a page of {page.num_values} values claims {claimed} in its delta encoding")
+
+
+def check_codec(codec: int, place: str) -> None:
+    """Refuse a compression codec that is not read."""
+    if codec not in CODECS:
+        raise _unsupported(place, "compression " + numbered("codec", codec, str(codec_name(codec))))
+
+
+def _unsupported(place: str, what: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"{place}: {what} is not supported by this version; leave the column out, or write the file again without it"
+    )
 
 
 def _malformed(chunk: Claims, message: str) -> MalformedFile:

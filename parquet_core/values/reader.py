@@ -15,7 +15,7 @@ from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
 from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
-from parquet_core.values.pages import BEHIND, CODECS, Claims, check_pages, is_always_compressed
+from parquet_core.values.pages import BEHIND, Claims, check_codec, check_pages, is_always_compressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,10 +130,10 @@ class ValueReader:
         kind, rows = self.footer.leaves[leaf], self.footer.row_groups[group].num_rows
         name = f"{self.file.path}: row group {group}, column {kind.path}"
         chunk = self.footer.row_groups[group].chunks[leaf]
-        if chunk is None or chunk.codec is None or chunk.codec not in CODECS:
-            reason = "it is encrypted" if chunk is None else f"compression codec {chunk.codec} is not read"
-            raise UnsupportedFeature(f"{name}: {reason}; leave the column out")
-        codec, (count, length, start, dictionary) = chunk.codec, chunk[1:]
+        if chunk is None:
+            raise UnsupportedFeature(f"{name}: it is encrypted; leave the column out")
+        codec, (count, length, start, dictionary) = -1 if chunk.codec is None else chunk.codec, chunk[1:]
+        check_codec(codec, name)
         if start is not None and dictionary is not None and 0 < dictionary < start:
             start = dictionary
         if start is None or length is None or start < 0 or length < 0 or start + length > self.file.size:

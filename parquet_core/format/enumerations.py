@@ -1,0 +1,68 @@
+"""Names of what footers and page headers give as numbers: codecs, encodings, page types, column orders.
+
+Source: `parquet.thrift` of parquet-format.
+"""
+
+from __future__ import annotations
+
+_CODECS = dict(enumerate(("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW")))
+_ENCODINGS = {
+    0: "PLAIN",
+    2: "PLAIN_DICTIONARY",
+    3: "RLE",
+    4: "BIT_PACKED",
+    5: "DELTA_BINARY_PACKED",
+    6: "DELTA_LENGTH_BYTE_ARRAY",
+    7: "DELTA_BYTE_ARRAY",
+    8: "RLE_DICTIONARY",
+    9: "BYTE_STREAM_SPLIT",
+    10: "ALP",
+}
+_COLUMN_ORDERS = {1: "TYPE_ORDER", 2: "IEEE_754_TOTAL_ORDER", 3: "INT96_TIMESTAMP_ORDER"}
+_UNKNOWN_ENCODING = 62  # the bit for all encodings from 62 on
+
+
+def codec_name(codec: int | None) -> str | None:
+    """Name a compression codec; None when the footer names none.
+
+    >>> codec_name(6), codec_name(99), codec_name(None)
+    ('ZSTD', 'codec 99', None)
+    """
+    return None if codec is None else _CODECS.get(codec, f"codec {codec}")
+
+
+def encoding_name(encoding: int) -> str:
+    """Name an encoding.
+
+    >>> encoding_name(10), encoding_name(11)
+    ('ALP', 'encoding 11')
+    """
+    return _ENCODINGS.get(encoding, f"encoding {encoding}")
+
+
+def encoding_names(bits: int) -> tuple[str, ...]:
+    """Name encodings, given as a number with bit e for encoding e.
+
+    >>> encoding_names(1 << 0 | 1 << 8 | 1 << 62)
+    ('PLAIN', 'RLE_DICTIONARY', 'unknown encoding')
+    """
+    names = tuple(encoding_name(bit) for bit in range(_UNKNOWN_ENCODING) if bits >> bit & 1)
+    return (*names, "unknown encoding") if bits >> _UNKNOWN_ENCODING & 1 else names
+
+
+def column_order_name(order: int | None) -> str | None:
+    """Name a member of the union ColumnOrder; None when the writer gave none.
+
+    >>> column_order_name(1), column_order_name(9), column_order_name(None)
+    ('TYPE_ORDER', 'column order 9', None)
+    """
+    return None if order is None else _COLUMN_ORDERS.get(order, f"column order {order}")
+
+
+def numbered(kind: str, number: int, name: str) -> str:
+    """Return a number with its name, where it has one.
+
+    >>> numbered("encoding", 10, "ALP"), numbered("encoding", 11, "encoding 11")
+    ('encoding 10 (ALP)', 'encoding 11')
+    """
+    return name if name == f"{kind} {number}" else f"{kind} {number} ({name})"
