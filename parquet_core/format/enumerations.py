@@ -31,13 +31,14 @@ def codec_name(codec: int | None) -> str | None:
     return None if codec is None else _CODECS.get(codec, f"codec {codec}")
 
 
-def encoding_name(encoding: int) -> str:
-    """Name an encoding.
+def numbered_encoding(encoding: int) -> str:
+    """Return the number of an encoding, and its name where it has one.
 
-    >>> encoding_name(10), encoding_name(11)
-    ('ALP', 'encoding 11')
+    >>> numbered_encoding(10), numbered_encoding(11)
+    ('encoding 10 (ALP)', 'encoding 11')
     """
-    return _ENCODINGS.get(encoding, f"encoding {encoding}")
+    name = _ENCODINGS.get(encoding)
+    return f"encoding {encoding}" if name is None else f"encoding {encoding} ({name})"
 
 
 def encoding_names(bits: int) -> tuple[str, ...]:
@@ -46,7 +47,7 @@ def encoding_names(bits: int) -> tuple[str, ...]:
     >>> encoding_names(1 << 0 | 1 << 8 | 1 << 62)
     ('PLAIN', 'RLE_DICTIONARY', 'unknown encoding')
     """
-    names = tuple(encoding_name(bit) for bit in range(_UNKNOWN_ENCODING) if bits >> bit & 1)
+    names = tuple(_ENCODINGS.get(bit, f"encoding {bit}") for bit in range(_UNKNOWN_ENCODING) if bits >> bit & 1)
     return (*names, "unknown encoding") if bits >> _UNKNOWN_ENCODING & 1 else names
 
 
@@ -57,12 +58,3 @@ def column_order_name(order: int | None) -> str | None:
     ('TYPE_ORDER', 'column order 9', None)
     """
     return None if order is None else _COLUMN_ORDERS.get(order, f"column order {order}")
-
-
-def numbered(kind: str, number: int, name: str) -> str:
-    """Return a number with its name, where it has one.
-
-    >>> numbered("encoding", 10, "ALP"), numbered("encoding", 11, "encoding 11")
-    ('encoding 10 (ALP)', 'encoding 11')
-    """
-    return name if name == f"{kind} {number}" else f"{kind} {number} ({name})"

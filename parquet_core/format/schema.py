@@ -185,7 +185,10 @@ def _values_of(element: SchemaElement, physical: Physical, known: dict[object, _
 
 
 def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object, _Values], place: str) -> LeafColumn:
-    if element.physical is None or not 0 <= element.physical <= Physical.FIXED_LEN_BYTE_ARRAY:
+    if element.physical is not None and element.physical > Physical.FIXED_LEN_BYTE_ARRAY:
+        reason = f"column {element.name!r} has physical type {element.physical}, which is not supported by this version"
+        raise UnsupportedFeature(f"{place}: {reason}; write it again as another type")
+    if element.physical is None or element.physical < 0:
         raise MalformedFile(f"{place}: column {element.name!r} has unknown physical type {element.physical}")
     physical = Physical(element.physical)
     length = element.type_length

@@ -1,5 +1,4 @@
-"""Facts of the chunks of one column: footer, page index and bloom filter of each, read together.
-"""
+"""Facts of the chunks of one column: footer, page index and bloom filter of each, read together."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
-from parquet_core.format.enumerations import codec_name, encoding_name, numbered
+from parquet_core.format.enumerations import numbered_encoding
 from parquet_core.format.plain import length_prefixed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ BEHIND = 100
 # Those that Arrow reads, by their number, as `pa.Codec` names them; LZ4 of Hadoop's framing it only reads in files.
 CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
 _UNCOMPRESSED = 0
-_KINDS = _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
+_DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
 _MOST_HEADER_BYTES = 16 << 20  # statistics of a page hold two values of it
 _HEADER_GUESS = 1 << 10
 _PAGE_HEADER = struct(
@@ -98,12 +98,10 @@ def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
     Raises MalformedFile for a page that the chunk cannot hold, and UnsupportedFeature for one that is too large to be
     read.
     """
-    seen = position = widest = data_pages = 0
-    newer: int | None = None
+    seen = position = widest = data_pages = highest = 0
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
-        if page.encoding not in _ENCODINGS.get(page.kind, _OF_DATA):
-            raise _unsupported(chunk.place, numbered("encoding", page.encoding, encoding_name(page.encoding)))
+        highest = max(highest, page.kind)
         if page.kind in {_DATA, _DATA_V2}:
             if data_pages < len(chunk.page_values) and page.num_values != chunk.page_values[data_pages]:
                 claimed = chunk.page_values[data_pages]
@@ -116,11 +114,9 @@ def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
                 widest = max(widest, page.plain_bytes)
         elif page.kind == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
-        elif page.kind not in _KINDS:
-            newer = page.kind
-    # Pages of other types may be passed over, unless they hold the values.
-    if newer is not None and seen != chunk.num_values:
-        raise _unsupported(chunk.place, f"page type {newer}")
+    # Pages of a type to come may be passed over, unless they hold values.
+    if highest > _DATA_V2 and seen != chunk.num_values:
+        raise _unsupported(chunk, f"page type {highest}")
     if chunk.num_values is not None and seen != chunk.num_values:
         raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
     return PageFacts(widest, seen)
@@ -147,7 +143,9 @@ def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
     else:
         described = dictionary if kind == _DICTIONARY else [0, 0]
     if described is None or None in {kind, plain_bytes, stored_bytes, *described}:
-        raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size, a number of values or an encoding")
+        raise _malformed(
+            chunk, f"the page header at byte {position} of the chunk lacks a size, a number of values or an encoding"
+        )
     is_v2 = kind == _DATA_V2
     levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
     denied = is_v2 and v2[6] == 0 and not chunk.always_compressed
@@ -161,6 +159,8 @@ def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
         levels,
         compressed,
     )
+    if page.encoding not in _ENCODINGS.get(kind, _OF_DATA):
+        raise _unsupported(chunk, numbered_encoding(page.encoding))
     _check(page, stored_bytes, position, chunk)
     return page, start + stored_bytes
 
@@ -237,13 +237,14 @@ def _check_delta(page: _Page, chunk: Claims) -> None:
 def check_codec(codec: int, place: str) -> None:
     """Refuse a compression codec that is not read."""
     if codec not in CODECS:
-        raise _unsupported(place, "compression " + numbered("codec", codec, str(codec_name(codec))))
+        raise UnsupportedFeature(
+            f"{place}: compression codec {codec} is not read by this version; leave the column out"
+        )
 
 
-def _unsupported(place: str, what: str) -> UnsupportedFeature:
-    return UnsupportedFeature(
-        f"{place}: {what} is not supported by this version; leave the column out, or write the file again without it"
-    )
+def _unsupported(chunk: Claims, what: str) -> UnsupportedFeature:
+    message = f"{chunk.place}: {what} is not supported by this version"
+    return UnsupportedFeature(f"{message}; leave the column out, or write the file again without it")
 
 
 def _malformed(chunk: Claims, message: str) -> MalformedFile:
