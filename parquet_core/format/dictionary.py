@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from parquet_core.errors import MalformedFile
 from parquet_core.format.compact import INTEGER, decode, struct
-from parquet_core.format.enumerations import codec_name
 from parquet_core.format.plain import PlainValues, fixed_width, length_prefixed
 from parquet_core.format.schema import Physical
 
@@ -142,7 +141,7 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
 
 def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _Page | str:
     if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in {_UNCOMPRESSED, _GZIP, *_CODECS}:
-        return f"dictionaries of {leaf.physical.name} in compression {codec_name(chunk.codec)} are not read"
+        return f"dictionaries of {leaf.physical.name} in compression codec {chunk.codec} are not read"
     try:
         slots, length = decode(data[:_MAX_HEADER_BYTES], _PAGE_HEADER, place=f"{place}: dictionary page")
     except MalformedFile as error:

@@ -240,7 +240,9 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int) -> None:
         return
     audit.findings.claims["page_rows"] += len(offsets.offset)
     file, rows = audit.index.files[audit.file], int(audit.index.row_count[position])
-    wrong = check_pages(file, offsets, rows, location=audit.location(position, column), traffic=audit.traffic)
+    chunks = audit.index.footers.chunks(column)
+    stop = int(chunks.first_page_offset[position] + chunks.compressed_bytes[position])
+    wrong = check_pages(file, offsets, rows, stop, location=audit.location(position, column), traffic=audit.traffic)
     if wrong is not None:
         audit.findings.add(wrong, audit.key(column))
 

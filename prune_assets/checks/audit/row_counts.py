@@ -24,16 +24,17 @@ HEADER_BYTES = 1 << 10
 
 
 def check_pages(
-    file: DataFile, offsets: OffsetIndexes, rows: int, *, location: str, traffic: Traffic
+    file: DataFile, offsets: OffsetIndexes, rows: int, stop: int, *, location: str, traffic: Traffic
 ) -> Finding | None:
     """Hold the rows that an offset index gives each page against the header of the page; the first that differs.
 
-    `offsets`: of one chunk of a column that lies in no list; `rows`: those of its row group.
+    `offsets`: of one chunk of a column that lies in no list, which ends at `stop`; `rows`: those of its row group.
     """
     if np.any(offsets.offset[1:] < (offsets.offset + offsets.compressed_bytes)[:-1]):
         message = "the page index puts two pages into the same bytes: predicates read one for the other"
         return Finding("page_rows", Severity.ERROR, location, message, REWRITE)
-    sizes = np.minimum(offsets.compressed_bytes, HEADER_BYTES)
+    # Up to the next page: some writers count no headers in the bytes of pages.
+    sizes = np.minimum(np.diff(offsets.offset, append=stop), HEADER_BYTES)
     counts = offsets.row_counts(np.array([rows], np.int64)).tolist()
     ranges = list(zip(offsets.offset.tolist(), sizes.tolist(), strict=True))
     for page, (data, claimed) in enumerate(zip(_headers(file, ranges, traffic), counts, strict=True)):
