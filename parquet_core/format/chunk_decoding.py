@@ -277,7 +277,7 @@ def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) 
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
     kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
     whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
-    # What pages of a type to come hold is not known.
+    # Pages of a type to come may hold values too.
     unknown = np.bincount(owner[~whole | (count > MAX_ROWS) | (kind > _DATA_PAGE_V2)], minlength=size) > 0
     is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
     pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
-# PAR3 and PARX are proposed; those that end in a zero are reserved for footers that are not Thrift.
+# PAR3 and PARX are proposed; PAR and PER with a zero are reserved for footers in another protocol than Thrift.
 _NEWER_MAGIC = re.compile(rb"PAR[0-9A-Z\0]|PER\0")
 SIZE_HINT = 64 << 10
 MOST_FOOTER_BYTES = 256 << 20

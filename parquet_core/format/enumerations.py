@@ -19,7 +19,7 @@ _ENCODINGS = {
     10: "ALP",
 }
 _COLUMN_ORDERS = {1: "TYPE_ORDER", 2: "IEEE_754_TOTAL_ORDER", 3: "INT96_TIMESTAMP_ORDER"}
-_UNKNOWN_ENCODING = 62  # the bit for all encodings from 62 on
+UNKNOWN_ENCODING = 62  # the bit for all encodings from 62 on
 
 
 def codec_name(codec: int | None) -> str | None:
@@ -47,8 +47,8 @@ def encoding_names(bits: int) -> tuple[str, ...]:
     >>> encoding_names(1 << 0 | 1 << 8 | 1 << 62)
     ('PLAIN', 'RLE_DICTIONARY', 'unknown encoding')
     """
-    names = tuple(_ENCODINGS.get(bit, f"encoding {bit}") for bit in range(_UNKNOWN_ENCODING) if bits >> bit & 1)
-    return (*names, "unknown encoding") if bits >> _UNKNOWN_ENCODING & 1 else names
+    names = tuple(_ENCODINGS.get(bit, f"encoding {bit}") for bit in range(UNKNOWN_ENCODING) if bits >> bit & 1)
+    return (*names, "unknown encoding") if bits >> UNKNOWN_ENCODING & 1 else names
 
 
 def column_order_name(order: int | None) -> str | None:

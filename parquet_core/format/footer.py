@@ -21,6 +21,7 @@ from parquet_core.format.compact import (
     ENCODED_LIST,
     INTEGER,
     decode_list,
+    decode_table,
     decode_tables,
     rows_of,
     struct,
@@ -55,6 +56,7 @@ _FILE_META_DATA = struct(
         7: ENCODED_LIST,  # column_orders
     }
 )
+_PATH = struct({3: struct({1: INTEGER, 3: ENCODED_LIST})})
 _COMMON_KINDS = 8
 _WIDTH = _FILE_META_DATA.width
 _SUNK_WIDTHS = 1 + _ROW_GROUP.width, 1 + CHUNK_PLACES.width
@@ -165,6 +167,17 @@ class Footers:
             return self.place(int(groups[group]), kind.columns[leaves[leaf]].name)
 
         return decode_totals(encoded, np.repeat(self.file_size[groups], len(leaves)), len(leaves), place=place)
+
+    def lack_paths(self) -> NDArray[np.bool_]:
+        """Return a flag for each row group: its first column chunk names no path, so many readers refuse the file."""
+        filled = np.flatnonzero(np.diff(self.first_chunk, append=len(self.chunk_start)))
+        chunk = self.first_chunk[filled]
+        table = decode_table(
+            self.encoded, self.chunk_start[chunk], self.chunk_stop[chunk], _PATH, place=lambda i: self.place(filled[i])
+        )
+        lacking = np.zeros(len(self), np.bool_)
+        lacking[filled] = _rows(table, _PATH.width)[:, _PATH.offset(3, 3) + 1] < 0
+        return lacking
 
     def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
         """Return the sorting columns that a row group claims: leaf index, descending, nulls first."""

@@ -100,7 +100,7 @@ _LOGICAL = {
     (_DATE, Physical.INT32): pa.date32(),
 }
 _LOGICAL_OF_WIDTH = {(_UUID, 16): pa.binary(16), (_FLOAT16, 2): pa.float16()}
-_LAST_LOGICAL = 19  # FILE
+LAST_LOGICAL_TYPE = 19  # FILE
 _NAMES = {_TIME: "TIME", _TIMESTAMP: "TIMESTAMP"}
 
 
@@ -144,7 +144,7 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
         return ""  # of annotated bytes Spark makes a string or nothing at all
     if element.logical is not None:
         member = element.logical[0]
-        said = "pruned on yet" if member <= _LAST_LOGICAL else "supported by this version"
+        said = "pruned on yet" if member <= LAST_LOGICAL_TYPE else "supported by this version"
         return f"type {_NAMES.get(member, f'of logical type {member}')} is not {said}"
     if element.converted is not None:
         return f"converted type {element.converted} is not pruned on yet"

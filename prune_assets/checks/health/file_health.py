@@ -19,6 +19,7 @@ from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
 from parquet_core.trust.trust_policy import OTHER_TYPE
 from prune_assets.checks.health.foreign_files import files_of_other_columns
+from prune_assets.checks.health.newer_format import newer_format
 from prune_assets.checks.health.small_row_groups import small_row_groups
 from prune_assets.checks.health.type_mismatches import type_mismatches
 from prune_assets.checks.health.writer_faults import writer_faults
@@ -70,6 +71,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     yield from writer_faults(name, index, chosen)
     if not files.by_log:
         yield from files_of_other_columns(index)
+    yield from newer_format(name, index, facts)
     unread = [each for each in unread_columns(index) if not files.columns or each.name in files.columns]
     yield from type_mismatches(index, unread)
     explained = {each.name for each in unread}
@@ -220,6 +222,19 @@ FILES_ARE_HEALTHY = Check(
             "numbers: every query that reads the column there fails. Types that Spark widens, such as int16 to int32, "
             "are no such mismatch.",
             "Write these files again with the column in the type of the table.",
+        ),
+        "files.newer_format": Code(
+            "Files use newer features than readers of today know: an encoding, a compression codec or a logical type to "
+            "come, or column chunks that name no path (`write_path_in_schema` of arrow-rs). Spark does not read the "
+            "column, or does not open the file; plans still skip by its statistics.",
+            "Have their writer use what Spark reads, and write these files again by it.",
+        ),
+        "statistics.float_order": Code(
+            "The bounds of floats compare by the IEEE 754 total order, as parquet-java writes them since 1.18. Plans "
+            "skip by them. Spark up to 4.3 (parquet-java before 1.18) and pyarrow up to 26 do not know the order and "
+            "ignore them; DuckDB 2.0, DataFusion 55 and Polars 2.1 skip by them.",
+            "None is needed where a plan chooses the files. Where such readers are to skip by themselves, write the "
+            "files by Spark 4.3 or before.",
         ),
         "statistics.missing": Code(
             "Row groups have no bounds of a column: no predicate on it skips them. Of floats whose statistics count "

@@ -1,0 +1,107 @@
+"""What files use of newer forms of the format, as findings: which readers cannot read it, or skip nothing by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.format.enumerations import UNKNOWN_ENCODING, numbered_encoding
+from parquet_core.format.footer import read_footers
+from parquet_core.format.leaf_type import LAST_LOGICAL_TYPE
+from parquet_core.format.provenance import IEEE_754_TOTAL_ORDER
+from parquet_core.layout.places import file_name, share_of_files
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.quantities import counted
+from parquet_core.trust.trust_policy import trust
+from parquet_core.trust.writer import PARQUET_JAVA, application_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn, SchemaElement
+
+    Files = NDArray[np.int64]
+
+# The last that Spark 4.3 reads: BYTE_STREAM_SPLIT and LZ4_RAW.
+_LAST_ENCODING, _LAST_CODEC = 9, 7
+# So many files are read for whether their column chunks name their paths.
+FILES = 16
+# Not by Spark, which cannot read them.
+_ANEW = "write these files again by their own writer, without it"
+
+
+def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn]) -> Iterator[Finding]:
+    """Report what Spark does not read, or does not skip by: of whole files, then of columns."""
+    yield from _unread_files(index)
+    for column in columns:
+        location = f"{name}, column {column.name}"
+        yield from (*_unread_values(index, column, location), *_float_order(index, column, location))
+
+
+def _unread_files(index: MetadataIndex) -> Iterator[Finding]:
+    files = np.flatnonzero(
+        np.isin(index.kind, np.flatnonzero([_has_newer_type(kind.elements) for kind in index.kinds]))
+    )
+    newer_type = "a column has a logical type to come: Spark up to 4.3 does not open the file"
+    no_path = (
+        "column chunks name no path (path_in_schema): Spark up to 4.3, pyarrow up to 26 and DuckDB up to 2.0 do not "
+        "open the file"
+    )
+    for message, of in ((newer_type, files), (no_path, _without_paths(index))):
+        if len(of):
+            more = f" (and {counted(len(of) - 1, 'more file')})" if len(of) > 1 else ""
+            location = f"{file_name(index, int(of[0]))}{more}"
+            yield Finding("files.newer_format", Severity.WARN, location, message, _ANEW)
+
+
+def _has_newer_type(elements: Iterable[SchemaElement]) -> bool:
+    return any(each.logical is not None and each.logical[0] > LAST_LOGICAL_TYPE for each in elements)
+
+
+def _without_paths(index: MetadataIndex) -> Files:
+    """Return the files, of some that parquet-java did not write, whose column chunks name no path."""
+    others = [application_of(kind.created_by) != PARQUET_JAVA for kind in index.kinds]
+    files = np.flatnonzero(np.array(others, np.bool_)[index.kind])
+    sample = files[np.unique(np.linspace(0, len(files) - 1, min(FILES, len(files))).astype(np.int64))]
+    lacking: list[Files] = [np.zeros(0, np.int64)]
+    first = 0
+    for footers in read_footers([index.files[i] for i in sample.tolist()], traffic=index.traffic):
+        lacking.append(sample[first + np.unique(footers.file[footers.lack_paths()])])
+        first += len(footers.files)
+    return np.concatenate(lacking)
+
+
+def _unread_values(index: MetadataIndex, column: LeafColumn, location: str) -> Iterator[Finding]:
+    chunks = index.footers.chunks(column)
+    encodings, codecs = chunks.encodings >> (_LAST_ENCODING + 1), chunks.codec
+    newer = [(_first_encoding(bits), encodings == bits) for bits in np.unique(encodings).tolist() if bits]
+    newer += [(f"codec {each}", codecs == each) for each in np.unique(codecs).tolist() if each > _LAST_CODEC]
+    for what, there in newer:
+        message = (
+            f"{what} in {share_of_files(index, np.flatnonzero(there))}: neither this version nor Spark up to 4.3 reads "
+            "its values; statistics still skip"
+        )
+        yield Finding("files.newer_format", Severity.WARN, location, message, _ANEW, (column.name,))
+
+
+def _first_encoding(bits: int) -> str:
+    """Name the first of the encodings that are newer, by their bits."""
+    encoding = _LAST_ENCODING + (bits & -bits).bit_length()
+    return f"an encoding from {encoding} on" if encoding == UNKNOWN_ENCODING else numbered_encoding(encoding)
+
+
+def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Iterator[Finding]:
+    trusts = [trust(column, kind) for kind in index.kinds]
+    by_ieee = np.array([each.column_order == IEEE_754_TOTAL_ORDER and each.bounds for each in trusts], np.bool_)
+    groups = np.flatnonzero(by_ieee[index.kind[index.file]] & (index.row_count > 0))
+    if len(groups):
+        message = (
+            f"bounds compare by the IEEE 754 total order in {share_of_files(index, groups)}: Spark up to 4.3 and "
+            "pyarrow up to 26 ignore them; plans skip by them, as parquet-java from 1.18 on, DuckDB and Polars do"
+        )
+        remedy = f"write these files again by Spark 4.3 or before, where such readers are to skip by it: {WRITE_ANEW}"
+        yield Finding("statistics.float_order", Severity.INFO, location, message, remedy, (column.name,))
