@@ -224,8 +224,8 @@ FILES_ARE_HEALTHY = Check(
             "Write these files again with the column in the type of the table.",
         ),
         "files.newer_format": Code(
-            "Files use newer features than readers of today know: an encoding, a compression codec or a logical type to "
-            "come, or column chunks that name no path (`write_path_in_schema` of arrow-rs). Spark does not read the "
+            "Files use newer features than readers of today know: an encoding, a compression codec or a logical type "
+            "to come, or column chunks that name no path (`write_path_in_schema` of arrow-rs). Spark does not read the "
             "column, or does not open the file; plans still skip by its statistics.",
             "Have their writer use what Spark reads, and write these files again by it.",
         ),
