@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
+from parquet_core.arrow_arrays import flags_from
 from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import may_match
@@ -222,11 +224,10 @@ class _Reader:
     def _row_group_evidence(self, column: LeafColumn) -> Evidence:
         index = self._index
         kind = index.kind[index.file]
-        trusts = [trust(column, each) for each in index.kinds]
-        # An order that came after 1.17 is unknown to it.
-        believed = np.array([it.column_order in {None, TYPE_ORDER} for it in trusts], np.bool_)
-        required = np.array([it.required for it in trusts], np.bool_)
-        found = evidence_of(index.footers.claimed_bounds(column), believed=believed[kind])
+        required = np.array([trust(column, each).required for each in index.kinds], np.bool_)
+        claimed = index.footers.claimed_bounds(column)
+        believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
+        found = evidence_of(claimed, believed=believed)
         # That a required column has no nulls it learns from nothing but the count.
         silent = required[kind] & ~index.footers.chunks(column).has_bounds
         return found._replace(null_count=np.where(silent, -1, found.null_count))
@@ -273,7 +274,8 @@ class _Reader:
         base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
         starts = {path: base[batch.row_group] + batch.first_row for path, batch in batches.items()}
         segments = merge_borders(base, list(starts.values()))
-        evidence = {column.path: _page_evidence(column, batches[column.path]) for column in columns}
+        unknown = {column.path: has_unknown_order(column, index)[positions] for column in columns}
+        evidence = {path: _page_evidence(self._by_path[path], batches[path], unknown[path]) for path in batches}
 
         def kept(leaf: Filter) -> Flags:
             return kept_by_pages(leaf, evidence[leaf.column])[page_of_segment(segments, starts[leaf.column])]
@@ -281,11 +283,21 @@ class _Reader:
         return flagged_segments(folded(pushed, kept, dropping=False), segments, positions, index.row_count)
 
 
-def _page_evidence(column: LeafColumn, batch: PageBatch) -> Evidence:
+def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
+    """Return a flag for each row group: parquet-java 1.17 does not know the order by which its bounds compare.
+
+    It ignores such bounds unless both are the same value, and such column indexes.
+    """
+    unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.kinds]
+    by_group: Flags = np.array(unknown, np.bool_)[index.kind[index.file]]
+    return by_group
+
+
+def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -> Evidence:
     """Return the bounds of pages, none for row groups whose column index parquet-java does not take."""
     found = evidence_of(batch.bounds)
     group = batch.row_group
-    useless = batch.reason != ""
+    useless = (batch.reason != "") | unknown_order
     if column.order is SortOrder.FLOATING:
         # A NaN among the bounds of one page spoils the index of the whole chunk.
         odd = np.bincount(group[~found.known & ~found.all_null], minlength=len(batch)) > 0

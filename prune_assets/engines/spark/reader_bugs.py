@@ -34,7 +34,7 @@ from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
 from parquet_core.trust.writer_fault import Fact
 from prune_assets.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.engines.spark.as_spark_filters import filters_of
-from prune_assets.engines.spark.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS
+from prune_assets.engines.spark.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS, has_unknown_order
 from prune_assets.engines.spark.spark_filters import Filter, Rel, leaves_of
 from prune_assets.engines.spark.sub_millisecond import compares_finely
 from prune_assets.report.skip_report import ReaderWarning
@@ -201,7 +201,7 @@ def _of_zeros(
         yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
     if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[remaining, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
-    if _pages_end_at_zero(leaf, column, plan, remaining[possible]):
+    if _pages_end_at_zero(leaf, column, plan, remaining[possible & ~has_unknown_order(column, plan.index)[remaining]]):
         yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
 
 
@@ -226,9 +226,11 @@ def _of_nans(
     # parquet-java puts NaN among the bounds, and then nobody believes them.
     possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, remaining)
     why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
-    if np.any(possible & dropped_by_statistics(leaf, evidence_of(bounds))):
+    unknown_order = has_unknown_order(column, plan.index)[remaining]
+    believed = ~unknown_order | flags_from(pc.equal(bounds.lower, bounds.upper))
+    if np.any(possible & believed & dropped_by_statistics(leaf, evidence_of(bounds))):
         yield ReaderWarning(READER, why, STATISTICS)
-    if _pages_denied(leaf, column, plan, remaining[possible]):
+    if _pages_denied(leaf, column, plan, remaining[possible & ~unknown_order]):
         yield ReaderWarning(READER, why, PAGES)
     if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[remaining, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)

@@ -10,7 +10,7 @@ from slow_thrift import I32, I64, LIST, STRUCT
 
 import prune_assets as pr
 from tests.corrupt_metadata.raw_metadata import RawMetadata
-from tests.numbered_cases.cases import put, value_of
+from tests.numbered_cases.cases import CREATED_BY, drop, put, value_of
 
 NULL_COUNT = 3
 ROWS = pa.table(
@@ -106,3 +106,19 @@ def test_row_groups_are_still_skipped(path):
     changed(path, without_headers)
     (file,) = pr.plan(str(path), where="id = 333").files
     assert [group.verdict for group in file.row_groups] == ["selection", "skip"]
+
+
+def test_a_null_that_the_writer_left_out_of_its_count_is_found(path):
+    """xitongsys/parquet-go 1.6.2 counts no null that is the first value of a page."""
+
+    def change(raw, group, column):
+        put(raw.footer, CREATED_BY, slow_thrift.BINARY, b"parquet-go version latest")
+        statistics = raw.statistics(group, column)
+        put(statistics, NULL_COUNT, I64, max(0, value_of(statistics, NULL_COUNT) - 50))
+        drop(raw.column_index(group, column), 5)
+
+    changed(path, change)
+    assert pr.count(str(path), where="some IS NULL") == 100
+    assert pr.count(str(path), where="some IS NOT NULL") == 900
+    (file,) = pr.plan(str(path), where="some = 501").files
+    assert [group.verdict for group in file.row_groups] == ["skip", "selection"]
