@@ -118,25 +118,25 @@ def _footer(encoded: bytes, file: DataFile) -> Footer:
     row_groups = [_row_group(chunks, rows, len(leaves), file) for chunks, rows in groups or []]
     with reading(file):
         try:
-            metadata = arrow_metadata(encoded)
+            metadata = _metadata(encoded)
         except pa.ArrowInvalid as error:
             # Whose keys of maps may be null, for one, which others read.
             raise NotImplementedError(f"its schema is one that Arrow does not read: {error}") from None
     return Footer(metadata, leaves, row_groups)
 
 
-def arrow_metadata(encoded: bytes) -> pq.FileMetaData:
+def _metadata(encoded: bytes) -> pq.FileMetaData:
     """Have Arrow decode a footer; raises what Arrow does."""
     try:
-        return _metadata(encoded)
+        return _parsed(encoded)
     except OSError:
         complete = _with_paths(encoded)
         if complete == encoded:
             raise
-        return _metadata(complete)
+        return _parsed(complete)
 
 
-def _metadata(encoded: bytes) -> pq.FileMetaData:
+def _parsed(encoded: bytes) -> pq.FileMetaData:
     whole = MAGIC + encoded + len(encoded).to_bytes(4, "little") + MAGIC
     return pq.read_metadata(pa.BufferReader(whole))
 

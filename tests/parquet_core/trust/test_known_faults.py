@@ -56,7 +56,10 @@ INT64 = (pa.int64(), Physical.INT64, 0)
         ("parquet-rs version 12.0.0", {"arrow-rs#1532"}),
         ("parquet-rs version 53.0.0", set()),
         ("parquet-go version 18.4.1", {"arrow-go#917", "arrow-go#525"}),
-        ("parquet-go version latest", {"PARQUET-251", "arrow-go#210", "arrow-go#917", "arrow-go#525"}),
+        (
+            "parquet-go version latest",
+            {"PARQUET-251", "arrow-go#210", "arrow-go#917", "arrow-go#525", "xitongsys/parquet-go nulls"},
+        ),
         ("DuckDB version v1.2.0 (build 5f5512b827)", set()),
     ],
 )
