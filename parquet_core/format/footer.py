@@ -169,7 +169,7 @@ class Footers:
         return decode_totals(encoded, np.repeat(self.file_size[groups], len(leaves)), len(leaves), place=place)
 
     def lack_paths(self) -> NDArray[np.bool_]:
-        """Return a flag for each row group: its first column chunk names no path, so many readers refuse the file."""
+        """Return a flag for each row group: its first column chunk names no path."""
         filled = np.flatnonzero(np.diff(self.first_chunk, append=len(self.chunk_start)))
         chunk = self.first_chunk[filled]
         table = decode_table(

@@ -1,4 +1,4 @@
-"""What files use of newer forms of the format, as findings: which readers cannot read it, or skip nothing by it."""
+"""Newer features of the format in files, as findings: the readers that cannot read or do not skip by them."""
 
 from __future__ import annotations
 
