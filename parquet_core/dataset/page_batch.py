@@ -12,7 +12,7 @@ from parquet_core.format.plain import PlainValues
 from parquet_core.format.written_statistics import WrittenStatistics
 from parquet_core.ragged import elements_of, firsts, rows_with
 from parquet_core.trust.bounds import Bounds, BoundsBuilder, concat_bounds, without
-from parquet_core.trust.trusted_bounds import bounds_as_read
+from parquet_core.trust.trusted_bounds import bounds_as_read, wrong_null_counts
 from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
@@ -126,11 +126,9 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
 
 def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexes:
     """Drop null counts that are not trusted, which would otherwise contradict the rest of their index."""
-    if not any(Fact.PAGE_NULLS in trust.wrong for trust in source.trusts):
-        return indexes
-    wrong = np.array([Fact.PAGE_NULLS in trust.wrong for trust in source.trusts], np.bool_)[source.kind]
-    of_pages = np.repeat(wrong, np.diff(indexes.first))
-    return replace(indexes, null_count=np.where(of_pages, MISSING, indexes.null_count))
+    of_pages = np.repeat(source.kind, np.diff(indexes.first))
+    wrong = wrong_null_counts(Fact.PAGE_NULLS, indexes.null_count, source.trusts, of_pages)
+    return replace(indexes, null_count=np.where(wrong, MISSING, indexes.null_count)) if wrong.any() else indexes
 
 
 def _rows(

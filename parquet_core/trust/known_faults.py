@@ -132,6 +132,7 @@ KNOWN_FAULTS = (
         source="https://github.com/pola-rs/polars/issues/29321",
         proof="files of polars 1.38 to 1.44",
         unversioned_only=True,
+        zeros_are_right=True,
         only_in=ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES,
     ),
     KnownFault(

@@ -51,7 +51,8 @@ class Trust:
     another one, which Spark reads as the column's; None where they are alike. `nulls_alone`: of a type that is read
     otherwise nothing is believed but that all values are null, which they are in any. `faults`: known faults of the
     writer that may affect the column; `wrong`: the facts that they take away; `prefix_from`: an upper bound of at
-    least this many bytes may be a prefix of the maximum, None if no bound is.
+    least this many bytes may be a prefix of the maximum, None if no bound is. `zeros_are_right`: a null count of 0 is
+    right, even if null counts are not.
     """
 
     counts: bool
@@ -69,6 +70,7 @@ class Trust:
     faults: tuple[KnownFault, ...] = ()
     wrong: Fact = NOTHING_WRONG
     prefix_from: int | None = None
+    zeros_are_right: bool = False
 
     @property
     def distrust(self) -> str:
@@ -121,6 +123,7 @@ def _judge(
         stored=stored,
         faults=faults,
         wrong=wrong,
+        zeros_are_right=all(it.zeros_are_right for it in faults if it.wrong & (Fact.NULL_COUNT | Fact.PAGE_NULLS)),
         prefix_from=min((fault.prefix_from for fault in faults if fault.prefix_from is not None), default=None),
     )
 

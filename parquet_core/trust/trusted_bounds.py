@@ -64,7 +64,9 @@ def trusted_bounds(
     counted = where(lambda trust: trust.counts)
     credible = counted & _has_its_rows(column, written)
     null_count_fact = Fact.PAGE_NULLS if of_pages else Fact.NULL_COUNT
-    nulls = _null_counts(column, written, credible & ~where(lambda trust: null_count_fact in trust.wrong))
+    nulls = _null_counts(
+        column, written, credible & ~wrong_null_counts(null_count_fact, written.null_count, trusts, kind)
+    )
     nans = _nan_counts(column, written, credible, nulls) if _may_be_nan(column) else np.where(counted, 0, MISSING)
     liars = _contradicts_nulls(column, written, nulls)
     usable = credible if written.all_null is None else credible & ~written.all_null
@@ -110,6 +112,16 @@ def trusted_bounds(
             valid=exact_high & new & written.max_value.valid & (written.max_exact >= 0) & ~inexact,
         ),
     )
+
+
+def wrong_null_counts(fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Trust], kind: NDArray[np.int64]) -> Flags:
+    """Flag the null counts that their writer is known to get wrong; entry i is judged by `trusts[kind[i]]`."""
+    wrong = np.array([fact in trust.wrong for trust in trusts], np.bool_)
+    if not wrong.any():
+        return np.zeros(len(counts), np.bool_)
+    zeros_are_right = np.array([trust.zeros_are_right for trust in trusts], np.bool_)
+    found: Flags = wrong[kind] & ~(zeros_are_right[kind] & (counts == 0))
+    return found
 
 
 def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:

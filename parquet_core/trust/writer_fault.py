@@ -195,7 +195,8 @@ class KnownFault:
     `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
     the fix. `unless`: files with this mark come from later releases. `prefix_from`: an upper bound of at least this
     many bytes may be a prefix of the maximum, None if no bound is. `only_in`: only chunks with these traits are
-    affected. `is_avoided_by_spark`: Spark's reader knows the fault too. `proof`: how the fault was reproduced.
+    affected. `is_avoided_by_spark`: Spark's reader knows the fault too. `zeros_are_right`: a null count of 0 is right.
+    `proof`: how the fault was reproduced.
     """
 
     code: str
@@ -214,6 +215,7 @@ class KnownFault:
     prefix_from: int | None = None
     only_in: ChunkTraits = NO_TRAITS
     is_avoided_by_spark: bool = False
+    zeros_are_right: bool = False
 
     def is_of(self, writer: Writer) -> bool:
         """True if a release of this writer has the fault."""

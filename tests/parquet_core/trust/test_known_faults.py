@@ -126,9 +126,10 @@ def test_numbers_of_arrow_dictionaries_are_written_as_plain_values():
 def test_a_damaged_arrow_schema_is_no_schema(damage):
     values, physical, _ = STRING
     column = LeafColumn(("x",), 0, physical, values, sort_order(values, physical), 0, 1)
-    for writer in ("parquet-cpp-arrow version 8.0.0", "Polars"):
-        assert not trust(column, Provenance((column,), (1,), {"ARROW:schema": damage}, writer)).wrong & Fact.PAGE_NULLS
-    assert trust(column, Provenance((column,), (1,), {"ARROW:schema": damage}, "parquet-cpp-arrow version 8.0.0")).wrong
+    stored = {"ARROW:schema": damage}
+    assert Fact.BOUNDS in trust(column, Provenance((column,), (1,), stored, "parquet-cpp-arrow version 8.0.0")).wrong
+    floats = LeafColumn(("x",), 0, Physical.DOUBLE, pa.float64(), sort_order(pa.float64(), Physical.DOUBLE), 0, 1)
+    assert Fact.BOUNDS in trust(floats, Provenance((floats,), (1,), stored, "Polars")).wrong
 
 
 def decimal(number):
@@ -153,7 +154,7 @@ def test_the_longer_of_two_maxima_of_polars_may_be_missing_and_so_may_the_shorte
     assert facts(STRING, "Polars", ENTRY, traits=ChunkTraits.SEVERAL_PAGES) == (None, b"n", 0)
     assert facts(STRING, "Polars", ENTRY, traits=NO_TRAITS) == (b"a", b"m", 0), "of one page nothing is merged"
     assert facts(STRING, "Polars", ENTRY, pages=True) == (b"a", b"m", 0)
-    assert facts(STRING, "Polars", {**ENTRY, "max": b"\xff"}) == (None, None, None)
+    assert facts(STRING, "Polars", {**ENTRY, "max": b"\xff"}) == (None, None, 0)
 
 
 def test_polars_before_1_reset_floats_at_a_nan_and_compared_unsigned_integers_as_signed():
@@ -167,7 +168,8 @@ def test_polars_before_1_reset_floats_at_a_nan_and_compared_unsigned_integers_as
 
 def test_polars_counts_the_nulls_of_dictionary_pages_once_too_often():
     entry = {"min": bytes(8), "max": bytes(8), "nulls": 4}
-    assert facts(INT64, "Polars", entry) == (0, 0, None)
+    assert facts(INT64, "Polars", entry) == facts(INT64, "Polars", entry, pages=True) == (0, 0, None)
+    assert facts(INT64, "Polars", {**entry, "nulls": 0}) == (0, 0, 0), "0 times the pages is right"
     for traits in (NO_TRAITS, ChunkTraits.DICTIONARY, ChunkTraits.SEVERAL_PAGES):
         assert facts(INT64, "Polars", entry, traits=traits) == (0, 0, 4)
 
