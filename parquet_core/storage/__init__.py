@@ -28,7 +28,7 @@ from parquet_core.storage.ranges import (
     read_ranges,
     read_whole,
 )
-from parquet_core.storage.remote import find_file, list_directory
+from parquet_core.storage.remote import check_size, find_file, list_directory
 from parquet_core.storage.schemes import address, is_remote, local_path
 from parquet_core.storage.writing import put, put_if_absent
 
@@ -43,6 +43,7 @@ __all__ = [
     "Ranges",
     "Traffic",
     "address",
+    "check_size",
     "files_below",
     "find_file",
     "gather",
