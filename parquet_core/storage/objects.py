@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta
     from obstore.store import ObjectStore, RetryConfig
 
+    _Settings = tuple[tuple[str, str], ...]
+
 
 # obstore tries again by itself what may pass: 5xx, broken connections, timeouts. Those stay as they are, 5 s to
 # connect and 30 s a request, for who gives client options takes away those of the environment (AWS_ALLOW_HTTP).
@@ -97,9 +99,14 @@ def _matches(key: str, wanted: re.Pattern[str]) -> bool:
 
 def object_store(uri: str) -> Bucket:
     """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
+    return _open(*store_settings(uri))
+
+
+def store_settings(uri: str) -> tuple[str, _Settings, _Settings]:
+    """Return the root of a bucket and how the environment and sessions reach it: equal only for the same store."""
     root = root_of(uri)
     environment = tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
-    return _open(root, environment, tuple(_OF_SESSIONS.get(address(root), {}).items()))
+    return root, environment, tuple(_OF_SESSIONS.get(address(root), {}).items())
 
 
 def root_of(uri: str) -> str:
@@ -122,7 +129,7 @@ def session_options() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=64)
-def _open(root: str, environment: tuple[tuple[str, str], ...], of_session: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
+def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
     with explaining(root):
         uri, options = address(root), dict[str, Any](of_session)
         if uri.startswith("s3://"):
