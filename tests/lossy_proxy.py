@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 # Of one connection, which is another on the other side.
 _NOT_HANDED_ON = {"connection", "transfer-encoding", "content-length", "keep-alive"}
@@ -31,6 +31,11 @@ class Proxy(ThreadingHTTPServer):
         self.strips = frozenset()
         self.requests = []
 
+    def ends_upload(self):
+        """Tell whether the last request ends an upload in parts: a POST to S3, a list of blocks to Azure."""
+        method, path = self.requests[-1]
+        return (method == "POST" and "uploadId=" in path) or "comp=blocklist" in path
+
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -38,7 +43,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-        self.server.requests.append((self.command, self.path))
+        request = self.command, unquote(self.path)
+        self.server.requests.append(request)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in self.server.strips}
         behind = HTTPConnection(self.server.behind, timeout=30)
         behind.request(self.command, self.path, body, headers)
@@ -57,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         length = answer.getheader("Content-Length", "0") if self.command == "HEAD" else len(data)
         self.send_header("Content-Length", str(length))
         self.end_headers()
-        if self.server.breaks(self.command, self.path):
+        if self.server.breaks(*request):
             data = data[: len(data) // 2]
             self.close_connection = True
         self.wfile.write(data)

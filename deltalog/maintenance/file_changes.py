@@ -118,8 +118,8 @@ def _send(temporary: str, path: str, *, replace: bool) -> bool:
     try:
         with explaining(path):
             obstore.put(bucket.store, bucket.key(path), Path(temporary), use_multipart=not small)
-    except StorageFailure:
-        # The answer to the last part may be lost, and the object there.
+    except PruneError:
+        # The answer to the end of the upload may be lost, and the object be complete.
         with suppress(PruneError):
             if holds(path, Path(temporary)):
                 return True

@@ -1,8 +1,9 @@
 """Commit a change: write it as the next free version, unless a concurrent commit conflicts with it.
 
-The commit file is put where there is none, by a store that has proven once that it overwrites nothing, and is read back. When another writer was first, its commits are read, held against the change
-(`conflicts`), and the next version is tried; whoever finds a conflict starts over. A storage that does not say whether
-it wrote is asked what is there: every commit has an id of its own.
+The commit file is put where there is none, by a store that has proven once that it overwrites nothing, and is read back.
+When another writer was first, its commits are read, held against the change (`conflicts`), and the next version is
+tried; whoever finds a conflict starts over. A storage that does not say whether it wrote is asked what is there: every
+commit has an id of its own.
 """
 
 from __future__ import annotations
@@ -314,11 +315,9 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
     doubts = 0
     while doubts < _DOUBTS:
         try:
-            text = draft.text(version)
-            if put_if_absent(path, text):
-                kept, notes = _read_back(path, text)
-                if kept:
-                    return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=notes), None
+            written = _written(path, draft.text(version))
+            if written is not None:
+                return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=written), None
             doubts += 1
         except UncertainWrite as error:
             doubt, doubts = error, doubts + _LONG_DOUBT
@@ -343,14 +342,16 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
     raise _uncertain(draft, path, doubt)
 
 
-def _read_back(path: str, text: bytes) -> tuple[bool, Notes]:
-    """Return whether a store has the commit that it acknowledged, and a note if the commit cannot be read."""
+def _written(path: str, text: bytes) -> Notes | None:
+    """Put a commit and read it back from a store; return notes, None if the version has another commit."""
+    if not put_if_absent(path, text):
+        return None
     if not is_remote(path):
-        return True, ()
+        return ()
     try:
-        return holds(path, text), ()
+        return () if holds(path, text) else None
     except PruneError as error:
-        return True, (f"the store acknowledged the commit, and did not return it ({error})",)
+        return (f"the store acknowledged the commit, and did not return it ({error})",)
 
 
 def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:

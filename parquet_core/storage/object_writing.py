@@ -59,7 +59,7 @@ class ObjectWriter(NamedTuple):
         """Verify that the store refuses to create an object that exists. See `storage.writing`."""
         try:
             existed = not self.put_if_absent(uri, data)
-            # Whatever the first answer means, the object exists now.
+            # The object exists after the first answer.
             if not existed and self.put_if_absent(uri, data):
                 raise _overwrites(uri, "ignores")
         except UncertainWrite as error:
@@ -99,8 +99,9 @@ def writer_of(uri: str) -> ObjectWriter:
 
 def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
     return UnsupportedFeature(
-        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so that one of two commits at once would be "
-        "lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in another store"
+        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so that one of two commits at once would "
+        "be lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in another "
+        "store"
     )
 
 

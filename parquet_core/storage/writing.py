@@ -44,7 +44,7 @@ def put_if_absent(path: str, data: bytes) -> bool:
 
 
 def needs_proof(path: str) -> bool:
-    """Return True for a store that has not yet refused to overwrite an object in this process; False for local files."""
+    """Return True for a store that has not refused to overwrite an object in this process; False for local files."""
     return scheme_of(path) is not None and _settings(path) not in _PROVEN
 
 
@@ -60,7 +60,7 @@ def prove_create(path: str, data: bytes) -> bool:
 
 
 def prove_create_below(directory: str) -> None:
-    """Verify the same with an object of a new name in a directory, unless the store is proven already."""
+    """Create an object of a new name in a directory to verify that its store overwrites nothing; once per process."""
     if not needs_proof(directory):
         return
     path = f"{directory.rstrip('/')}/.create.{uuid4()}.tmp"
@@ -83,7 +83,7 @@ def holds(path: str, content: bytes | Path) -> bool:
 def put_unique(path: str, data: bytes) -> bool:
     """Write a file whose name no other writer uses; return False if the name has another content.
 
-    A store that lost its answer, or the answer to its first try, is asked for the content. Raises as `put_if_absent`.
+    The content decides if the answer of the store to the first try was lost. Raises as `put_if_absent`.
     """
     try:
         return put_if_absent(path, data) or (is_remote(path) and holds(path, data))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import unquote
 
 import lossy_proxy
 import obstore
@@ -61,7 +60,7 @@ def log(place):
 
 
 def puts(proxy):
-    return [unquote(path).partition("?")[0].rpartition("/")[2] for method, path in proxy.requests if method == "PUT"]
+    return [path.partition("?")[0].rpartition("/")[2] for method, path in proxy.requests if method == "PUT"]
 
 
 def test_an_append_to_a_store_that_overwrites_is_refused_and_nothing_is_lost(table):
@@ -118,7 +117,7 @@ def test_a_commit_is_read_back_by_one_request(table, proxy):
     snapshot = open_snapshot(table)
     proxy.requests.clear()
     append(snapshot, [named("b", day=ONE)])
-    methods = [method for method, path in proxy.requests if f"{3:020d}.json" in unquote(path)]
+    methods = [method for method, path in proxy.requests if f"{3:020d}.json" in path]
     assert methods == ["PUT", "GET"]
 
 
