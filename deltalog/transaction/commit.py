@@ -1,9 +1,9 @@
 """Commit a change: write it as the next free version, unless a concurrent commit conflicts with it.
 
-The commit file is put where there is none, by a store that has proven once that it overwrites nothing, and is read back.
-When another writer was first, its commits are read, held against the change (`conflicts`), and the next version is
-tried; whoever finds a conflict starts over. A storage that does not say whether it wrote is asked what is there: every
-commit has an id of its own.
+The commit file is put where there is none, and read back; a store has proven once that it overwrites nothing. When
+another writer was first, its commits are read, held against the change (`conflicts`), and the next version is tried;
+whoever finds a conflict starts over. A storage that does not say whether it wrote is asked what is there: every commit
+has an id of its own.
 """
 
 from __future__ import annotations

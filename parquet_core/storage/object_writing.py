@@ -99,9 +99,9 @@ def writer_of(uri: str) -> ObjectWriter:
 
 def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
     return UnsupportedFeature(
-        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so that one of two commits at once would "
-        "be lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in another "
-        "store"
+        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so that one of two commits at once "
+        "would be lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in "
+        "another store"
     )
 
 
