@@ -85,8 +85,8 @@ def _unsupported(error: Exception, message: str, uri: str) -> PruneError | None:
 
 def changed(file: DataFile) -> StaleListing:
     """Make the error of a file or object that changed since it was listed."""
-    noun = "object" if is_remote(file.path) else "file"
-    return StaleListing(f"{file.path}: the {noun} changed since it was listed; list the table again")
+    what = "object changed since it was listed" if is_remote(file.path) else "file changed while it was read"
+    return StaleListing(f"{file.path}: the {what}; list the table again")
 
 
 def gone(file: DataFile) -> StaleListing:
