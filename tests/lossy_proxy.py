@@ -1,4 +1,4 @@
-"""A proxy before a store that hands requests on and loses the answers that it is told to."""
+"""A proxy before a store that passes requests on, and loses, cuts or changes what it is told to."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import threading
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 # Of one connection, which is another on the other side.
 _NOT_HANDED_ON = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 
 
 class Proxy(ThreadingHTTPServer):
-    """`loses`: tells by method whether the next answer is lost; `lost` counts those that were."""
+    """`loses`: tells by method whether the next answer is lost; `lost` counts those that were.
+
+    `breaks`: by method and path, whether the body of the next answer ends half way. `strips`: headers of requests that
+    are dropped, in lower case. `requests`: method and path of each request.
+    """
 
     daemon_threads = True
 
@@ -23,6 +27,14 @@ class Proxy(ThreadingHTTPServer):
         self.behind = urlsplit(behind).netloc
         self.loses = lambda method: False
         self.lost = 0
+        self.breaks = lambda method, path: False
+        self.strips = frozenset()
+        self.requests = []
+
+    def ends_upload(self):
+        """Tell whether the last request ends an upload in parts: a POST to S3, a list of blocks to Azure."""
+        method, path = self.requests[-1]
+        return (method == "POST" and "uploadId=" in path) or "comp=blocklist" in path
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -31,8 +43,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        request = self.command, unquote(self.path)
+        self.server.requests.append(request)
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in self.server.strips}
         behind = HTTPConnection(self.server.behind, timeout=30)
-        behind.request(self.command, self.path, body, dict(self.headers))
+        behind.request(self.command, self.path, body, headers)
         answer = behind.getresponse()
         data = answer.read()
         behind.close()
@@ -48,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
         length = answer.getheader("Content-Length", "0") if self.command == "HEAD" else len(data)
         self.send_header("Content-Length", str(length))
         self.end_headers()
+        if self.server.breaks(*request):
+            data = data[: len(data) // 2]
+            self.close_connection = True
         self.wfile.write(data)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer

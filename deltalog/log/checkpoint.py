@@ -123,7 +123,9 @@ def hinted(hint: DataFile, *, traffic: Traffic) -> Hint:
     if not 0 < hint.size <= _MAX_BYTES:
         return Hint(None, f"has {hint.size} bytes")
     try:
-        data = next(read_whole([hint], purpose="log", traffic=traffic))
+        # The hint is replaced all the time, and the newest one is as good.
+        newest = hint._replace(modified_ns=0, changed_ns=0)
+        data = next(read_whole([newest], purpose="log", traffic=traffic))
         return Hint(msgspec.json.decode(data, type=_LastCheckpoint).version, "")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return Hint(None, "is no JSON with a version")

@@ -18,9 +18,8 @@ from deltalog.log.actions import CheckpointMetadata, DomainMetadata, Line, Metad
 from deltalog.log.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
 from deltalog.log.paths import canonical_paths, path_array
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
-from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
+from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.leaf_type import Physical
-from parquet_core.storage import find_file, is_remote
 from parquet_core.values import Footer, ValueReader, open_values, read_arrow_footers
 
 if TYPE_CHECKING:
@@ -63,24 +62,19 @@ class CheckpointFile:
     def _opened(self) -> Iterator[ValueReader]:
         """Open the file; any error becomes MalformedLog."""
         try:
+            # A writer that names files by hard links changes the status of the file when it removes the temporary name.
+            named = self.file._replace(changed_ns=0)
             if not self._footer:
-                (footer,) = read_arrow_footers([self.file], traffic=self.traffic)
+                (footer,) = read_arrow_footers([named], traffic=self.traffic)
                 self._check(footer)
                 self._footer.append(footer)
-            elif not is_remote(self.file.path):
-                self._check_unchanged()
-            with open_values(self.file, traffic=self.traffic, footer=self._footer[0]) as opened:
+            with open_values(named, traffic=self.traffic, footer=self._footer[0]) as opened:
                 yield opened
         except (MalformedFile, UnsupportedFeature) as error:
             raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise MalformedLog(f"{self.file.path}: {reason}; {_REMEDY}") from None
-
-    def _check_unchanged(self) -> None:
-        now = find_file(self.file.path)
-        if now is None or (now.size, now.modified_ns) != (self.file.size, self.file.modified_ns):
-            raise StorageFailure(f"{self.file.path}: the file changed since it was listed; list the table again")
 
     def _check(self, footer: Footer) -> None:
         most = max(_LEAST_ROWS, self.file.size * _ROWS_PER_BYTE)

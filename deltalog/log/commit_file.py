@@ -35,7 +35,9 @@ def read_commits(
     Lines of a large file are read as they are taken. Raises MalformedLog, which names the line, and what `read_each`
     does.
     """
-    for is_large, some in groupby(files, lambda file: file.size > _BLOCK_BYTES):
+    # A writer that gave the commit its name by a hard link removes the temporary name, which changes the status alone.
+    commits = [file._replace(changed_ns=0) for file in files]
+    for is_large, some in groupby(commits, lambda file: file.size > _BLOCK_BYTES):
         if is_large:
             yield from (chain.from_iterable(_in_blocks(file, decoder, traffic)) for file in some)
             continue

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from parquet_core.errors import PruneError, StorageFailure, UnsupportedFeature
-from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
+from parquet_core.storage import find_file, holds, is_remote, local_path, put_unique
 from parquet_core.storage.failures import explaining
 from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.ranges import in_flight
@@ -111,12 +111,19 @@ def _send(temporary: str, path: str, *, replace: bool) -> bool:
 
     small = os.path.getsize(temporary) <= _SENT_AT_ONCE
     if not replace and small:
-        return put_if_absent(path, Path(temporary).read_bytes())
+        return put_unique(path, Path(temporary).read_bytes())
     if not replace and find_file(path) is not None:
         return False
     bucket = object_store(path)
-    with explaining(path):
-        obstore.put(bucket.store, bucket.key(path), Path(temporary), use_multipart=not small)
+    try:
+        with explaining(path):
+            obstore.put(bucket.store, bucket.key(path), Path(temporary), use_multipart=not small)
+    except PruneError:
+        # The answer to the end of the upload may be lost, and the object be complete.
+        with suppress(PruneError):
+            if holds(path, Path(temporary)):
+                return True
+        raise
     return True
 
 

@@ -1,8 +1,9 @@
 """Commit a change: write it as the next free version, unless a concurrent commit conflicts with it.
 
-The commit file is put where there is none. When another writer was first, its commits are read, held against the change
-(`conflicts`), and the next version is tried; whoever finds a conflict starts over. A storage that does not say whether
-it wrote is asked what is there: every commit has an id of its own.
+The commit file is put where there is none, and read back; a store has proven once that it overwrites nothing. When
+another writer was first, its commits are read, held against the change (`conflicts`), and the next version is tried;
+whoever finds a conflict starts over. A storage that does not say whether it wrote is asked what is there: every commit
+has an id of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from uuid import uuid4
 
 from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.listing import LOG, holds_log
+from deltalog.maintenance.file_changes import delete_files
 from deltalog.table.features import is_true, writer_features
 from deltalog.transaction.check_change import check_change, check_first
 from deltalog.transaction.check_metadata import properties_of
@@ -36,8 +38,18 @@ from deltalog.transaction.commit_lines import (
     with_enablement,
 )
 from deltalog.transaction.conflicts import check_conflict, isolation_of, read_concurrent_commit
-from parquet_core.errors import PruneError, UncertainWrite
-from parquet_core.storage import find_file, put_if_absent
+from parquet_core.errors import PruneError, StaleListing, UncertainWrite
+from parquet_core.storage import (
+    Traffic,
+    find_file,
+    holds,
+    is_remote,
+    needs_proof,
+    prove_create,
+    prove_create_below,
+    put_if_absent,
+    read_whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,8 +59,10 @@ if TYPE_CHECKING:
     from deltalog.transaction.change import Change
     from deltalog.transaction.conflicts import ConcurrentCommit
     from deltalog.transaction.live_files import LiveFile
+    from parquet_core.storage import DataFile
 
 
+Notes = tuple[str, ...]
 Checkpointing = Literal["background", "wait", "never"]
 ATTEMPTS = 100
 # After a lost race, at most this long, in seconds, and twice as long after each further one.
@@ -56,6 +70,8 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
 # So often a store may say that a version is taken, and show none; the others are half way through theirs. One that does
 # not know what it did has tried for a minute by itself, and counts for more.
 _DOUBTS, _LONG_DOUBT = 9, 3
+# A larger commit is not sent once more to prove that the store refuses it.
+_LARGEST_PROOF = 1 << 20
 INTERVAL, DEFAULT_INTERVAL = "delta.checkpointInterval", 10
 
 
@@ -125,6 +141,7 @@ def commit_first(table: str, change: Change) -> Committed:
     properties = properties_of(change.metadata)
     timed = is_true(properties, ENABLED)
     features = () if change.protocol is None else writer_features(change.protocol)
+    prove_create_below(f"{table.rstrip('/')}/{LOG}")
     draft = _Draft(
         table=table,
         change=change,
@@ -231,7 +248,7 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         draft.highest_row_id = highest_row_id(snapshot.domains, location=snapshot.table)
     if snapshot.version in snapshot.listing.commits:
         file = find_file(draft.path(snapshot.version))
-        if file is None:
+        if file is None or not _still_exists(file):
             # Its number would be free again, and a commit there would never be read.
             raise CommitConflict(
                 f"{draft.path(snapshot.version)}: the log was cleaned up since version {snapshot.version} was read; "
@@ -243,7 +260,29 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
             f"{draft.path(snapshot.version)}: this commit is gone, and with it the time that the next one must come "
             f"after; commit once with Spark, or unset {ENABLED}"
         )
+    else:
+        prove_create_below(f"{snapshot.table.rstrip('/')}/{LOG}")
     return draft
+
+
+def _still_exists(commit: DataFile) -> bool:
+    """Verify with the latest commit, before the first one to a store, that the store overwrites nothing.
+
+    Returns False if the commit was deleted meanwhile.
+    """
+    if not needs_proof(commit.path):
+        return True
+    if commit.size > _LARGEST_PROOF:
+        prove_create_below(commit.path.rpartition("/")[0])
+        return True
+    try:
+        existed = prove_create(commit.path, next(read_whole([commit], purpose="log", traffic=Traffic())))
+    except StaleListing:
+        return False
+    if not existed:
+        # The proof has created it again. A writer of an old snapshot must not find it.
+        delete_files([commit])
+    return existed
 
 
 def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
@@ -276,8 +315,9 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
     doubts = 0
     while doubts < _DOUBTS:
         try:
-            if put_if_absent(path, draft.text(version)):
-                return Committed(table=draft.table, version=version, txn_id=draft.txn_id), None
+            written = _written(path, draft.text(version))
+            if written is not None:
+                return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=written), None
             doubts += 1
         except UncertainWrite as error:
             doubt, doubts = error, doubts + _LONG_DOUBT
@@ -302,6 +342,18 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
     raise _uncertain(draft, path, doubt)
 
 
+def _written(path: str, text: bytes) -> Notes | None:
+    """Put a commit and read it back from a store; return notes, None if the version has another commit."""
+    if not put_if_absent(path, text):
+        return None
+    if not is_remote(path):
+        return ()
+    try:
+        return () if holds(path, text) else None
+    except PruneError as error:
+        return (f"the store acknowledged the commit, and did not return it ({error})",)
+
+
 def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:
     file = find_file(draft.path(version))
     return None if file is None else read_concurrent_commit(file, version)
@@ -324,9 +376,6 @@ def _followed(done: Committed, properties: Mapping[str, str], checkpoint: Checkp
     if not done.written or checkpoint == "never" or not checkpoint_due(done.version, properties):
         return done
     return replace(done, after=post_commit(done.table, done.version, wait=checkpoint == "wait"))
-
-
-Notes = tuple[str, ...]
 
 
 def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:

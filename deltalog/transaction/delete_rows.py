@@ -24,7 +24,7 @@ from deltalog.transaction.change import NOTHING, Change
 from deltalog.transaction.check_change import check_vectors_allowed
 from deltalog.transaction.commit import commit
 from parquet_core.errors import StorageFailure
-from parquet_core.storage import find_file, put_if_absent
+from parquet_core.storage import find_file, put_unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ def delete_rows(
     identity = uuid4()
     file = vector_file(snapshot.table, identity)
     content, adds = _vectors(left, encode_z85(identity.bytes))
-    if left and not put_if_absent(file, content):
+    if left and not put_unique(file, content):
         raise StorageFailure(f"{file}: there is a file of this name; delete again")
     change = Change(
         operation="DELETE",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, TypeV
 import numpy as np
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
-from parquet_core.storage import IN_FLIGHT, DataFile, Ranges, Traffic, gather, is_remote
+from parquet_core.storage import IN_FLIGHT, DataFile, Ranges, Traffic, check_size, gather, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,6 +110,7 @@ def _read(
     """Read the footers of files, and put them behind those of a batch."""
     sizes = np.array([file.size for file in files], np.int64)
     for i in np.flatnonzero(sizes < 12).tolist():
+        check_size(files[i])  # its writer may have finished since
         raise MalformedFile(
             f"{files[i].path}: {sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
         )

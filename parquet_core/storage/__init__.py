@@ -28,9 +28,17 @@ from parquet_core.storage.ranges import (
     read_ranges,
     read_whole,
 )
-from parquet_core.storage.remote import find_file, list_directory
+from parquet_core.storage.remote import check_size, find_file, list_directory
 from parquet_core.storage.schemes import address, is_remote, local_path
-from parquet_core.storage.writing import put, put_if_absent
+from parquet_core.storage.writing import (
+    holds,
+    needs_proof,
+    prove_create,
+    prove_create_below,
+    put,
+    put_if_absent,
+    put_unique,
+)
 
 __all__ = [
     "ESCAPE",
@@ -43,9 +51,11 @@ __all__ = [
     "Ranges",
     "Traffic",
     "address",
+    "check_size",
     "files_below",
     "find_file",
     "gather",
+    "holds",
     "hole_of",
     "is_hidden",
     "is_remote",
@@ -55,8 +65,12 @@ __all__ = [
     "local_path",
     "look_up",
     "name_of",
+    "needs_proof",
+    "prove_create",
+    "prove_create_below",
     "put",
     "put_if_absent",
+    "put_unique",
     "read_ahead",
     "read_each",
     "read_journal",

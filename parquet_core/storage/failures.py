@@ -10,7 +10,7 @@ from parquet_core.errors import PruneError, StaleListing, StorageFailure, TableN
 from parquet_core.printable import HIDDEN, redacted
 from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
 from parquet_core.storage.known_stores import OF_SCHEME
-from parquet_core.storage.schemes import scheme_of
+from parquet_core.storage.schemes import is_remote, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,8 +84,9 @@ def _unsupported(error: Exception, message: str, uri: str) -> PruneError | None:
 
 
 def changed(file: DataFile) -> StaleListing:
-    """Make the error of an object that is not the one that was listed."""
-    return StaleListing(f"{file.path}: the object changed since it was listed; list the table again")
+    """Make the error of a file or object that changed since it was listed."""
+    what = "object changed since it was listed" if is_remote(file.path) else "file changed while it was read"
+    return StaleListing(f"{file.path}: the {what}; list the table again")
 
 
 def gone(file: DataFile) -> StaleListing:

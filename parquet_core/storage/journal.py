@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from parquet_core.errors import MalformedFile, StorageFailure, UnfinishedWrite
+from parquet_core.errors import MalformedFile, StaleListing, StorageFailure, UnfinishedWrite
 from parquet_core.storage.files import JOURNAL, Traffic
 from parquet_core.storage.ranges import read_whole
 from parquet_core.storage.remote import find_file
@@ -63,10 +63,8 @@ def read_journal(path: str) -> Journal | None:
         raise _malformed(path, f"{file.size} bytes")
     try:
         data = next(read_whole([file], purpose="journal", traffic=Traffic()))
-    except StorageFailure:
-        if find_file(path) is None:
-            return None
-        raise
+    except StaleListing:
+        return read_journal(path)
     try:
         journal = msgspec.json.decode(data, type=Journal)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

@@ -6,10 +6,14 @@ import errno
 import os
 import re
 from itertools import repeat
+from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from parquet_core.errors import StaleListing, StorageFailure, TableNotFound
+from parquet_core.storage.failures import changed
 from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
 from parquet_core.storage.schemes import is_remote
 
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parquet_core.storage.files import Traffic
@@ -35,6 +38,7 @@ HOLE = 32 << 10
 # No file has more; so far sums of positions cannot wrap around.
 _MOST_BYTES = 1 << 61
 
+_SIZE, _MODIFIED, _CHANGED = attrgetter("size"), attrgetter("modified_ns"), attrgetter("changed_ns")
 # Who opens a pipe waits for a writer: one that took the place of a listed file is opened, and cannot be read.
 _FOR_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
@@ -189,7 +193,7 @@ def read_files(
     """Read (start, length) ranges of many files, each opened once, file by file as the answers are taken.
 
     Raises the error of the first file that has one: MalformedFile for a range outside of the file as listed,
-    StorageFailure when it cannot be read or has become shorter.
+    StaleListing for a file that is not the one that was listed, StorageFailure when it cannot be read.
     """
     requests = fetched = 0
     # One loop and one count for all: with thousands of files each call more for a file shows.
@@ -207,6 +211,7 @@ def read_files(
                         answers = [_read(path, descriptor, *ranges[0])]
                     else:
                         read = [_read(path, descriptor, start, stop - start) for start, stop, _ in blocks]
+                    _check_listed(file, descriptor)
                 finally:
                     os.close(descriptor)
             except OSError as error:
@@ -248,7 +253,7 @@ def reads_at_once(paths: Sequence[str]) -> bool:
 
 
 def read_at_once(
-    paths: list[str],
+    files: Sequence[DataFile],
     wanted: Wanted,
     sizes: list[int],
     before: bytes,
@@ -266,7 +271,9 @@ def read_at_once(
     if furthest >= _MOST_BYTES or wanted.length.max(initial=0) >= _MOST_BYTES:
         return None
     whole = [sizes[0] + len(before), *sizes[1:]]
-    buffers, requests, fetched = system_calls.read(paths, *wanted, whole, before, HOLE, threads(), arrived)
+    paths = [file.path for file in files]
+    listed = _listed(files)
+    buffers, requests, fetched = system_calls.read(paths, *wanted, whole, before, HOLE, threads(), arrived, listed)
     if -1 in requests:
         return None
     if any(requests):
@@ -274,16 +281,39 @@ def read_at_once(
     return buffers
 
 
+def _listed(files: Sequence[DataFile]) -> Numbers:
+    """Return by file its size and times when it was listed."""
+    fields = [
+        np.fromiter((getter(file) for file in files), np.int64, len(files)) for getter in (_SIZE, _MODIFIED, _CHANGED)
+    ]
+    return np.ascontiguousarray(np.stack(fields, axis=1))
+
+
 def read_block(file: DataFile, start: int, length: int) -> bytes:
     """Read one range that is inside of the file."""
     try:
         descriptor = os.open(file.path, _FOR_READING)
         try:
-            return _read(file.path, descriptor, start, length)
+            data = _read(file.path, descriptor, start, length)
+            _check_listed(file, descriptor)
+            return data
         finally:
             os.close(descriptor)
     except OSError as error:
         raise _unread(file.path, error) from None
+
+
+def _check_listed(file: DataFile, descriptor: int) -> None:
+    """Raise StaleListing if an open file changed since it was listed.
+
+    Called after the read: a change before it shows, and a later one does not matter to the bytes.
+    """
+    if not file.modified_ns:  # as a log names it, or a file that may grow
+        return
+    status = os.fstat(descriptor)
+    same = status.st_size == file.size and status.st_mtime_ns == file.modified_ns
+    if not same or (file.changed_ns and status.st_ctime_ns != file.changed_ns):
+        raise changed(file)
 
 
 def _unread(path: str, error: OSError) -> StorageFailure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from io import SEEK_END, BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import obstore
@@ -17,14 +18,17 @@ from obstore.exceptions import (
 
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
 from parquet_core.storage.failures import explaining
-from parquet_core.storage.objects import object_store
+from parquet_core.storage.objects import object_store, root_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_core.storage.objects import Bucket
 
 # Answers of a server that has refused: nothing was written. No answer, and a server that failed, say nothing.
 _REFUSALS = (InvalidPathError, NotSupportedError, PermissionDeniedError, UnauthenticatedError, FileNotFoundError)
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d\b|kind: Connect\b|builder error", re.IGNORECASE)
+_NOT_IMPLEMENTED = re.compile(r"status code: 501\b")
 # An earlier try may have been heard all the same.
 _TRIED_AGAIN = re.compile(r"after \d+ retries")
 
@@ -46,8 +50,39 @@ class ObjectWriter(NamedTuple):
                 "AWS_CONDITIONAL_PUT or set it to etag"
             ) from None
         except Exception as error:  # noqa: BLE001 - the library raises built-in errors beside its own
+            if _NOT_IMPLEMENTED.search(str(error)):
+                raise _overwrites(uri, "does not implement") from None
             raise _judged(error, uri) from None
         return True
+
+    def prove_create(self, uri: str, data: bytes) -> bool:
+        """Verify that the store refuses to create an object that exists. See `storage.writing`."""
+        try:
+            existed = not self.put_if_absent(uri, data)
+            # The object exists after the first answer.
+            if not existed and self.put_if_absent(uri, data):
+                raise _overwrites(uri, "ignores")
+        except UncertainWrite as error:
+            raise StorageFailure(f"{error}, nor that the store overwrites nothing; commit again") from None
+        return existed
+
+    def holds(self, uri: str, content: bytes | Path) -> bool:
+        """Return True if an object has exactly this content; of a local file, if given as a path."""
+        expected = BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+        with expected, explaining(uri):
+            try:
+                answer = obstore.get(self.bucket.store, self.bucket.key(uri))
+            except FileNotFoundError:
+                return False
+            if answer.meta["size"] != expected.seek(0, SEEK_END):
+                return False
+            expected.seek(0)
+            return all(bytes(part) == expected.read(len(part)) for part in answer.stream())
+
+    def delete(self, uri: str) -> None:
+        """Delete an object."""
+        with explaining(uri):
+            obstore.delete(self.bucket.store, self.bucket.key(uri))
 
     def put(self, uri: str, data: bytes) -> None:
         """Write an object over the one of this name, if any."""
@@ -60,6 +95,14 @@ class ObjectWriter(NamedTuple):
 def writer_of(uri: str) -> ObjectWriter:
     """Return the bucket of a URI, with the credentials of the environment; connects to nothing yet."""
     return ObjectWriter(object_store(uri))
+
+
+def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so that one of two commits at once "
+        "would be lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in "
+        "another store"
+    )
 
 
 def _judged(error: Exception, uri: str) -> PruneError:

@@ -7,10 +7,13 @@ Web servers are read file by file: HTTP has no listing.
 from __future__ import annotations
 
 import os
+import re
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote
 
 import obstore
@@ -25,10 +28,12 @@ from parquet_core.storage.known_stores import STORES
 from parquet_core.storage.schemes import address
 
 if TYPE_CHECKING:
-    import re
+    from collections.abc import Callable
 
     from obstore import GetOptions, ObjectMeta
     from obstore.store import ObjectStore, RetryConfig
+
+    _Settings = tuple[tuple[str, str], ...]
 
 
 # obstore tries again by itself what may pass: 5xx, broken connections, timeouts. Those stay as they are, 5 s to
@@ -39,9 +44,12 @@ RETRIES: RetryConfig = {
     "retry_timeout": timedelta(seconds=60),
 }
 
+Listed = TypeVar("Listed")
 _PREFIXES = tuple(prefix for store in STORES for prefix in store.variables)
 # By bucket, how a Spark session reaches it.
 _OF_SESSIONS: dict[str, dict[str, str]] = {}
+# The body of an answer ended early, or what arrived of it is not a listing.
+_BROKEN_LISTING = re.compile(r"list response", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,13 +74,15 @@ class Bucket:
     def walk(self, uri: str) -> list[DataFile]:
         """List all objects below a directory, at any depth; none when there is no such directory."""
         with explaining(uri):
-            pages = obstore.list(self.store, self.key(uri) or None, chunk_size=1000)
-            return [self._file(meta) for page in pages for meta in page]
+            listed = _whole(
+                lambda: [*chain.from_iterable(obstore.list(self.store, self.key(uri) or None, chunk_size=1000))]
+            )
+        return [self._file(meta) for meta in listed]
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
         """List what lies directly in a directory and has a name that matches."""
         with explaining(prefix):
-            listed = obstore.list_with_delimiter(self.store, self.key(prefix) or None)
+            listed = _whole(lambda: obstore.list_with_delimiter(self.store, self.key(prefix) or None))
         directories = [self.root + key for key in listed["common_prefixes"] if _matches(key, wanted)]
         return directories, [self._file(meta) for meta in listed["objects"] if _matches(meta["path"], wanted)]
 
@@ -91,15 +101,34 @@ class Bucket:
         return file_of(meta, self.root + meta["path"])
 
 
+def _whole(listing: Callable[[], Listed]) -> Listed:
+    """Return a listing; list again if an answer breaks off, which obstore does for reads alone."""
+    pause = RETRIES["backoff"]["init_backoff"].total_seconds()
+    for _ in range(RETRIES["max_retries"]):
+        try:
+            return listing()
+        except GenericError as error:
+            if not _BROKEN_LISTING.search(str(error)):
+                raise
+        time.sleep(pause)
+        pause *= 2
+    return listing()
+
+
 def _matches(key: str, wanted: re.Pattern[str]) -> bool:
     return wanted.fullmatch(key.rpartition("/")[2]) is not None
 
 
 def object_store(uri: str) -> Bucket:
     """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
+    return _open(*store_settings(uri))
+
+
+def store_settings(uri: str) -> tuple[str, _Settings, _Settings]:
+    """Return the root of a bucket and how the environment and sessions reach it: equal only for the same store."""
     root = root_of(uri)
     environment = tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
-    return _open(root, environment, tuple(_OF_SESSIONS.get(address(root), {}).items()))
+    return root, environment, tuple(_OF_SESSIONS.get(address(root), {}).items())
 
 
 def root_of(uri: str) -> str:
@@ -122,7 +151,7 @@ def session_options() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=64)
-def _open(root: str, environment: tuple[tuple[str, str], ...], of_session: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
+def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
     with explaining(root):
         uri, options = address(root), dict[str, Any](of_session)
         if uri.startswith("s3://"):

@@ -63,10 +63,10 @@ def read_each(
     """Read (start, length) ranges of many files, neighbours in one request; the answers come file by file, in order.
 
     Who lets go of one answer before the next lets its memory be used again: of 64 KiB each, most of the time goes
-    into memory that is touched for the first time. Of remote files, up to 32 requests are in flight. A remote
-    object that is not the one that was listed is noticed, as `Remote.read` of its store says; of a local file, that
-    it became shorter. Raises the error of the first file that has one: MalformedFile for a range outside of the
-    file as listed, StorageFailure. The traffic is counted at the end.
+    into memory that is touched for the first time. Of remote files, up to 32 requests are in flight. Raises the error
+    of the first file that has one: StaleListing for a file that is not the one that was listed (size and times of a
+    local file, `Remote.read` of other stores), MalformedFile for a range outside of the file as listed,
+    StorageFailure. The traffic is counted at the end.
     """
     if any(is_remote(file.path) for file, _ in wanted):
         return _read_remote(wanted, purpose, traffic)
@@ -225,16 +225,16 @@ def gather(
     order = order_of(ranges.file, ranges.start)
     ordered = ranges.take(order)
     heads = np.flatnonzero(np.diff(ordered.file, prepend=-1))
-    paths = [files[i].path for i in ordered.file[heads].tolist()]
+    chosen = [files[i] for i in ordered.file[heads].tolist()]
     edges = np.cumsum([0, *counts])
-    if local.reads_at_once(paths):
+    if local.reads_at_once([file.path for file in chosen]):
         ends = np.cumsum(ranges.length)
         begins = np.concatenate([np.zeros(1, np.int64), ends])[edges]
         target = np.repeat(np.arange(len(counts)), counts)
         at = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
         wanted = local.Wanted(np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order])
         sizes = np.diff(begins).tolist()
-        at_once = local.read_at_once(paths, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
+        at_once = local.read_at_once(chosen, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
         if at_once is not None:
             return at_once
     pieces = _pieces(files, ordered, order, purpose, traffic)

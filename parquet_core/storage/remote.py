@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import local
+from parquet_core.storage.failures import changed, gone
 from parquet_core.storage.globs import Listing
 from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
@@ -71,3 +72,12 @@ def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataF
 def find_file(path: str) -> DataFile | None:
     """Look a file up; None when there is none of exactly this name."""
     return remote_of(path).find(path) if is_remote(path) else local.find(local_path(path))
+
+
+def check_size(file: DataFile) -> None:
+    """Look a listed file up again; raise StaleListing if it is gone or has another size."""
+    now = find_file(file.path)
+    if now is None:
+        raise gone(file)
+    if now.size != file.size:
+        raise changed(file)

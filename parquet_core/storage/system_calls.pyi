@@ -20,4 +20,5 @@ def read(
     hole: int,
     threads: int,
     arrived: Callable[[bytes, int], None] | None = None,
+    listed: Numbers | None = None,
 ) -> tuple[list[bytes], list[int], list[int]]: ...

@@ -79,6 +79,7 @@ cdef extern from * nogil:
     int fstatat(int, const char*, stat_t*, int)
     int openat(int, const char*, int, ...)
     int open(const char*, int, ...)
+    int fstat(int, stat_t*)
     int close(int)
     Py_ssize_t pread(int, void*, size_t, long long)
     int prune_start(pthread_t*, void* (*)(void*) noexcept nogil, void*)
@@ -279,7 +280,8 @@ cdef struct Reads:
     const long long* length
     char** into
     long long hole
-    long long* requests  # by file; -1 where not all was read
+    const long long* listed  # by file: size, time of change and of status change, 0 if unknown
+    long long* requests  # by file; -1 where not all was read, or another file has its name
     long long* fetched
 
 
@@ -321,6 +323,20 @@ cdef void _read_file(Reads* work, Py_ssize_t i, int descriptor, char* scratch) n
             for piece in range(low, next):
                 memcpy(work.into[piece], scratch + (work.start[piece] - begin), work.length[piece])
         low = next
+
+
+cdef bint _is_listed(const long long* listed, int descriptor) noexcept nogil:
+    """Return whether an open file is the one that was listed; see `local._check_listed`."""
+    cdef stat_t status
+    if listed == NULL or listed[1] == 0:
+        return True
+    if fstat(descriptor, &status):
+        return False
+    return (
+        status.st_size == listed[0]
+        and prune_modified(&status) == listed[1]
+        and (listed[2] == 0 or prune_changed(&status) == listed[2])
+    )
 
 
 cdef Py_ssize_t _directory_length(const char* path) noexcept nogil:
@@ -373,6 +389,9 @@ cdef void _read(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
             work.requests[i] = -1
             continue
         _read_file(work, i, descriptor, scratch)
+        # After the read: what changes later does not matter to these bytes.
+        if not _is_listed(NULL if work.listed == NULL else work.listed + 3 * i, descriptor):
+            work.requests[i] = -1
         close(descriptor)
     if directory >= 0:
         close(directory)
@@ -427,11 +446,15 @@ def read(
     long long hole,
     int threads,
     object arrived=None,
+    const long long[:, ::1] listed=None,
 ):
     """Read ranges into buffers of `sizes` bytes; those of file i are `first[i]` to `first[i + 1]`, ascending.
 
     The first buffer begins with `before`, its size counted. Range r goes to place `at[r]` of buffer `target[r]`; those at most `hole` apart are read together. Returns the
     buffers, and by file the reads, -1 where they failed, and the bytes. Raises ValueError for what does not fit.
+
+    `listed`: by file its size, time of change and of status change when it was listed. A file whose time of change is 0
+    is not compared with them, and none is if `listed` is None. A read of a file that differs counts as failed.
 
     `arrived` is called with the first buffer and the number of ranges, from the first on, that are read; once with all,
     unless one could not be. What it raises ends the reading.
@@ -449,6 +472,8 @@ def read(
         if len(before) > len(buffer):
             raise ValueError("a buffer that is too short")
         memcpy(PyBytes_AS_STRING(buffer), PyBytes_AS_STRING(before), len(before))
+    if listed is not None and not (listed.shape[0] == files and listed.shape[1] == 3):
+        raise ValueError("files that were not listed")
     if not (first.shape[0] == files + 1 and length.shape[0] == target.shape[0] == at.shape[0] == ranges):
         raise ValueError("lists of different lengths")
     if ranges == 0:
@@ -480,6 +505,7 @@ def read(
             work.into[i] = PyBytes_AS_STRING(buffer) + at[i]
         work.first, work.start, work.length = &first[0], &start[0], &length[0]
         work.hole = hole
+        work.listed = NULL if listed is None else &listed[0, 0]
         work.requests, work.fetched = requests.data.as_longlongs, fetched.data.as_longlongs
         memset(work.requests, 0, files * sizeof(long long))
         memset(work.fetched, 0, files * sizeof(long long))

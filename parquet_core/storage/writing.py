@@ -1,7 +1,8 @@
 """Atomic writes of small files, wherever they lie: logs and manifests, not data.
 
 `put_if_absent` is what commits stand on: of all who put one name, one succeeds, and nobody ever sees half of it. It
-is refused where a store cannot promise that.
+is refused where a store cannot promise that. Some stores and gateways accept the condition and ignore it:
+`prove_create` and `prove_create_below` find out, before a write relies on it.
 
 On this machine the bytes go to a temporary file in the same directory, are flushed to the disk, and get their name
 by a hard link, or by a rename that replaces nothing. A process that dies leaves `.{name}.{uuid}.tmp` at most, which
@@ -11,15 +12,22 @@ condition that there is none.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from parquet_core.errors import UnsupportedFeature
+from parquet_core.errors import PruneError, UncertainWrite, UnsupportedFeature
 from parquet_core.storage import local_writing
 from parquet_core.storage.known_stores import OF_SCHEME
-from parquet_core.storage.schemes import local_path, scheme_of
+from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_core.storage.object_writing import ObjectWriter
+
+# Stores that refused to overwrite an object in this process.
+_PROVEN: set[object] = set()
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
@@ -35,6 +43,57 @@ def put_if_absent(path: str, data: bytes) -> bool:
     return _objects(path, scheme).put_if_absent(path, data)
 
 
+def needs_proof(path: str) -> bool:
+    """Return True for a store that has not refused to overwrite an object in this process; False for local files."""
+    return scheme_of(path) is not None and _settings(path) not in _PROVEN
+
+
+def prove_create(path: str, data: bytes) -> bool:
+    """Verify that a store refuses `put_if_absent` of an object that exists; return whether the object existed.
+
+    `data`: the content of the object, so that even a store that overwrites does no harm. An object that does not exist
+    is created. Raises UnsupportedFeature for a store that overwrites, and StorageFailure.
+    """
+    existed = _objects(path, scheme_of(path) or "").prove_create(path, data)
+    _PROVEN.add(_settings(path))
+    return existed
+
+
+def prove_create_below(directory: str) -> None:
+    """Create an object of a new name in a directory to verify that its store overwrites nothing; once per process."""
+    if not needs_proof(directory):
+        return
+    path = f"{directory.rstrip('/')}/.create.{uuid4()}.tmp"
+    try:
+        prove_create(path, b"The store must refuse to create this object twice.")
+    finally:
+        # A user who may write and not delete leaves an object that no reader of a table takes for a part of it.
+        with suppress(PruneError):
+            _objects(path, scheme_of(path) or "").delete(path)
+
+
+def holds(path: str, content: bytes | Path) -> bool:
+    """Return True if an object of a store has exactly this content; of a local file, if given as a path.
+
+    Raises StorageFailure.
+    """
+    return _objects(path, scheme_of(path) or "").holds(path, content)
+
+
+def put_unique(path: str, data: bytes) -> bool:
+    """Write a file whose name no other writer uses; return False if the name has another content.
+
+    The content decides if the answer of the store to the first try was lost. Raises as `put_if_absent`.
+    """
+    try:
+        return put_if_absent(path, data) or (is_remote(path) and holds(path, data))
+    except UncertainWrite:
+        with suppress(PruneError):
+            if is_remote(path) and holds(path, data):
+                return True
+        raise
+
+
 def put(path: str, data: bytes) -> None:
     """Write a file over the one of this name, if any; a reader sees the old or the new one, never a mixture.
 
@@ -45,6 +104,12 @@ def put(path: str, data: bytes) -> None:
         local_writing.put(local_path(path), data)
     else:
         _objects(path, scheme).put(path, data)
+
+
+def _settings(path: str) -> object:
+    from parquet_core.storage.objects import store_settings
+
+    return store_settings(path)
 
 
 def _objects(path: str, scheme: str) -> ObjectWriter:

@@ -16,7 +16,7 @@ import msgspec
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.printable import redacted
-from parquet_core.storage import Traffic, list_directory, put_if_absent, read_whole
+from parquet_core.storage import Traffic, list_directory, prove_create_below, put_unique, read_whole
 from prune_assets.layout_file import load_layout
 from prune_assets.tables.target import find_target
 
@@ -73,8 +73,9 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
 
 def note_change(location: str, number: int, change: LayoutChange) -> bool:
     """Note a change as the one after so many; False where another run has noted one meanwhile."""
-    path = f"{location.rstrip('/')}/{_DIRECTORY}/{number + 1:04d}.json"
-    return put_if_absent(path, msgspec.json.encode(change))
+    directory = f"{location.rstrip('/')}/{_DIRECTORY}"
+    prove_create_below(directory)
+    return put_unique(f"{directory}/{number + 1:04d}.json", msgspec.json.encode(change))
 
 
 def layout_now(location: str, declared: LayoutSpec) -> LayoutSpec:

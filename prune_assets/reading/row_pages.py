@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.errors import StaleTable
-from parquet_core.storage import is_remote, look_up, read_many
+from parquet_core.errors import StaleListing, StaleTable
+from parquet_core.storage import find_file, is_remote, read_many
 from parquet_core.storage.ranges import in_flight
 from parquet_core.values import reading
 from parquet_core.values.page_file import ChunkPages, decode_pages, schema_of
@@ -81,7 +81,15 @@ class RowPages:
         """
         if not wanted:
             return []
-        self._check_files(wanted)
+        try:
+            return self._read(wanted, stored)
+        except StaleListing:
+            self._check_files(wanted)
+            raise
+
+    def _read(
+        self, wanted: Sequence[GroupRows], stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
+    ) -> list[dict[str, pa.ChunkedArray]]:
         chunks = self._chunks(wanted, stored)
         parts = [self._parts(rows, columns) for rows, columns in zip(wanted, chunks, strict=True)]
         everything = [part for some in parts for part in some]
@@ -93,12 +101,11 @@ class RowPages:
         ]
 
     def _check_files(self, wanted: Sequence[GroupRows]) -> None:
-        # Of what is remote, the store notices with the request.
+        """Raise StaleTable for a local file that changed since it was planned."""
         numbers = dict.fromkeys(int(self.index.file[rows.position]) for rows in wanted)
         files = [self.index.files[number] for number in numbers]
-        local = [file for file in files if not is_remote(file.path)]
-        for planned, now in zip(local, look_up([file.path for file in local]), strict=True):
-            if planned != now:
+        for planned in files:
+            if not is_remote(planned.path) and find_file(planned.path) != planned:
                 raise StaleTable(f"{planned.path}: changed since it was planned; read again")
 
     def _chunks(

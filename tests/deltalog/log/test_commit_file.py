@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from checkpoint_writer import head
@@ -94,3 +95,14 @@ def test_a_damaged_line_is_named_by_its_number_in_the_file(tmp_path, monkeypatch
     read = commit_file.read_commits([find_file(str(tmp_path / "0.json"))], commit_file.LINES, traffic=Traffic())
     with pytest.raises(MalformedLog, match=f"0.json, {words}"):
         list(map(list, read))
+
+
+def test_a_commit_is_read_after_its_writer_removed_the_temporary_name(tmp_path):
+    """Writers name a commit by a hard link. Removing the other name changes the status of the file, not its bytes."""
+    (tmp_path / "staged").write_text(LINE)
+    os.link(tmp_path / "staged", tmp_path / "0.json")
+    listed = find_file(str(tmp_path / "0.json"))
+    (tmp_path / "staged").unlink()
+    assert listed != find_file(listed.path)
+    (lines,) = commit_file.read_commits([listed], commit_file.LINES, traffic=Traffic())
+    assert len(list(lines)) == 1

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import random
 from datetime import timedelta
 from itertools import count
+from uuid import UUID
 
 import lossy_proxy
 import obstore
+import pyarrow as pa
 import pytest
 from committed_files import by, named, partitioned
 from emulated_stores import STORES
 from golden import GOLDEN, MISSING
 from state_facts import snapshot_facts
 
+import deltalog
 from deltalog.errors import UncertainCommit
+from deltalog.maintenance import file_changes
 from deltalog.snapshot.history import history
 from deltalog.snapshot.opening import open_snapshot
+from deltalog.transaction import write_files
 from deltalog.transaction.operations import append
-from parquet_core.storage import objects
+from parquet_core.errors import StorageFailure
+from parquet_core.storage import list_data_files, objects
 from parquet_core.storage.objects import object_store
 
 ONE = "2024-01-01"
@@ -98,3 +105,67 @@ def test_where_nothing_answers_any_more_the_doubt_is_told(lossy):
     # It was written: who says it again as the same transaction is told so.
     assert not append(open_snapshot(place), [named("a", day=ONE)], txn=by("app", 1)).written
     assert open_snapshot(place).paths() == ["a"]
+
+
+ROWS = pa.table({"id": [1, 2, 3], "day": [ONE] * 3})
+
+
+def files(place):
+    return [file.path for file in list_data_files(place)]
+
+
+@pytest.mark.parametrize("answers", [1, 99], ids=["one answer", "every answer"])
+def test_a_data_file_whose_answer_is_lost_is_written(lossy, answers):
+    place = f"{lossy.root}/table"
+    partitioned(place)
+    puts = count()
+    lossy.loses = lambda method: method == "PUT" and ".parquet" in lossy.requests[-1][1] and next(puts) < answers
+    assert deltalog.write_table(place, ROWS, mode="append").version == 1
+    assert lossy.lost >= 1
+    assert len(open_snapshot(place).paths()) == 1
+
+
+def test_a_data_file_in_parts_whose_last_answer_is_lost_is_written(lossy, monkeypatch):
+    monkeypatch.setattr(file_changes, "_SENT_AT_ONCE", 10)
+    place = f"{lossy.root}/table"
+    partitioned(place)
+    lossy.loses = lambda method: lossy.ends_upload()
+    assert deltalog.write_table(place, ROWS, mode="append").version == 1
+    assert len(open_snapshot(place).paths()) == 1
+    assert lossy.lost >= 1
+
+
+def test_a_file_of_the_same_name_with_other_content_is_not_taken_for_ones_own(lossy, monkeypatch):
+    place = f"{lossy.root}/table"
+    partitioned(place)
+    monkeypatch.setattr(write_files, "uuid4", lambda: UUID(int=7))
+    theirs = f"table/day={ONE}/write-{UUID(int=7).hex}.parquet"
+    obstore.put(object_store(place).store, theirs, b"theirs")
+    with pytest.raises(StorageFailure, match="there is a file of this name"):
+        deltalog.write_table(place, ROWS, mode="append")
+    assert open_snapshot(place).paths() == []
+
+
+def test_a_deletion_vector_whose_answer_is_lost_is_written(lossy):
+    place = f"{lossy.root}/table"
+    deltalog.write_table(place, ROWS, properties={"delta.enableDeletionVectors": "true"})
+    snapshot = open_snapshot(place)
+    puts = count()
+    lossy.loses = lambda method: method == "PUT" and ".bin" in lossy.requests[-1][1] and next(puts) == 0
+    assert deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [1]}).version == 1
+    assert lossy.lost == 1
+
+
+def test_appends_over_a_bad_line_are_all_there_once(lossy, monkeypatch):
+    """Three answers of ten are lost, of whatever request."""
+    monkeypatch.setitem(objects.RETRIES, "max_retries", 8)
+    objects._open.cache_clear()
+    place = f"{lossy.root}/table"
+    partitioned(place)
+    chance = random.Random(43)
+    lossy.loses = lambda method: chance.random() < 0.3
+    versions = [deltalog.write_table(place, ROWS, mode="append").version for _ in range(12)]
+    lossy.loses = lambda method: False
+    assert lossy.lost > 12
+    assert versions == [*range(1, 13)]
+    assert len(open_snapshot(place).paths()) == len(files(place)) == 12

@@ -16,7 +16,18 @@ import pytest
 from emulated_stores import SETTINGS, STORES
 
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
-from parquet_core.storage import Traffic, find_file, local_writing, objects, put, put_if_absent, read_whole
+from parquet_core.storage import (
+    Traffic,
+    find_file,
+    local_writing,
+    needs_proof,
+    objects,
+    prove_create,
+    prove_create_below,
+    put,
+    put_if_absent,
+    read_whole,
+)
 
 
 def content(path):
@@ -161,6 +172,29 @@ def test_a_server_that_fails_leaves_doubt(server, status):
     for write in (put_if_absent, put):
         with pytest.raises(UncertainWrite, match=rf"{server.uri}: .*whether it was written is not known"):
             write(server.uri, b"1")
+
+
+def test_a_server_that_does_not_implement_the_condition_is_named(server):
+    server.answers["*"] = 501, b""
+    for write in (lambda: put_if_absent(server.uri, b"1"), lambda: prove_create(server.uri, b"1")):
+        with pytest.raises(UnsupportedFeature, match=r"://b/: the store does not implement the condition"):
+            write()
+    assert needs_proof(server.uri)
+
+
+@pytest.mark.parametrize("status", [500, 403])
+def test_a_proof_that_fails_leaves_no_doubt_about_a_commit(server, status):
+    server.answers["*"] = status, b""
+    with pytest.raises(StorageFailure, match=server.uri) as raised:
+        prove_create(server.uri, b"1")
+    assert not isinstance(raised.value, UncertainWrite)
+    assert needs_proof(server.uri)
+
+
+def test_a_local_file_needs_no_proof(tmp_path):
+    assert not needs_proof(str(tmp_path))
+    prove_create_below(str(tmp_path))
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])

@@ -56,6 +56,13 @@ def test_the_text_is_the_same_in_every_compression(tmp_path, form):
     assert b"".join(text_in(tmp_path / "log", FORMS[form]())) == TEXT
 
 
+def test_a_log_that_grows_is_read_as_far_as_it_was_listed(tmp_path):
+    text = text_in(tmp_path / "log", TEXT)
+    with (tmp_path / "log").open("ab") as log:
+        log.write(b"more")
+    assert b"".join(text) == TEXT
+
+
 @pytest.mark.parametrize("form", ["zstd", "lz4", "snappy"])
 def test_what_comes_before_the_end_of_a_cut_file_is_read(tmp_path, form):
     data, found = FORMS[form](), []
