@@ -107,9 +107,9 @@ class BloomFilters:
 
     def _refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         reasons = self.footers.refusals(column, positions, AGAINST_FILTERS)
-        for fault, faulty in self.footers.faulty(column, positions).items():
+        for fault, affected in self.footers.faulty(column).items():
             if Fact.BLOOM_FILTER in fault.wrong:
-                reasons[np.isin(positions, faulty)] = reason_of_faults([fault])
+                reasons[affected[positions]] = reason_of_faults([fault])
         of_kind = np.array([_against_filters(column, kind) for kind in self.groups.kinds], object)
         return np.where(reasons == "", of_kind[self.groups.kind[self.groups.file[positions]]], reasons)
 

@@ -115,6 +115,7 @@ class FooterColumns:
     kept: KeptColumns
     contradictions: int = 0
     _columns: dict[Path, _Column] = field(default_factory=dict)
+    _faulty: dict[Path, dict[KnownFault, NDArray[np.bool_]]] = field(default_factory=dict)
 
     def chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return the footers' entries for a column, one for every row group."""
@@ -215,20 +216,29 @@ class FooterColumns:
 
     def faults(self, column: LeafColumn, positions: Positions) -> tuple[KnownFault, ...]:
         """Return the known faults of writers that may affect a column in the row groups at `positions`."""
-        return tuple(self.faulty(column, positions))
+        faulty = self.faulty(column)
+        return tuple(fault for fault, affected in faulty.items() if affected[positions].any()) if faulty else ()
 
-    def faulty(self, column: LeafColumn, positions: Positions) -> dict[KnownFault, Positions]:
-        """Return the row groups among those at `positions` that each known fault of a writer may affect.
+    def faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
+        """Return for each known fault of a writer the row groups in which it may affect a column.
 
         Faults of deprecated bounds are left out, since files with newer bounds do not need those.
         """
+        if column.path not in self._faulty:
+            self._faulty[column.path] = self._find_faulty(column)
+        return self._faulty[column.path]
+
+    def _find_faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
+        positions = self.groups.read_from()
         trusts, number = self.groups.judged(column, self.chunks(column).take(positions), positions)
         of_number = [[it for it in trust.faults if it.wrong != Fact.DEPRECATED_BOUNDS] for trust in trusts]
-        faults = dict.fromkeys(fault for faults in of_number for fault in faults)
-        affected = {
-            fault: positions[np.array([fault in faults for faults in of_number], np.bool_)[number]] for fault in faults
-        }
-        return {fault: groups for fault, groups in affected.items() if len(groups)}
+        faulty: dict[KnownFault, NDArray[np.bool_]] = {}
+        for fault in dict.fromkeys(fault for faults in of_number for fault in faults):
+            affected = np.zeros(len(self.groups), np.bool_)
+            affected[positions] = np.array([fault in faults for faults in of_number], np.bool_)[number]
+            if affected.any():
+                faulty[fault] = affected
+        return faulty
 
     def claimed_bounds(self, column: LeafColumn) -> Bounds:
         """Return the bounds that a reader has who trusts writers in spite of their known faults, by row group.
@@ -236,7 +246,7 @@ class FooterColumns:
         Footers that are not in memory are read again, if any writer has a known fault.
         """
         groups = self.groups
-        if not self.faulty(column, groups.read_from()):
+        if not self.faulty(column):
             return self.bounds(column)
         _, bounds = self._decode(column, groups.read_from(), believing=True)
         return spread_bounds(bounds, groups.read_from(), groups.row_count)

@@ -76,8 +76,8 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
 
 def _writer_faults(index: MetadataIndex, column: LeafColumn) -> tuple[WriterFault, ...]:
     return tuple(
-        WriterFault(fault.code, fault.application, fault.wrong.labels, fault.what, fault.source, len(groups))
-        for fault, groups in index.footers.faulty(column, index.read_from()).items()
+        WriterFault(fault.code, fault.application, fault.wrong.labels, fault.what, fault.source, int(affected.sum()))
+        for fault, affected in index.footers.faulty(column).items()
     )
 
 

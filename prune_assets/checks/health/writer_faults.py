@@ -33,8 +33,8 @@ def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafCol
     """
     affected: dict[KnownFault, list[tuple[LeafColumn, int]]] = {}
     for column in columns:
-        for fault, groups in index.footers.faulty(column, index.read_from()).items():
-            affected.setdefault(fault, []).append((column, len(groups)))
+        for fault, groups in index.footers.faulty(column).items():
+            affected.setdefault(fault, []).append((column, int(groups.sum())))
     for fault, of_columns in affected.items():
         names = tuple(column.name for column, _ in of_columns)
         costs = [_COSTS[fact] for fact in _COSTS if fact in fault.wrong]

@@ -63,12 +63,13 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
 
 def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
     """Return why the statistics that a leaf needs are not trusted; empty if they are."""
-    needed = Fact.NULL_COUNT if isinstance(leaf, IsNull) else ~Fact.NULL_COUNT
-    faults = query.index.footers.faults(column, np.array([position]))
-    doubted = query.index.footers.why_doubted(column, position) or reason_of_faults(
-        f for f in faults if f.wrong & needed
-    )
-    return f"statistics: {doubted}" if doubted else ""
+    footers = query.index.footers
+    why = footers.why_doubted(column, position)
+    if not why and footers.faulty(column):
+        needed = Fact.NULL_COUNT if isinstance(leaf, IsNull) else ~Fact.NULL_COUNT
+        faults = footers.faults(column, np.array([position]))
+        why = reason_of_faults(fault for fault in faults if fault.wrong & needed)
+    return f"statistics: {why}" if why else ""
 
 
 STATISTICS = Level(_NAME, evaluate, is_free=True, explain=explain)
