@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.encoded_footers import MAGIC
 from parquet_core.format.schema import Physical
+from parquet_core.values.int96 import may_be_wrapped, unwrapped
 from parquet_core.values.pages import Claims, PageFacts, check_codec, check_pages, is_always_compressed
 from parquet_core.values.reader import BATCH_BYTES, BATCH_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from parquet_core.format.provenance import Provenance
@@ -76,7 +77,25 @@ def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], 
         at += len(chunk.data)
     footer = _footer(schema, described, rows, kind.created_by)
     whole = b"".join([*parts, footer, len(footer).to_bytes(4, "little"), MAGIC])
-    return _decoded(whole, rows, widest, most, chunks[0].place)
+    table = _decoded(whole, rows, widest, most, chunks[0].place)
+    return _with_right_int96(
+        table, kind, chunks, lambda: _decoded(whole, rows, widest, most, chunks[0].place, int96_unit="ns")
+    )
+
+
+def _with_right_int96(
+    table: pa.Table, kind: Provenance, chunks: Sequence[ChunkPages], as_nanos: Callable[[], pa.Table]
+) -> pa.Table:
+    """Correct INT96 columns at the top level that Arrow may have decoded wrongly."""
+    leaves = [kind.columns[chunk.leaf] for chunk in chunks]
+    names = [leaf.path[0] for leaf in leaves if leaf.physical is Physical.INT96 and len(leaf.path) == 1]
+    suspects = [name for name in names if may_be_wrapped(table.column(name))]
+    exact = as_nanos() if suspects else table
+    for name in suspects:
+        position = table.schema.get_field_index(name)
+        column = unwrapped(table.column(name), exact.column(name))
+        table = table.set_column(position, table.schema.field(position), column)
+    return table
 
 
 def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Table:
@@ -96,10 +115,13 @@ def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> P
     return facts
 
 
-def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str) -> pa.Table:
+def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str, *, int96_unit: str = "us") -> pa.Table:
     """Decode in batches where a few bytes may expand to much, so that it is noticed before it fills the memory."""
     opened = pq.ParquetFile(
-        pa.BufferReader(whole), coerce_int96_timestamp_unit="us", page_checksum_verification=True, pre_buffer=False
+        pa.BufferReader(whole),
+        coerce_int96_timestamp_unit=int96_unit,
+        page_checksum_verification=True,
+        pre_buffer=False,
     )
     if rows * widest <= most:
         return opened.read(use_threads=False)
