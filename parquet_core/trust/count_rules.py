@@ -52,7 +52,7 @@ def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
     >>> file(3), file(10), file(11)
     ((5, 3), (None, None), (5, None))
     """
-    # Counts of fewer values than rows leave rows out, such as those of a null struct; counts of more are no counts.
+    # Writers do not count the rows of a null struct. More values than rows are impossible.
     values = np.where(within(claimed.values, claimed.rows), claimed.values, claimed.rows)
     nulls = counts_within(claimed.null_count, values)
     nans = counts_within(claimed.nan_count, values - np.maximum(nulls, 0))

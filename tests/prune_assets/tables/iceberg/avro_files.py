@@ -1,8 +1,8 @@
 """Avro files as plain records: read, changed and written again, schema included.
 
-    with changed(path) as file:
-        for row in file.rows:
-            row["data_file"]["record_count"] = 3
+with changed(path) as file:
+    for row in file.rows:
+        row["data_file"]["record_count"] = 3
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ def without_null(kind):
 def read(path):
     """Read a file whole."""
     found = read_avro(Path(path).read_bytes())
-    rows, data = [], _Data(found.data)
-    for _ in range(found.count):
-        rows.append(_value(found.schema, data))
+    data = _Data(found.data)
+    rows = [_value(found.schema, data) for _ in range(found.count)]
     return AvroFile(found.schema, dict(found.metadata), rows)
 
 

@@ -32,7 +32,14 @@ def table_of(place, columns, field=None):
         with table.update_spec() as update:
             update.add_field(*field)
     count = len(next(iter(columns.values())))
-    table.append(pa.table({name: pa.array(columns.get(name, [None] * count), made.ARROW.field(name).type) for name in made.ARROW.names}))
+    table.append(
+        pa.table(
+            {
+                name: pa.array(columns.get(name, [None] * count), made.ARROW.field(name).type)
+                for name in made.ARROW.names
+            }
+        )
+    )
     return table
 
 
@@ -70,7 +77,12 @@ CASES = {
         {"null_value_counts": 2},
         {"n = 5": 2, "n IS NULL": 0, "n IS NOT NULL": 2, "n > 4": 2},
     ),
-    "all null beside a lower bound alone": ({"n": [5, 6]}, N, {"null_value_counts": 2, "upper_bounds": None}, {"n = 5": 1}),
+    "all null beside a lower bound alone": (
+        {"n": [5, 6]},
+        N,
+        {"null_value_counts": 2, "upper_bounds": None},
+        {"n = 5": 1},
+    ),
     "all null beside an upper bound that no int has": (
         {"n": [5, 6]},
         N,
@@ -229,8 +241,9 @@ SUMMARIES = {
 }
 
 
-@pytest.mark.parametrize(("name", "transform", "values", "claims", "where"), SUMMARIES.values(), ids=SUMMARIES)
-def test_no_manifest_is_lost_by_a_summary_that_contradicts_itself(tmp_path, name, transform, values, claims, where):
+@pytest.mark.parametrize("case", SUMMARIES.values(), ids=SUMMARIES)
+def test_no_manifest_is_lost_by_a_summary_that_contradicts_itself(tmp_path, case):
+    name, transform, values, claims, where = case
     values = [dt.date.fromisoformat(value) if isinstance(value, str) else value for value in values]
     # pyiceberg does not write a partition of NaN.
     table = table_of(tmp_path, {name: [1.0 if value is NAN else value for value in values]}, (name, transform, "part"))
