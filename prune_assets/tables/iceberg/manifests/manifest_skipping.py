@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from pyiceberg.manifest import PartitionFieldSummary
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
     from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.manifests.manifest_list import FieldSummary
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot, PartitionField
 
 
@@ -41,7 +41,7 @@ def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ice
         at = [
             i
             for i, (one, of) in enumerate(zip(snapshot.files.listed, snapshot.summaries, strict=True))
-            if one.spec == field.spec and len(of) == snapshot.widths[field.spec]
+            if one.spec == field.spec and len(of) == len(snapshot.partition_ids[field.spec])
         ]
         if at:
             some = [snapshot.summaries[i][field.position] for i in at]
@@ -53,7 +53,7 @@ def _outcomes(
     leaf: ColumnLeaf,
     column: IcebergColumn,
     field: PartitionField,
-    summaries: Sequence[PartitionFieldSummary],
+    summaries: Sequence[FieldSummary],
     snapshot: IcebergSnapshot,
 ) -> OutcomeArray:
     low, high = ([getattr(one, f"{side}_bound") for one in summaries] for side in ("lower", "upper"))
@@ -77,7 +77,7 @@ def _denies(low: int | None, high: int | None, wanted: set[int]) -> bool:
 def _bounds(
     column: IcebergColumn,
     transform: str,
-    summaries: Sequence[PartitionFieldSummary],
+    summaries: Sequence[FieldSummary],
     low: list[bytes | None],
     high: list[bytes | None],
 ) -> Bounds:
@@ -105,7 +105,7 @@ def _bounds(
 
 
 def _absences(
-    summaries: Sequence[PartitionFieldSummary], bounded: NDArray[np.bool_], column: IcebergColumn
+    summaries: Sequence[FieldSummary], bounded: NDArray[np.bool_], column: IcebergColumn
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return flags of manifests without nulls, and without NaN.
 
