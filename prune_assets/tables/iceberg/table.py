@@ -142,10 +142,17 @@ class IcebergTable:
             self._bounds[known] = bounds_of(self.by_path[path], self.snapshot.files)
         return self._bounds[known]
 
-    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:  # noqa: ARG002 - files have all columns
-        """Return the position deletes of files; UnsupportedFeature for deletes that are not read."""
+    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
+        """Return the values of columns that files lack, and position deletes; UnsupportedFeature for other deletes."""
+        from prune_assets.tables.iceberg.absent_columns import absent_values
+
+        columns = [column for column in self.by_path.values() if column.leaf.path[0] in names]
         return [
-            FileConstants({}, {}, deleted_rows(self.snapshot, i, self.deletes[i]) if i in self.deletes else None)
+            FileConstants(
+                absent_values(self.snapshot, columns, index, i),
+                {},
+                deleted_rows(self.snapshot, i, self.deletes[i]) if i in self.deletes else None,
+            )
             for i in files
         ]
 
