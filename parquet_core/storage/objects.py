@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
@@ -59,6 +59,7 @@ class Bucket:
 
     root: str
     store: ObjectStore
+    _below: dict[str, S3Store] = field(default_factory=dict, repr=False, compare=False)
 
     def find(self, uri: str) -> DataFile | None:
         """Look an object up; None when there is none of exactly this name."""
@@ -99,7 +100,9 @@ class Bucket:
         # A URL without its dots is another one.
         if not empty or not isinstance(self.store, S3Store) or {".", ".."} & set(key.split("/")):
             return self.store, key
-        return _below(self.store, above), name
+        if above not in self._below:
+            self._below[above] = _below(self.store, above)
+        return self._below[above], name
 
     def key(self, uri: str) -> str:
         """Return the key of an object."""

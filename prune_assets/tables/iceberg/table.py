@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
 
+# A property of tables whose metadata Delta's UniForm writes.
+_DELTA_VERSION = "delta-version"
+
 
 @dataclass
 class IcebergTable:
@@ -139,7 +142,9 @@ class IcebergTable:
             return None
         known = path, int(self.snapshot.files.opened.sum())
         if known not in self._bounds:
-            self._bounds[known] = bounds_of(self.by_path[path], self.snapshot.files)
+            self._bounds[known] = bounds_of(
+                self.by_path[path], self.snapshot.files, of_delta=_DELTA_VERSION in self.snapshot.metadata.properties
+            )
         return self._bounds[known]
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.manifests.manifest_list import FieldSummary
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot, PartitionField
 
+_CUT_AT = 16
+
 
 def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
     """Return which outcomes the list of manifests leaves possible for a leaf in the files of each manifest."""
@@ -90,18 +92,39 @@ def _bounds(
     counts = {"rows": rows, "values": rows, "null_count": np.where(no_nulls, 0, MISSING)}
     counts["nan_count"] = np.where(no_nans, 0, MISSING)
     if transform == "identity":
-        return consistent_bounds(claimed_bounds(column, lower, upper, **counts))
+        whole = bytes_array([_beyond_cut(value) for value in high]) if _is_text(column) else upper
+        return consistent_bounds(claimed_bounds(column, lower, whole, **counts))
     enclose = ends_of(column, transform)
     ends = map(_ordered, *(_values(column, transform, side) for side in (low, high)))
     firsts, lasts = zip(*ends, strict=True)
     claimed = ClaimedBounds(
         as_array(column, [None if value is None else enclose(value).low for value in firsts]),
-        as_array(column, [None if value is None else enclose(value).high for value in lasts]),
+        as_array(column, [None if value is None else _last(column, enclose(value).high) for value in lasts]),
         bounded=valid_flags(lower) | valid_flags(upper),
         nan_bound=np.zeros(len(rows), np.bool_),
         **counts,
     )
     return consistent_bounds(claimed)
+
+
+def _is_text(column: IcebergColumn) -> bool:
+    return column.kind in {"string", "binary"}
+
+
+def _last(column: IcebergColumn, value: Any) -> Any:
+    encoded = value.encode() if isinstance(value, str) else value
+    return _beyond_cut(encoded) if _is_text(column) else value
+
+
+def _beyond_cut(upper: bytes | None) -> bytes | None:
+    """Return an upper bound that holds if the given one was cut to 16 bytes or characters, and not rounded up.
+
+    DuckDB cuts texts so (duckdb/duckdb-iceberg#1047).
+    """
+    if upper is None or _CUT_AT not in {len(upper), len(upper.decode(errors="replace"))}:
+        return upper
+    head = upper.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else None
 
 
 def _absences(

@@ -14,7 +14,7 @@ import prune_assets as pr
 from prune_assets.tables.iceberg import snapshot as opened
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.avro_files import changed
-from tests.prune_assets.tables.iceberg.iceberg_tables import IdentityTransform, YearTransform
+from tests.prune_assets.tables.iceberg.iceberg_tables import IdentityTransform, TruncateTransform, YearTransform
 
 N, S, X = 2, 6, 9
 NAN = float("nan")
@@ -261,3 +261,33 @@ def test_manifests_that_repeat_the_rows_of_an_insert_in_each_file_are_counted_ri
             row["data_file"]["record_count"] = 6
     assert pr.count(made.folder(table)) == 2
     assert pr.count(made.folder(table), where="n IS NOT NULL") == 2
+
+
+@pytest.mark.parametrize("width", [None, 20], ids=["identity", "truncate"])
+def test_summaries_that_duckdb_cuts_without_rounding_up_lose_no_manifest(tmp_path, width):
+    """duckdb/duckdb-iceberg#1047: the upper bound of a text in the list of manifests is its first 16 bytes."""
+    transform = IdentityTransform() if width is None else TruncateTransform(width)
+    for text in ("0123456789abcdef0123", "éééééééééééééééé and more"):
+        place = tmp_path / str(len(text))
+        place.mkdir()
+        table = table_of(place, {"s": [text]}, ("s", transform, "part"))
+        for cut in {text.encode()[:16], text[:16].encode()}:
+            summarize(table, lower_bound=cut, upper_bound=cut)
+            opened._KEPT.clear()
+            assert pr.count(made.folder(table), where=f"s = '{text}'") == 1
+            assert pr.plan(made.folder(table), where="s > '~' AND s < '\u00e9'").report.kept.files == 0
+
+
+def test_times_that_uniform_cuts_to_milliseconds_lose_no_file(tmp_path):
+    """delta-io/delta#7444: upper bounds are maxima of Delta's statistics, up to 999 microseconds too low."""
+    late = dt.datetime(2026, 8, 10, 20, 4, 53, 80_758)  # noqa: DTZ001 - of a column without a zone
+    table = table_of(tmp_path, {"ts": [late], "tz": [late.replace(tzinfo=dt.UTC)]})
+    cut = int(late.replace(tzinfo=dt.UTC, microsecond=80_000).timestamp() * 1000) * 1000
+    for number in (3, 4):
+        claim(table, number, lower_bounds=struct.pack("<q", cut), upper_bounds=struct.pack("<q", cut))
+    with table.transaction() as change:
+        change.set_properties({"delta-version": "7"})
+    place = made.folder(table)
+    assert pr.count(place, where="ts = timestamp_ntz '2026-08-10 20:04:53.080758'") == 1
+    assert pr.count(place, where="tz > timestamp '2026-08-10 20:04:53.0801Z'") == 1
+    assert pr.plan(place, where="ts >= timestamp_ntz '2026-08-10 20:04:53.081'").report.kept.files == 0
