@@ -129,6 +129,27 @@ def _float(value: Any) -> float | None:
         return None
 
 
+def float_of(text: str, kind: pa.DataType) -> pa.Scalar | None:
+    """Return the number nearest to a text, as Java parses it; None for a text that is no number.
+
+    >>> [float_of(text, pa.float32()).as_py() for text in ("0.1", "-0", "16777217", "inf", "1e400")]
+    [0.10000000149011612, -0.0, 16777216.0, inf, inf]
+    """
+    number = number_of(text)
+    if number is None:
+        return None
+    wide = float(number)
+    with np.errstate(over="ignore"):
+        near = np.float32(wide)
+    if pa.types.is_float64(kind) or not isinstance(number, Decimal) or not np.isfinite(near):
+        return pa.scalar(wide, kind)
+    # Rounded from the text: the double may be halfway between two floats although the text is not.
+    around = [near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))]
+    finite = [value for value in around if np.isfinite(value)]
+    nearest = min(finite, key=lambda value: (abs(Decimal(float(value)) - number), int(value.view(np.int32)) & 1))
+    return pa.scalar(math.copysign(float(nearest), wide), kind)
+
+
 def enclosing_floats(wide: pa.Array) -> Pair:
     """Enclose doubles by floats: one step further out where the text of a float was read as a double."""
     numbers, valid = numbers_from(wide), flags_from(wide.is_valid())

@@ -75,7 +75,7 @@ def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Co
 def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
     records, nulls = statistics.counts(("numRecords",)), statistics.counts((_NULLS, *column.physical))
     pair = statistics.bounds(column)
-    used = believed_bounds(column, pair, records, nulls)
+    used = believed_bounds(column, statistics)
     bounded, counted = _valid(used.lower) & _valid(used.upper), _valid(used.null_count)
     reasons = [*_against_counts(records, nulls)]
     if column.bounded:

@@ -35,7 +35,8 @@ from deltalog.stats.widened_bounds import widened
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.trust.bounds import Bounds, unknown_bounds
+from parquet_core.trust.bounds import Bounds, unknown_bounds, without
+from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds, crossed, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -202,11 +203,7 @@ def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
 
 
 def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> list[Bounds]:
-    records = statistics.counts(("numRecords",))
-    return [
-        believed_bounds(column, statistics.bounds(column), records, statistics.counts(("nullCount", *column.physical)))
-        for column in columns
-    ]
+    return [believed_bounds(column, statistics) for column in columns]
 
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:
@@ -282,21 +279,24 @@ def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray
     return flags_from(values.is_valid()), "" if pa.types.is_null(values.type) else str(values.type)
 
 
-def believed_bounds(column: TableColumn, pair: Pair, records: NDArray[np.int64], nulls: NDArray[np.int64]) -> Bounds:
-    """Put the parts together; statistics that contradict themselves say nothing."""
-    lower, upper = widened(column, pair)
-    known = nulls != ABSENT
-    bounded = flags_from(pc.or_(lower.is_valid(), upper.is_valid()))
-    believed = (records > 0) & (~known | ((nulls >= 0) & (nulls <= records) & ~(bounded & (nulls == records))))
-    crossed = (
-        flags_from(pc.less(upper, lower)) if not pa.types.is_null(lower.type) else np.zeros(len(records), np.bool_)
+def believed_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
+    """Return the bounds and counts of a column that no other statistic contradicts.
+
+    Without numRecords, with an impossible null count or with crossed bounds nothing of the column is known.
+    """
+    lower, upper = widened(column, statistics.bounds(column))
+    records, nulls = statistics.counts(("numRecords",)), statistics.counts(("nullCount", *column.physical))
+    rows = np.where(records > 0, records, 1)
+    written = [statistics.written((part, *column.physical))[0] for part in ("minValues", "maxValues")]
+    claimed = ClaimedBounds(
+        lower,
+        upper,
+        bounded=written[0] | written[1],
+        nan_bound=np.zeros(len(rows), np.bool_),
+        rows=rows,
+        values=rows,
+        null_count=nulls,
+        nan_count=np.full(len(rows), ABSENT, np.int64),
     )
-    believed &= ~crossed
-    none = pa.scalar(None, lower.type)
-    flags = from_numpy(believed)
-    return Bounds(
-        lower=pc.if_else(flags, lower, none),
-        upper=pc.if_else(flags, upper, none),
-        null_count=from_numpy(nulls, valid=believed & known),
-        row_count=np.where(records > 0, records, 1),
-    )
+    impossible = (records <= 0) | crossed(lower, upper) | ((nulls != ABSENT) & ~within(nulls, rows))
+    return without(consistent_bounds(claimed), impossible)

@@ -28,7 +28,7 @@ _MOST_BYTES = 1 << 30
 # What is put around each text.
 _AROUND = 40
 _DIGITS = 38
-_TEXTS = {"string", "date", "timestamp", "timestamp_ntz"}
+_TEXTS = {"string", "binary", "date", "timestamp", "timestamp_ntz"}
 _INTEGERS = {"byte", "short", "integer", "long"}
 _FLOATS = {"float", "double"}
 _TOO_FINE = pa.null()
@@ -132,9 +132,11 @@ def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
 
 
 def _kind(column: TableColumn) -> pa.DataType | None:
-    """Return how bounds of a column stand in JSON; None of one that has none."""
+    """Return the JSON type of a column's bounds; None if the type has no bounds."""
     if column.kind in _TEXTS:
         return pa.string()
+    if column.kind == "boolean":
+        return pa.bool_()
     if column.kind in _INTEGERS:
         return pa.int64()
     if column.kind in _FLOATS:

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.log.file_block import NULL, empty_codes, texts_of_map
+from deltalog.log.paths import path_array
 from deltalog.stats.conservative_bounds import (
     Pair,
     days,
     decimals,
+    float_of,
     floats,
     instants,
     integer_texts,
@@ -123,6 +125,27 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
         row_count=np.ones(len(null), np.int64),
         nan_count=nan,
     )
+
+
+def partition_value(column: TableColumn, text: str | None) -> pa.Scalar | None:
+    """Return the value that Spark reads from a partition text; None if that depends on the session or the writer.
+
+    A text without a time zone, an empty string and a text that is no value of its type may be several values.
+    """
+    if text is None:
+        return pa.scalar(None, pa.null())
+    kind = bounds_type(column.leaf)
+    bounds = partition_bounds(column, path_array([text]))
+    nulls, low, high = bounds.null_count[0].as_py(), bounds.lower[0], bounds.upper[0]
+    if nulls == 1:
+        return pa.scalar(None, pa.null())
+    if nulls is None:
+        return None
+    if column.kind == "binary":
+        return pa.scalar(text.encode(), kind)
+    if pa.types.is_floating(kind):
+        return float_of(text, kind)
+    return low if low.is_valid and low.equals(high) else None
 
 
 def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:

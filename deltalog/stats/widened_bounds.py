@@ -35,7 +35,7 @@ def widened(column: TableColumn, pair: Pair) -> Pair:  # noqa: PLR0911 - one for
     """Return bounds that hold whatever writer wrote them."""
     kind = pair.lower.type
     if pa.types.is_timestamp(kind):
-        return _modern(Pair(pair.lower, _later(pair.upper)))
+        return _modern(Pair(pair.lower, later(pair.upper)))
     if pa.types.is_date(kind):
         return _modern(pair)
     if pa.types.is_floating(kind):
@@ -49,7 +49,8 @@ def widened(column: TableColumn, pair: Pair) -> Pair:  # noqa: PLR0911 - one for
     return pair
 
 
-def _later(upper: pa.Array) -> pa.Array:
+def later(upper: pa.Array) -> pa.Array:
+    """Return upper bounds of times that hold the microseconds cut from them."""
     micros = numbers_from(upper)
     top = np.iinfo(np.int64).max - LOST_MICROS
     return from_numpy(np.minimum(micros, top) + LOST_MICROS, upper.type, valid=flags_from(upper.is_valid()))

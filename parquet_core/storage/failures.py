@@ -77,7 +77,8 @@ def _unsupported(error: Exception, message: str, uri: str) -> PruneError | None:
         needed = "set JAVA_HOME, HADOOP_HOME and CLASSPATH (`hadoop classpath --glob`)"
         return UnsupportedFeature(f"{uri}: {scheme_of(uri)}:// needs Java and Hadoop's client; {needed}")
     if kind == "InvalidPathError" or "Could not parse path" in message:
-        return UnsupportedFeature(f"{uri}: keys with an empty, '.' or '..' part are not read ({message}); rename them")
+        why = f"keys with an empty, '.' or '..' part are not read ({message})"
+        return UnsupportedFeature(f"{uri}: {why}; rename them, or let Spark read the table")
     if kind == "NotSupportedError":
         return UnsupportedFeature(f"{uri}: the server sends no ranges of a file; copy it to where that is possible")
     return None

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Environment variables of S3, in the order in which they count.
+S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+S3_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+S3_VIRTUAL = "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"
+
 
 class Store(NamedTuple):
     """An object store that obstore reaches.

@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import obstore
 from obstore.exceptions import BaseError, GenericError, PreconditionError
-from obstore.store import HTTPStore, from_url
+from obstore.store import HTTPStore, S3Store, from_url
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.aws_profile import profile_options
 from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
-from parquet_core.storage.known_stores import STORES
+from parquet_core.storage.known_stores import S3_ENDPOINTS, S3_REGIONS, S3_VIRTUAL, STORES
 from parquet_core.storage.schemes import address
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ class Bucket:
 
     root: str
     store: ObjectStore
+    _below: dict[str, S3Store] = field(default_factory=dict, repr=False, compare=False)
 
     def find(self, uri: str) -> DataFile | None:
         """Look an object up; None when there is none of exactly this name."""
-        key = self.key(uri)
-        if not key:
+        if not self.key(uri):
             return None
         with explaining(uri):
             try:
-                return self._file(obstore.head(self.store, key))
+                return file_of(obstore.head(*self._place(uri)), self.root + self.key(uri))
             except FileNotFoundError:
                 return None
 
@@ -91,7 +91,18 @@ class Bucket:
 
         The request carries the ETag that the listing gave, and the store refuses it for any other content.
         """
-        return read_object(self.store, self.key(file.path), file, start, length)
+        return read_object(*self._place(file.path), file, start, length)
+
+    def _place(self, uri: str) -> tuple[ObjectStore, str]:
+        """Return a store that takes the key of an object, and the key: obstore takes none with an empty part."""
+        key = self.key(uri)
+        above, empty, name = f"/{key}".rpartition("//")
+        # A URL without its dots is another one.
+        if not empty or not isinstance(self.store, S3Store) or {".", ".."} & set(key.split("/")):
+            return self.store, key
+        if above not in self._below:
+            self._below[above] = _below(self.store, above)
+        return self._below[above], name
 
     def key(self, uri: str) -> str:
         """Return the key of an object."""
@@ -113,6 +124,26 @@ def _whole(listing: Callable[[], Listed]) -> Listed:
         time.sleep(pause)
         pause *= 2
     return listing()
+
+
+def _below(store: S3Store, path: str) -> S3Store:
+    """Return a store whose keys are below `path` and an empty part: the path becomes a part of its endpoint."""
+    config: dict[str, Any] = dict(store.config)
+    endpoint = config.get("endpoint") or _first(S3_ENDPOINTS)
+    is_virtual = str(config.get("virtual_hosted_style_request") or os.environ.get(S3_VIRTUAL, "")).lower()
+    if endpoint is None:
+        region = config.get("region") or _first(S3_REGIONS) or "us-east-1"
+        endpoint = f"https://s3.{region}.amazonaws.com/{config['bucket']}"
+    elif is_virtual not in {"true", "1"}:
+        endpoint = f"{endpoint.rstrip('/')}/{config['bucket']}"
+    config |= {"endpoint": f"{endpoint}{quote(path, safe='/-._~')}/", "virtual_hosted_style_request": "true"}
+    options = {"client_options": store.client_options, "credential_provider": store.credential_provider}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    return S3Store(config=config, retry_config=RETRIES, **given)
+
+
+def _first(variables: tuple[str, ...]) -> str | None:
+    return next((os.environ[name] for name in variables if os.environ.get(name)), None)
 
 
 def _matches(key: str, wanted: re.Pattern[str]) -> bool:

@@ -93,6 +93,8 @@ def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.i
 
 def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
     """Return bounds of which nothing but the rows is known for some containers."""
+    if not doubted.any():
+        return bounds
     rest = np.flatnonzero(~doubted)
     return spread_bounds(bounds.take(rest), rest, bounds.row_count)
 

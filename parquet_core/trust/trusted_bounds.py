@@ -22,6 +22,13 @@ from parquet_core.predicate import successor
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
+from parquet_core.trust.count_rules import (
+    count_array,
+    counts_no_number,
+    counts_nulls_alone,
+    counts_within,
+    crossed,
+)
 from parquet_core.trust.trust_policy import Deprecated
 from parquet_core.trust.writer_fault import Fact
 
@@ -90,19 +97,19 @@ def trusted_bounds(
         always=old & where(lambda trust: trust.deprecated is Deprecated.ALWAYS),
         when_equal=old & where(lambda trust: trust.deprecated is Deprecated.WHEN_EQUAL),
     )
-    liars |= _contradicts_nans(written, nulls, nans, pair)
+    liars |= _contradicts_nans(column, written, nulls, nans, pair)
     both = new & written.min_value.valid & written.max_value.valid & ~pair.bad
     nans = np.where((written.nan_count == MISSING) & both & where(lambda trust: trust.nan_in_bounds), 0, nans)
-    bad = pair.bad | liars | flags_from(pc.greater(pair.low, pair.high))
+    bad = pair.bad | liars | crossed(pair.low, pair.high)
     rebased = where(lambda trust: trust.rebased)
     low, exact_low = _side(column, pair.low, ~bad, rebased, zero=-0.0)
     high, exact_high = _side(column, pair.high, ~bad, rebased, zero=0.0)
     return Bounds(
         lower=low,
         upper=high,
-        null_count=_count_array(_rows_that_are_null(column, nulls, liars, where(lambda trust: trust.required))),
+        null_count=count_array(_rows_that_are_null(column, nulls, liars, where(lambda trust: trust.required))),
         row_count=written.row_count,
-        nan_count=_count_array(np.where(liars, MISSING, nans)),
+        nan_count=count_array(np.where(liars, MISSING, nans)),
         min_exact=from_numpy(
             written.min_exact == 1,
             valid=exact_low & new & written.min_value.valid & (written.min_exact >= 0) & ~inexact,
@@ -148,7 +155,7 @@ def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
 
 def _null_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags) -> Counts:
     """Return how many level entries hold no value; MISSING where that is not known."""
-    counts = np.where(credible & _within(written.null_count, written.num_values), written.null_count, MISSING)
+    counts = np.where(credible, counts_within(written.null_count, written.num_values), MISSING)
     if written.all_null is None:
         return counts
     if column.max_repetition_level:
@@ -161,17 +168,12 @@ def _nan_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags,
     if written.all_null is not None and column.max_repetition_level:
         return np.full(len(written), MISSING)
     most = written.num_values - np.maximum(nulls, 0)
-    return np.where(credible & _within(written.nan_count, most), written.nan_count, MISSING)
-
-
-def _within(counts: Counts, most: Counts) -> Flags:
-    within: Flags = (counts >= 0) & (counts <= most)
-    return within
+    return np.where(credible, counts_within(written.nan_count, most), MISSING)
 
 
 def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Counts) -> Flags:
     """Tell where the null count, the mark of a null page and the presence of bounds exclude each other."""
-    all_counted: Flags = (nulls == written.num_values) & (written.num_values > 0)
+    all_counted = counts_nulls_alone(written.num_values, nulls)
     values = [written.min_value, written.max_value]
     if written.all_null is None:
         values += [value for value in (written.deprecated_min, written.deprecated_max) if value is not None]
@@ -188,12 +190,16 @@ def _any_longer_than(values: Sequence[PlainValues], length: int) -> Flags:
     return flags
 
 
-def _contradicts_nans(written: WrittenStatistics, nulls: Counts, nans: Counts, pair: _Pair) -> Flags:
-    """Tell where bounds that are no NaN stand beside counts by which there is nothing else."""
-    nothing_else: Flags = (nulls >= 0) & (nans > 0) & (nulls + nans == written.num_values)
-    if not nothing_else.any():
-        return nothing_else
-    return nothing_else & (valid_flags(pair.low) | valid_flags(pair.high)) & ~pair.bad
+def _contradicts_nans(
+    column: LeafColumn, written: WrittenStatistics, nulls: Counts, nans: Counts, pair: _Pair
+) -> Flags:
+    """Return flags of entries with a number as bound and counts that leave none, or a NaN as bound and a count of 0."""
+    liars = counts_no_number(written.num_values, nulls, nans)
+    if liars.any():
+        liars &= (valid_flags(pair.low) | valid_flags(pair.high)) & ~pair.bad
+    if _is_floating(column) and (nans == 0).any():
+        liars |= (nans == 0) & (flags_from(pc.is_nan(pair.low)) | flags_from(pc.is_nan(pair.high)))
+    return liars
 
 
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
@@ -258,10 +264,6 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
         return np.full(len(counts), MISSING)  # an empty list is a level entry too
     # A required column has no levels to mark a null with, whatever it claims.
     return np.where(required, 0, counts)
-
-
-def _count_array(counts: Counts) -> pa.Array:
-    return from_numpy(counts, valid=counts != MISSING)
 
 
 def bounds_as_read(

@@ -15,7 +15,7 @@ from parquet_core.values.page_file import schema_of
 from prune_assets.tables.column_names import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
@@ -66,27 +66,32 @@ class ArrowColumns:
 def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, FileColumns]:
     """Return the columns in files that are read, by their numbers in the index; UnsupportedFeature names one."""
     index, numbers = plan.index, plan.surviving_numbers.tolist()
-    kinds: dict[int, tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
+    kinds: dict[tuple[int, frozenset[str]], tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
     found = {}
-    every = plan.table.constants(index, numbers, columns.constant_names)
+    every = plan.table.constants(index, numbers, columns.types)
     for number, constants in zip(numbers, every, strict=True):
         for name, why in constants.unknown.items():
             raise refused(name, why)
-        kind = int(index.kind[number])
-        if kind not in kinds:
-            kinds[kind] = _in_files_of_kind(columns, index.kinds[kind], index.files[number].path)
-        stored, missing = kinds[kind]
+        key = int(index.kind[number]), frozenset(constants.values)
+        if key not in kinds:
+            kinds[key] = _in_files_of_kind(columns, index.kinds[key[0]], index.files[number].path, given=key[1])
+        stored, missing = kinds[key]
         found[number] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
     return found
 
 
 def _in_files_of_kind(
-    columns: ArrowColumns, kind: Provenance, path: str
+    columns: ArrowColumns, kind: Provenance, path: str, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
-    """Return the leaves of each column in files of a kind, and null for columns that they lack."""
+    """Return the leaves of each column in files of a kind, and null for columns that they lack.
+
+    `given`: columns that the table gives values of for all rows.
+    """
     stored: dict[str, tuple[LeafColumn, ...]] = {}
     missing: dict[str, pa.Scalar] = {}
     for name, leaves in columns.leaves.items():
+        if name in given:
+            continue
         if renamed := _with_entries_renamed(name, leaves, columns.types[name], kind):
             stored[name] = renamed
             continue

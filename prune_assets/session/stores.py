@@ -18,7 +18,7 @@ from urllib.parse import quote
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import address, is_remote
 from parquet_core.storage.aws_profile import profile_asked, profile_keys
-from parquet_core.storage.known_stores import OF_SCHEME, STORES
+from parquet_core.storage.known_stores import OF_SCHEME, S3_ENDPOINTS, S3_REGIONS, S3_VIRTUAL, STORES
 from prune_assets.session.spark_versions import java_error
 
 if TYPE_CHECKING:
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
     Table = str | os.PathLike[str] | Sequence[str]
 
-_SKIP, _VIRTUAL = "AWS_SKIP_SIGNATURE", "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_SKIP = "AWS_SKIP_SIGNATURE"
 # What Java's URI leaves as it is in a path.
 _LEGAL = "_-!.~'()*,;:$&+=/@"
-_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _IDENTITIES = (
     "AWS_ACCESS_KEY_ID",
     _SKIP,
@@ -139,11 +137,11 @@ def options_for(session: SparkSession, path: str) -> dict[str, str]:
     options = dict[str, str]()
     if not _has_identity(has):
         options |= _own_identity(path)
-    if not has("endpoint") and (endpoint := _first(_ENDPOINTS)):
-        virtual = os.environ.get(_VIRTUAL, "").lower() in {"1", "true"}
+    if not has("endpoint") and (endpoint := _first(S3_ENDPOINTS)):
+        virtual = os.environ.get(S3_VIRTUAL, "").lower() in {"1", "true"}
         options["endpoint"] = endpoint.replace(f"://{bucket}.", "://", 1) if virtual else endpoint
         options["path.style.access"] = "false" if virtual else "true"
-    if not has("endpoint.region") and (region := _first(_REGIONS)):
+    if not has("endpoint.region") and (region := _first(S3_REGIONS)):
         options["endpoint.region"] = region
     return {f"fs.s3a.{name}": value for name, value in options.items()}
 
@@ -193,9 +191,9 @@ def _options_of_obstore(has: Callable[[str], str | None], bucket: str) -> dict[s
             options["skip_signature"] = "true"
     endpoint, region = has("endpoint") or "", has("endpoint.region")
     amazon = _AMAZON.search(endpoint)
-    if endpoint and amazon is None and _first(_ENDPOINTS) is None:
+    if endpoint and amazon is None and _first(S3_ENDPOINTS) is None:
         options |= _endpoint(endpoint, bucket, has)
-    if (region := region or (amazon and amazon[1])) and _first(_REGIONS) is None:
+    if (region := region or (amazon and amazon[1])) and _first(S3_REGIONS) is None:
         options["region"] = region
     return options
 

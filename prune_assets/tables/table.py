@@ -163,7 +163,10 @@ class Table(Protocol):
         """Return the schema that the table declares; None where its files alone tell it."""
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the constants of some files, given by ascending indices; `names`: partition columns."""
+        """Return the constants of some files, given by ascending indices; `names`: the columns that are read.
+
+        These are partition columns, and columns that a file lacks although it has a value for them.
+        """
 
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from prune_assets.tables.delta.reading import live_files, partition_names
 from prune_assets.tables.table import FileConstants
@@ -13,10 +12,10 @@ from prune_assets.tables.table import FileConstants
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from deltalog.log.actions import DeletionVector
-    from deltalog.table.schema import TableColumn
     from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.tables.delta.table import DeltaTable
 
@@ -40,6 +39,8 @@ def constants_of(
     table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
 ) -> list[FileConstants]:
     """Return the constants that the log has for files, by their indices in ascending order."""
+    from deltalog.stats.partition_values import partition_value
+
     snapshot = table.snapshot
     columns = {column.partition: column for column in snapshot.schema.columns if column.partition}
     keys = partition_names(table)
@@ -52,7 +53,7 @@ def constants_of(
             if name not in names:
                 continue
             if (key, text) not in known:
-                known[key, text] = _value(columns[key], text)
+                known[key, text] = partition_value(columns[key], text)
             value = known[key, text]
             if value is None:
                 unknown[name] = f"the meaning of the partition value {text!r} depends on the session"
@@ -61,18 +62,3 @@ def constants_of(
         deleted = None if file.vector is None else VectorOfFile(file.vector, snapshot.table, tuple(snapshot.allow))
         constants.append(FileConstants(values, unknown, deleted))
     return constants
-
-
-def _value(column: TableColumn, text: str | None) -> pa.Scalar | None:
-    """Return the one value that a text stands for; None where it may be several."""
-    from deltalog.log.paths import path_array
-    from deltalog.stats.partition_values import partition_bounds
-
-    if text is None:
-        return pa.scalar(None, pa.null())
-    bounds = partition_bounds(column, path_array([text]))
-    nulls, low, high = bounds.null_count[0].as_py(), bounds.lower[0], bounds.upper[0]
-    nan = bool(pa.types.is_floating(low.type) and bounds.nan_count[0].as_py() != 0)
-    if nulls == 1:
-        return pa.scalar(None, pa.null())
-    return None if nulls is None or nan or not low.is_valid or not low.equals(high) else low

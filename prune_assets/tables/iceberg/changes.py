@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prune_assets.tables.iceberg.manifests.manifest import ABSENT
 from prune_assets.tables.same_partitions import partition_named
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[
 
 def _as_text(value: Any, transform: str, kind: str) -> str | None:
     """Return a partition value as the names of directories have it."""
-    if value is None:
+    if value is None or value is ABSENT:
         return None
     unit = _UNITS.get(transform) or _IDENTITIES.get(kind)
     if unit is None:

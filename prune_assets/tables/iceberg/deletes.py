@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from io import BytesIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,10 +16,13 @@ import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.tables.iceberg.manifests.delete_files import EQUALITY, only_file
+from prune_assets.tables.iceberg.manifests.manifest import ABSENT
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 from prune_assets.tables.iceberg.snapshot import partition_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from prune_assets.tables.iceberg.manifests.delete_files import DeleteFile
@@ -40,14 +43,22 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
     known = np.flatnonzero(snapshot.files.known).tolist()
     numbers = {snapshot.files.path(i): i for i in known}
     sequences = snapshot.files.numbers("sequence", 0)
+    found_partitions = list(snapshot.files.partitions())
     partitions: dict[str, list[int]] = defaultdict(list)
-    for i, key in snapshot.partition_keys().items():
-        partitions[key].append(i)
+    for i, spec, values in found_partitions:
+        partitions[partition_key(spec, values)].append(i)
+    lacking = {spec for _, spec, values in found_partitions if ABSENT in values}
     unpartitioned = {spec.spec_id for spec in snapshot.metadata.partition_specs if spec.is_unpartitioned()}
     found: dict[int, FileDeletes] = {}
     for delete in snapshot.deletes:
         is_equality = delete.content == EQUALITY
         concerned = partitions[partition_key(delete.spec_id, delete.partition)]
+        if delete.spec_id in lacking or ABSENT in delete.partition:
+            concerned = [
+                i
+                for i, spec, values in found_partitions
+                if spec == delete.spec_id and _may_be_one(values, delete.partition)
+            ]
         if is_equality and delete.spec_id in unpartitioned:
             concerned = known
         elif not is_equality and (only := only_file(delete)) is not None:
@@ -59,6 +70,12 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
                 kind = "equality" if is_equality else "positions"
                 found[i] = of_file._replace(**{kind: (*getattr(of_file, kind), delete)})
     return found
+
+
+def _may_be_one(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return True if two partitions of a spec may be the same: a field that a manifest lacks may have any value."""
+    pairs = zip(one, other, strict=True)
+    return all(ABSENT in pair or repr(pair[0]) == repr(pair[1]) for pair in pairs)
 
 
 class PositionDeletes(NamedTuple):

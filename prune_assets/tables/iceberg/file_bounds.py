@@ -1,44 +1,68 @@
 """Bounds of columns by file, from the manifests, for the columns of a predicate alone.
 
-Bounds of texts may be cut; they enclose the values all the same. What is missing or contradicts itself is not known.
+Bounds of texts may be cut; they enclose the values all the same. Claims that are missing or contradict each other are
+unknown.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import filled, flags_from, from_numpy, scalar_of
-from parquet_core.trust.bounds import Bounds
+from deltalog.stats.widened_bounds import later
+from parquet_core.arrow_arrays import flags_from, scalar_of, valid_flags
+from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds
 from prune_assets.tables.iceberg.manifests.manifest import LOWER, NAN_COUNTS, NULL_COUNTS, UPPER, VALUE_COUNTS
 from prune_assets.tables.iceberg.single_values import decoded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles
 
+_TIMES = frozenset({"timestamp", "timestamptz"})
 
-def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
-    """Return the bounds of a column in each file."""
-    number, rows = column.field_id, rows_of(files)
-    lower = enclosing(decoded(column, files.of_column(LOWER, number)), -0.0)
-    upper = enclosing(decoded(column, files.of_column(UPPER, number)), 0.0)
-    wrong = filled(pc.greater(lower, upper), False)  # noqa: FBT003 - in place of nulls
-    nothing = pa.nulls(1, lower.type)[0]
-    # Of a value in a list counts are those of its entries.
-    whole = _possible(files.of_column(VALUE_COUNTS, number), rows) == rows
-    return Bounds(
-        lower=pc.if_else(wrong, nothing, lower),
-        upper=pc.if_else(wrong, nothing, upper),
-        null_count=_known(_possible(files.of_column(NULL_COUNTS, number), rows), whole),
-        row_count=rows,
-        nan_count=_known(_possible(files.of_column(NAN_COUNTS, number), rows), whole),
+
+def bounds_of(column: IcebergColumn, files: ListedFiles, *, of_delta: bool) -> Bounds:
+    """Return the bounds of a column in each file; `of_delta`: Delta's UniForm wrote the manifests."""
+    number = column.field_id
+    bounds = consistent_bounds(
+        claimed_bounds(
+            column,
+            files.of_column(LOWER, number),
+            files.of_column(UPPER, number),
+            rows=rows_of(files),
+            values=files.of_column(VALUE_COUNTS, number),
+            null_count=files.of_column(NULL_COUNTS, number),
+            nan_count=files.of_column(NAN_COUNTS, number),
+        )
     )
+    # UniForm copies maxima that Delta's statistics cut to milliseconds (delta-io/delta#7444).
+    return replace(bounds, upper=later(bounds.upper)) if of_delta and column.kind in _TIMES else bounds
+
+
+def claimed_bounds(
+    column: IcebergColumn, lower: pa.Array, upper: pa.Array, **counts: NDArray[np.int64]
+) -> ClaimedBounds:
+    """Decode encoded bounds of a column; `counts`: the counts of `ClaimedBounds`."""
+    low, high = decoded(column, lower), decoded(column, upper)
+    return ClaimedBounds(
+        enclosing(low, -0.0),
+        enclosing(high, 0.0),
+        bounded=valid_flags(lower) | valid_flags(upper),
+        nan_bound=_nan_flags(low) | _nan_flags(high),
+        **counts,
+    )
+
+
+def _nan_flags(values: pa.Array) -> NDArray[np.bool_]:
+    return flags_from(pc.is_nan(values)) if pa.types.is_floating(values.type) else np.zeros(len(values), np.bool_)
 
 
 def rows_of(files: ListedFiles) -> NDArray[np.int64]:
@@ -52,15 +76,6 @@ def enclosing(values: pa.Array, zero: float) -> pa.Array:
         return values
     values = pc.if_else(pc.is_nan(values), pa.nulls(1, values.type)[0], values)
     return pc.if_else(pc.equal(values, scalar_of(0.0, values.type)), scalar_of(zero, values.type), values)
-
-
-def _possible(counts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return counts of a column, -1 where there is none that can be."""
-    return np.where((counts >= 0) & (counts <= rows), counts, -1)
-
-
-def _known(counts: NDArray[np.int64], whole: NDArray[np.bool_]) -> pa.Array:
-    return from_numpy(counts, valid=(counts >= 0) & whole)
 
 
 def with_statistics(bounds: Bounds) -> int:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from parquet_core.storage import DataFile
 
-_METADATA = re.compile(r"(?:v(\d+)|(\d+)-[^/]+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
-_WANTED = re.compile(r".+\.metadata\.json(?:\.gz)?|version-hint\.text")
+# Compressed by gzip or zstd, which a name says before or after `.metadata.json`.
+_PACKED = r"(?:\.(?:gz|zst|zstd))?"
+_METADATA = re.compile(rf"(?:v(\d+)|(\d+)-[^/]+?){_PACKED}\.metadata\.json{_PACKED}")
+_WANTED = re.compile(rf".+\.metadata\.json{_PACKED}|version-hint\.text")
 HINT = "version-hint.text"
 
 
@@ -120,7 +122,15 @@ def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
             return named[0]
         if text.isdigit():  # Only a table without a catalog has one.
             numbers = {path: n for path, n in numbers.items() if path.rpartition("/")[2].startswith("v")}
+    unnumbered = [file.path for file in files if name_of(file) != HINT]
+    if not numbers and len(unnumbered) == 1:
+        return unnumbered[0]
     last = [path for path, number in numbers.items() if number == max(numbers.values())]
+    if not last and unnumbered:
+        raise UnsupportedFeature(
+            f"{table}: no file of its folder metadata is named by a version, as v3.metadata.json is, so only the "
+            "catalog knows which one counts; name one of them, or the table as iceberg:catalog.database.table"
+        )
     if not last:
         raise MalformedFile(f"{table}: its folder metadata has no file of metadata; the table is damaged")
     if len(last) > 1:

@@ -12,20 +12,26 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from deltalog.log.allowed_locations import ALLOW
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from prune_assets.tables.iceberg.columns import columns_of, numbered
 from prune_assets.tables.iceberg.manifests.delete_files import delete_files
 from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles, Miscounted
-from prune_assets.tables.iceberg.manifests.manifest_list import listed_manifests, listing, with_believable_counts
+from prune_assets.tables.iceberg.manifests.manifest_list import (
+    listing,
+    manifests_without_list,
+    read_manifest_list,
+    with_believable_counts,
+)
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
+from prune_assets.tables.iceberg.metadata_json import parse_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyiceberg.manifest import PartitionFieldSummary
     from pyiceberg.schema import Schema
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.manifests.delete_files import DeleteFile
     from prune_assets.tables.iceberg.manifests.manifest import Listed
+    from prune_assets.tables.iceberg.manifests.manifest_list import FieldSummary, ListedManifest
+    from prune_assets.tables.iceberg.metadata_json import ParsedMetadata
 
 MAX_BYTES = 1 << 30
 # Snapshots that are kept in memory, the last ones that were asked for.
@@ -64,7 +72,7 @@ class IcebergSnapshot:
     snapshot: Snapshot | None
     schema: Schema
     files: ListedFiles
-    summaries: list[Sequence[PartitionFieldSummary]]
+    summaries: list[Sequence[FieldSummary]]
     deletes: list[DeleteFile]
     io: MetadataFiles
 
@@ -93,16 +101,16 @@ class IcebergSnapshot:
         ]
 
     @cached_property
-    def widths(self) -> dict[int, int]:
-        """How many fields each partition spec has."""
-        return {spec.spec_id: len(spec.fields) for spec in self.metadata.partition_specs}
+    def partition_ids(self) -> dict[int, tuple[int, ...]]:
+        """The ids of the fields of each partition spec."""
+        return _partition_ids(self.metadata)
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = ()) -> NDArray[np.bool_]:
         """Read some manifests; returns which: all, where the list of manifests counts their files wrongly."""
         try:
             self.files.open(wanted, fields, self.io)
         except Miscounted:
-            self.files = ListedFiles(self.files.listed, self.widths, self.io, miscounted=True)
+            self.files = ListedFiles(self.files.listed, self.partition_ids, self.io, miscounted=True)
             wanted = np.ones(len(wanted), np.bool_)
         return wanted
 
@@ -140,35 +148,45 @@ def open_iceberg(
 def _opened(
     place: str, io: MetadataFiles, version: int | None, timestamp: dt.datetime | int | str | None
 ) -> IcebergSnapshot:
-    metadata = _metadata(place, io)
+    metadata, manifests = _metadata(place, io)
     snapshot = _chosen(place, metadata, version, timestamp)
     with understood(place):
         schema = metadata.schema()
         if snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id:
             schema = schema if snapshot.schema_id is None else metadata.schema_by_id(snapshot.schema_id) or schema
-        widths = {spec.spec_id: len(spec.fields) for spec in metadata.partition_specs}
-        data, deletes = listed_manifests(snapshot, io)
-        listed = [listing(one, widths, place) for one in (*data, *deletes)]
+        ids = _partition_ids(metadata)
+        every = _manifests(snapshot, manifests, io)
+        data, deletes = ([one for one in every if one.is_data is is_data] for is_data in (True, False))
+        listed = [listing(one, ids, place) for one in (*data, *deletes)]
         return IcebergSnapshot(
             place=place,
             metadata=metadata,
             snapshot=snapshot,
             schema=schema,
-            files=ListedFiles(with_believable_counts(listed[: len(data)]), widths, io),
-            summaries=[one.partitions or () for one in data],
-            deletes=_deletes(listed[len(data) :], widths, io),
+            files=ListedFiles(with_believable_counts(listed[: len(data)]), ids, io),
+            summaries=[one.partitions for one in data],
+            deletes=_deletes(listed[len(data) :], ids, io),
             io=io,
         )
 
 
-def _metadata(place: str, io: MetadataFiles) -> TableMetadata:
-    from pyiceberg.table.metadata import TableMetadataUtil
+def _partition_ids(metadata: TableMetadata) -> dict[int, tuple[int, ...]]:
+    return {spec.spec_id: tuple(field.field_id for field in spec.fields) for spec in metadata.partition_specs}
 
+
+def _manifests(
+    snapshot: Snapshot | None, without_list: Mapping[int, Sequence[str]], io: MetadataFiles
+) -> list[ListedManifest]:
+    if snapshot is None:
+        return []
+    if snapshot.snapshot_id in without_list:
+        return manifests_without_list(without_list[snapshot.snapshot_id], io)
+    return read_manifest_list(snapshot.manifest_list, io)
+
+
+def _metadata(place: str, io: MetadataFiles) -> ParsedMetadata:
     with understood(place):
-        data = io.new_input(place).data
-        if data[:2] == b"\x1f\x8b":
-            with gzip.open(BytesIO(data)) as packed:
-                data = packed.read(MAX_BYTES + 1)
+        data = _unpacked(io.new_input(place).data)
         if len(data) > MAX_BYTES:
             raise MalformedFile(f"{place}: has more than {MAX_BYTES:,} bytes; the file is damaged")
         known = json.loads(data)
@@ -176,7 +194,17 @@ def _metadata(place: str, io: MetadataFiles) -> TableMetadata:
             raise UnsupportedFeature(
                 f"{place}: version {known.get('format-version')!r} of Iceberg's format is not read; read it with Spark"
             )
-        return TableMetadataUtil.parse_obj(known)
+        return parse_metadata(known)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return the text of a metadata file, up to one byte beyond the limit; writers pack it by gzip or zstd."""
+    if data[:2] == b"\x1f\x8b":
+        with gzip.open(BytesIO(data)) as packed:
+            return packed.read(MAX_BYTES + 1)
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        return bytes(pa.CompressedInputStream(pa.BufferReader(data), "zstd").read(MAX_BYTES + 1))
+    return data
 
 
 def _chosen(
@@ -219,10 +247,10 @@ def _milliseconds(timestamp: dt.datetime | int | str) -> int:
     return int(timestamp.timestamp() * 1000)
 
 
-def _deletes(listed: Sequence[Listed], widths: Mapping[int, int], io: MetadataFiles) -> list[DeleteFile]:
+def _deletes(listed: Sequence[Listed], ids: Mapping[int, Sequence[int]], io: MetadataFiles) -> list[DeleteFile]:
     io.fetch([one.location for one in listed])
     found: list[DeleteFile] = []
     for one in listed:
         with understood(one.location):
-            found += delete_files(one, io.new_input(one.location).data, widths[one.spec])
+            found += delete_files(one, io.new_input(one.location).data, ids[one.spec])
     return found

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
 
+# A property of tables whose metadata Delta's UniForm writes.
+_DELTA_VERSION = "delta-version"
+
 
 @dataclass
 class IcebergTable:
@@ -139,13 +142,22 @@ class IcebergTable:
             return None
         known = path, int(self.snapshot.files.opened.sum())
         if known not in self._bounds:
-            self._bounds[known] = bounds_of(self.by_path[path], self.snapshot.files)
+            self._bounds[known] = bounds_of(
+                self.by_path[path], self.snapshot.files, of_delta=_DELTA_VERSION in self.snapshot.metadata.properties
+            )
         return self._bounds[known]
 
-    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:  # noqa: ARG002 - files have all columns
-        """Return the position deletes of files; UnsupportedFeature for deletes that are not read."""
+    def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
+        """Return the values of columns that files lack, and position deletes; UnsupportedFeature for other deletes."""
+        from prune_assets.tables.iceberg.absent_columns import absent_values
+
+        columns = [column for column in self.by_path.values() if column.leaf.path[0] in names]
         return [
-            FileConstants({}, {}, deleted_rows(self.snapshot, i, self.deletes[i]) if i in self.deletes else None)
+            FileConstants(
+                absent_values(self.snapshot, columns, index, i),
+                {},
+                deleted_rows(self.snapshot, i, self.deletes[i]) if i in self.deletes else None,
+            )
             for i in files
         ]
 

@@ -79,6 +79,13 @@ def read_avro(data: bytes) -> AvroRows:
     return AvroRows(_named(schema, {}, 0), metadata, count, b"".join(parts))
 
 
+def avro_header(data: bytes) -> Mapping[str, bytes]:
+    """Return the metadata in the header of a file."""
+    if data[:4] != _MAGIC:
+        raise ValueError("does not begin as a file of Avro")
+    return _header(data, 4)[0]
+
+
 def _header(data: bytes, at: int) -> tuple[dict[str, bytes], int]:
     found: dict[str, bytes] = {}
     count, at = long_at(data, at)

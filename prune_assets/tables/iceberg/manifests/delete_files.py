@@ -10,7 +10,7 @@ from prune_assets.tables.iceberg.manifests import manifest as m
 from prune_assets.tables.iceberg.manifests.avro_file import value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from prune_assets.tables.iceberg.manifests.manifest import Listed
 
@@ -44,15 +44,15 @@ class DeleteFile(NamedTuple):
         return self.file_format.upper() == "PUFFIN"
 
 
-def delete_files(listed: Listed, packed: bytes, width: int) -> list[DeleteFile]:
+def delete_files(listed: Listed, packed: bytes, spec: Sequence[int]) -> list[DeleteFile]:
     """Read a manifest of deletes."""
-    places = m.places(packed, listed, width, [])
+    places = m.places(packed, listed, spec, [])
     rows, found, at = places.rows, [], 0
-    partition = m.partition_columns(places, np.arange(rows.count))
+    partition = m.partition_columns(places, np.arange(rows.count), len(spec))
     for i in range(rows.count):
         entry, at = value_at(rows.schema, rows.data, at)
         if entry[m.STATUS] != m.DELETED:
-            values = tuple(column[i] for column in partition)
+            values = tuple(m.ABSENT if column is None else column[i] for column in partition)
             found.append(_delete(listed, entry[m.DATA_FILE], entry.get(m.SEQUENCE), values))
     return found
 

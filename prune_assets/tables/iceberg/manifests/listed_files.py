@@ -41,13 +41,18 @@ class Miscounted(Exception):
 
 
 class ListedFiles(Sequence[ListedFile]):
-    """Files by number. `widths`: by spec how many fields it has; `miscounted`: the list is wrong, so all were read."""
+    """Files by number. `specs`: ids of partition fields by spec; `miscounted`: the list is wrong, so all were read."""
 
     def __init__(
-        self, listed: Sequence[Listed], widths: Mapping[int, int], io: MetadataFiles, *, miscounted: bool = False
+        self,
+        listed: Sequence[Listed],
+        specs: Mapping[int, Sequence[int]],
+        io: MetadataFiles,
+        *,
+        miscounted: bool = False,
     ) -> None:
         """Know what the list of manifests says."""
-        self.listed, self._widths, self._io = listed, widths, io
+        self.listed, self._specs, self._io = listed, specs, io
         self._opened: dict[int, Manifest] = {}
         unknown = range(len(listed)) if miscounted else [i for i, one in enumerate(listed) if one.files is None]
         self._read(list(unknown), ())
@@ -93,7 +98,7 @@ class ListedFiles(Sequence[ListedFile]):
                 one = self.listed[i]
                 with understood(one.location):
                     data = self._io.new_input(one.location).data
-                    self._opened[i] = open_manifest(one, data, fields, self._widths[one.spec])
+                    self._opened[i] = open_manifest(one, data, fields, self._specs[one.spec])
 
     @overload
     def __getitem__(self, index: int) -> ListedFile: ...
@@ -109,8 +114,9 @@ class ListedFiles(Sequence[ListedFile]):
             raise IndexError(index)
         of, i = self._place(int(index) % len(self))
         one = self._manifest(of)
-        partition = tuple(values[i] for values in one.partition)
-        return ListedFile(self.path(int(index)), int(one.sizes[i]), int(one.records[i]), one.listed.spec, partition)
+        return ListedFile(
+            self.path(int(index)), int(one.sizes[i]), int(one.records[i]), one.listed.spec, one.partition_of(i)
+        )
 
     def path(self, index: int) -> str:
         """Return the location of a file as its manifest has it."""
@@ -149,16 +155,17 @@ class ListedFiles(Sequence[ListedFile]):
         numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):
-            if manifest.listed.spec == spec:
+            of_field = manifest.partition[position] if manifest.listed.spec == spec else None
+            if of_field is not None:
                 numbers.append(np.arange(self.first[i], self.first[i + 1]))
-                values += manifest.partition[position]
+                values += of_field
         return np.concatenate(numbers), values
 
     def partitions(self) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
         """Yield number, spec and partition of each file whose manifest was read."""
         for i, manifest in sorted(self._opened.items()):
             for k in range(len(manifest.row)):
-                yield int(self.first[i]) + k, manifest.listed.spec, tuple(values[k] for values in manifest.partition)
+                yield int(self.first[i]) + k, manifest.listed.spec, manifest.partition_of(k)
 
     def of_column(self, of: int, field_id: int) -> Any:
         """Return the bounds or the counts of a column in all files; an unknown bound is null, an unknown count -1."""

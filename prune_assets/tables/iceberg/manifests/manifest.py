@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ from prune_assets.tables.iceberg.manifests.avro_walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +45,17 @@ _FIXED_FIELDS = (STATUS, SEQUENCE, PATH, FORMAT, RECORDS, SIZE, CONTENT)
 _MAPS = (*COUNTS, *BOUNDS)
 # Ids of the fields of partitions, by their position, beside those that manifests have.
 _OF_PARTITION = -1000
+
+
+class Absent:
+    """The value of a partition field that a manifest lacks: unknown, and not null."""
+
+    def __repr__(self) -> str:
+        """Return a word for messages."""
+        return "unknown"
+
+
+ABSENT: Final = Absent()
 
 
 class Listed(NamedTuple):
@@ -64,32 +75,37 @@ class Listed(NamedTuple):
 class Manifest:
     """The live files of a manifest, as columns; `partition`: by position the value of each file.
 
-    `kept`: by map of a file (`LOWER`, ..) and column what it has of each file.
+    `spec`: the ids of its partition fields; a field that the manifest lacks is None in `partition`. `kept`: by map of a
+    file (`LOWER`, ..) and column what it has of each file.
     """
 
     listed: Listed
     packed: bytes
-    width: int
+    spec: Sequence[int]
     row: NDArray[np.int64]
     records: NDArray[np.int64]
     sizes: NDArray[np.int64]
     sequence: NDArray[np.int64]
-    partition: list[list[Any]]
+    partition: list[list[Any] | None]
     kept: dict[tuple[int, int], Any] = field(default_factory=dict)
     _paths: list[str] | None = None
 
     def paths(self) -> list[str]:
         """Return where the files are, as the manifest has it."""
         if self._paths is None:
-            found = places(self.packed, self.listed, self.width, [PATH])
+            found = places(self.packed, self.listed, self.spec, [PATH])
             self._paths = [str(text) for text in _texts(found.rows.data, found.at[PATH][self.row]).to_pylist()]
         return self._paths
+
+    def partition_of(self, i: int) -> tuple[Any, ...]:
+        """Return the partition of a file; ABSENT for a field that the manifest lacks."""
+        return tuple(ABSENT if values is None else values[i] for values in self.partition)
 
     def read(self, fields: Iterable[int]) -> None:
         """Keep what maps of files have of columns, by their field ids."""
         missing = [field_id for field_id in fields if (LOWER, field_id) not in self.kept]
         if missing:
-            _keep(self, places(self.packed, self.listed, self.width, _MAPS), missing)
+            _keep(self, places(self.packed, self.listed, self.spec, _MAPS), missing)
 
 
 class Places(NamedTuple):
@@ -106,17 +122,15 @@ class Places(NamedTuple):
         return found
 
 
-def places(packed: bytes, listed: Listed, width: int, wanted: Iterable[int]) -> Places:
-    """Unpack a manifest, and find wanted fields of its rows and those of partitions, `width` of them."""
+def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[int]) -> Places:
+    """Unpack a manifest, and find wanted fields of its rows and its partition fields; `spec`: their ids."""
     rows = read_avro(packed)
-    fields = _partition(rows.schema)
-    if len(fields) != width:
+    fields = _number_partition_fields(_partition(rows.schema), spec)
+    if fields is None:
         raise MalformedFile(
             f"{listed.location}: its files have not the partition fields of their spec; the manifest is damaged"
         )
-    for i, one in enumerate(fields):
-        one["field-id"] = _OF_PARTITION - i
-    slots = {field_id: i for i, field_id in enumerate((*wanted, *(one["field-id"] for one in fields)))}
+    slots = {field_id: i for i, field_id in enumerate((*wanted, *fields))}
     node = compiled(rows.schema, slots)
     table = np.full((rows.count, len(slots)), -1, np.int64)
     walk(rows.data, node, rows.count, len(slots), table.reshape(-1))
@@ -124,10 +138,30 @@ def places(packed: bytes, listed: Listed, width: int, wanted: Iterable[int]) -> 
     return Places(rows, node, {field_id: by_field[i] for field_id, i in slots.items()})
 
 
-def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], width: int) -> Manifest:
-    """Read a manifest of data; `fields`: columns to keep bounds and counts of, `width`: fields that its spec has."""
+def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
+    """Give each partition field the number of its position in the spec; returns the numbers, None if ids are missing.
+
+    A manifest may lack fields, such as those of a dropped column. Writers with other numbers write all fields.
+    """
+    ids = [one.get("field-id") for one in fields]
+    by_id = {field_id: i for i, field_id in enumerate(spec)}
+    if len(ids) == len(spec) and set(ids) != set(spec):
+        by_id = dict(zip(ids, range(len(spec)), strict=True))
+    if len(by_id) < len(spec) or None in ids or len(set(ids)) < len(ids):
+        if len(ids) != len(spec):
+            return None
+        positions: list[int | None] = list(range(len(spec)))
+    else:
+        positions = [by_id.get(field_id) for field_id in ids]
+    for one, position in zip(fields, positions, strict=True):
+        one["field-id"] = None if position is None else _OF_PARTITION - position
+    return [_OF_PARTITION - position for position in positions if position is not None]
+
+
+def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Sequence[int]) -> Manifest:
+    """Read a manifest of data; `fields`: columns to keep bounds and counts of, `spec`: ids of its partition fields."""
     fields = list(fields)
-    found = places(packed, listed, width, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
+    found = places(packed, listed, spec, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
     status, sequence = found.numbers(STATUS, _ADDED), found.numbers(SEQUENCE, -1)
     row = np.flatnonzero(status != DELETED)
     # Files inherit the number of their manifest; version 1 of the format has no such numbers.
@@ -135,22 +169,26 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], width: i
     manifest = Manifest(
         listed,
         packed,
-        width,
+        spec,
         row,
         found.numbers(RECORDS, 0)[row],
         found.numbers(SIZE, -1)[row],
         sequence[row],
-        partition_columns(found, row),
+        partition_columns(found, row, len(spec)),
     )
     _check(manifest, found)
     _keep(manifest, found, fields)
     return manifest
 
 
-def partition_columns(found: Places, row: NDArray[np.int64]) -> list[list[Any]]:
-    """Return by field of the partition spec the value of some rows."""
-    fields = _partition(found.rows.schema)
-    return [_values(found.rows, one["type"], found.at[one["field-id"]][row]) for one in fields]
+def partition_columns(found: Places, row: NDArray[np.int64], width: int) -> list[list[Any] | None]:
+    """Return the values of some rows by partition field, `width` of them; None for a field that the manifest lacks."""
+    types = {one["field-id"]: one["type"] for one in _partition(found.rows.schema)}
+    ids = [_OF_PARTITION - position for position in range(width)]
+    return [
+        None if field_id not in types else _values(found.rows, types[field_id], found.at[field_id][row])
+        for field_id in ids
+    ]
 
 
 def _partition(schema: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,39 +1,120 @@
-"""The list of manifests of a snapshot: where each is, and what it says of the files in it."""
+"""The list of manifests of a snapshot: where each is, and what it says of the files in it.
+
+Of the fields only the path and the partition spec are required here: version 1 of the format has them alone. Field ids
+are those of "Manifest Lists" in Iceberg's specification; a list without ids is read by the names of the fields.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parquet_core.errors import MalformedFile
+from prune_assets.tables.iceberg.manifests.avro_file import avro_header, read_avro, value_at
 from prune_assets.tables.iceberg.manifests.manifest import Listed
+from prune_assets.tables.iceberg.metadata_files import understood
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pyiceberg.manifest import ManifestFile
-    from pyiceberg.table.snapshots import Snapshot
+    from collections.abc import Collection, Mapping, Sequence
 
     from prune_assets.tables.iceberg.metadata_files import MetadataFiles
 
 # More files than this are not believed to be there before they are seen.
 _MOST_FILES = 1 << 26
 _MOST_ROWS = 1 << 60
+_DATA = 0
+_SPEC_ID = "partition-spec-id"
 
 
-def listed_manifests(snapshot: Snapshot | None, io: MetadataFiles) -> tuple[list[ManifestFile], list[ManifestFile]]:
-    """Return the manifests of data and those of deletes."""
-    if snapshot is None:
-        return [], []
-    from pyiceberg.manifest import ManifestContent, read_manifest_list
+class FieldSummary(NamedTuple):
+    """The values of a partition field in a manifest; None if unknown."""
 
-    manifests = list(read_manifest_list(io.new_input(snapshot.manifest_list)))
-    data = [one for one in manifests if one.content == ManifestContent.DATA]
-    return data, [one for one in manifests if one.content != ManifestContent.DATA]
+    contains_null: bool | None
+    contains_nan: bool | None
+    lower_bound: bytes | None
+    upper_bound: bytes | None
 
 
-def listing(one: ManifestFile, widths: Mapping[int, int], place: str) -> Listed:
+class ListedManifest(NamedTuple):
+    """An entry of the list of manifests; None if unknown."""
+
+    manifest_path: str
+    partition_spec_id: int
+    content: int = _DATA
+    sequence_number: int | None = None
+    added_files_count: int | None = None
+    existing_files_count: int | None = None
+    added_rows_count: int | None = None
+    existing_rows_count: int | None = None
+    manifest_length: int | None = None
+    partitions: Sequence[FieldSummary] = ()
+
+    @property
+    def is_data(self) -> bool:
+        """Whether its files are of data, and not of deletes."""
+        return self.content == _DATA
+
+
+# By field of an entry its id, and the names that it has; the first ones are those of the specification.
+_FIELDS: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "manifest_path": (500, ("manifest_path",)),
+    "partition_spec_id": (502, ("partition_spec_id",)),
+    "content": (517, ("content",)),
+    "sequence_number": (515, ("sequence_number",)),
+    "added_files_count": (504, ("added_files_count", "added_data_files_count")),
+    "existing_files_count": (505, ("existing_files_count", "existing_data_files_count")),
+    "added_rows_count": (512, ("added_rows_count",)),
+    "existing_rows_count": (513, ("existing_rows_count",)),
+    "manifest_length": (501, ("manifest_length",)),
+    "partitions": (507, ("partitions",)),
+}
+_SUMMARY: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "contains_null": (509, ("contains_null",)),
+    "contains_nan": (518, ("contains_nan",)),
+    "lower_bound": (510, ("lower_bound",)),
+    "upper_bound": (511, ("upper_bound",)),
+}
+
+
+def read_manifest_list(location: str, io: MetadataFiles) -> list[ListedManifest]:
+    """Read a list of manifests whole."""
+    with understood(location):
+        rows = read_avro(io.new_input(location).data)
+        found, at = [], 0
+        for _ in range(rows.count):
+            entry, at = value_at(rows.schema, rows.data, at)
+            found.append(_entry(entry))
+        return found
+
+
+def _entry(entry: Mapping[Any, Any]) -> ListedManifest:
+    fields = {name: value for name, value in _named(entry, _FIELDS).items() if value is not None}
+    partitions = [FieldSummary(**_named(one, _SUMMARY)) for one in fields.pop("partitions", ())]
+    numbers = {name: int(value) for name, value in fields.items() if name != "manifest_path"}
+    return ListedManifest(manifest_path=str(fields["manifest_path"]), partitions=partitions, **numbers)
+
+
+def _named(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, Any]:
+    """Return the fields of a record by name; None for one that it lacks."""
+    return {
+        name: next((record[key] for key in (number, *names) if key in record), None)
+        for name, (number, names) in fields.items()
+    }
+
+
+def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> list[ListedManifest]:
+    """Return the manifests that a snapshot of version 1 names itself; each tells its partition spec."""
+    io.fetch(list(locations))
+    found = []
+    for location in locations:
+        with understood(location):
+            header = avro_header(io.new_input(location).data)
+            found.append(ListedManifest(location, int(header.get(_SPEC_ID, b"0"))))
+    return found
+
+
+def listing(one: ListedManifest, specs: Collection[int], place: str) -> Listed:
     """Return what the list says of a manifest, as far as it can be."""
-    if one.partition_spec_id not in widths:
+    if one.partition_spec_id not in specs:
         raise MalformedFile(f"{place}: {one.manifest_path} is of a partition spec that is not there; it is damaged")
     files = _sum(one.added_files_count, one.existing_files_count, _MOST_FILES)
     rows = _sum(one.added_rows_count, one.existing_rows_count, _MOST_ROWS)

@@ -9,26 +9,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import filled, from_numpy
+from parquet_core.arrow_arrays import valid_flags
 from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.compact import MISSING
 from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.trust.bounds import Bounds
-from prune_assets.tables.iceberg.file_bounds import enclosing
+from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds
+from prune_assets.tables.iceberg.file_bounds import claimed_bounds
 from prune_assets.tables.iceberg.partition_values import buckets, ends_of, tells_nulls
-from prune_assets.tables.iceberg.single_values import as_array, decoded, numbers_of
+from prune_assets.tables.iceberg.single_values import as_array, bytes_array, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyiceberg.manifest import PartitionFieldSummary
+    from numpy.typing import NDArray
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.manifests.manifest_list import FieldSummary
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot, PartitionField
+
+_CUT_AT = 16
 
 
 def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
@@ -40,7 +43,7 @@ def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ice
         at = [
             i
             for i, (one, of) in enumerate(zip(snapshot.files.listed, snapshot.summaries, strict=True))
-            if one.spec == field.spec and len(of) == snapshot.widths[field.spec]
+            if one.spec == field.spec and len(of) == len(snapshot.partition_ids[field.spec])
         ]
         if at:
             some = [snapshot.summaries[i][field.position] for i in at]
@@ -52,7 +55,7 @@ def _outcomes(
     leaf: ColumnLeaf,
     column: IcebergColumn,
     field: PartitionField,
-    summaries: Sequence[PartitionFieldSummary],
+    summaries: Sequence[FieldSummary],
     snapshot: IcebergSnapshot,
 ) -> OutcomeArray:
     low, high = ([getattr(one, f"{side}_bound") for one in summaries] for side in ("lower", "upper"))
@@ -76,31 +79,70 @@ def _denies(low: int | None, high: int | None, wanted: set[int]) -> bool:
 def _bounds(
     column: IcebergColumn,
     transform: str,
-    summaries: Sequence[PartitionFieldSummary],
+    summaries: Sequence[FieldSummary],
     low: list[bytes | None],
     high: list[bytes | None],
 ) -> Bounds:
-    """Return bounds of the column in each manifest, as if it were a file of one row; what is not said is not known."""
-    if transform == "identity":
-        lower, upper = enclosing(decoded(column, low), -0.0), enclosing(decoded(column, high), 0.0)
-    else:
-        enclose = ends_of(column, transform)
-        lower = as_array(column, [None if n is None else enclose(n).low for n in _values(column, transform, low)])
-        upper = as_array(column, [None if n is None else enclose(n).high for n in _values(column, transform, high)])
-    nothing = pa.nulls(1, lower.type)[0]
-    wrong = filled(pc.greater(lower, upper), False)  # noqa: FBT003 - in place of nulls
+    """Return bounds of the column in each manifest, as if each manifest were a file of one row."""
+    lower, upper = bytes_array(low), bytes_array(high)
     rows = np.ones(len(summaries), np.int64)
-    no_nulls = np.array([one.contains_null is False for one in summaries], np.bool_)
-    no_nans = np.array([one.contains_nan is False for one in summaries], np.bool_)
+    no_nulls, no_nans = _absences(summaries, valid_flags(lower) | valid_flags(upper), column)
     if not (transform == "identity" or tells_nulls(transform)):
         no_nulls[:] = False
-    return Bounds(
-        lower=pc.if_else(wrong, nothing, lower),
-        upper=pc.if_else(wrong, nothing, upper),
-        null_count=from_numpy(np.zeros(len(rows), np.int64), valid=no_nulls),
-        row_count=rows,
-        nan_count=from_numpy(np.zeros(len(rows), np.int64), valid=no_nans),
+    counts = {"rows": rows, "values": rows, "null_count": np.where(no_nulls, 0, MISSING)}
+    counts["nan_count"] = np.where(no_nans, 0, MISSING)
+    if transform == "identity":
+        whole = bytes_array([_beyond_cut(value) for value in high]) if _is_text(column) else upper
+        return consistent_bounds(claimed_bounds(column, lower, whole, **counts))
+    enclose = ends_of(column, transform)
+    ends = map(_ordered, *(_values(column, transform, side) for side in (low, high)))
+    firsts, lasts = zip(*ends, strict=True)
+    claimed = ClaimedBounds(
+        as_array(column, [None if value is None else enclose(value).low for value in firsts]),
+        as_array(column, [None if value is None else _last(column, enclose(value).high) for value in lasts]),
+        bounded=valid_flags(lower) | valid_flags(upper),
+        nan_bound=np.zeros(len(rows), np.bool_),
+        **counts,
     )
+    return consistent_bounds(claimed)
+
+
+def _is_text(column: IcebergColumn) -> bool:
+    return column.kind in {"string", "binary"}
+
+
+def _last(column: IcebergColumn, value: Any) -> Any:
+    encoded = value.encode() if isinstance(value, str) else value
+    return _beyond_cut(encoded) if _is_text(column) else value
+
+
+def _beyond_cut(upper: bytes | None) -> bytes | None:
+    """Return an upper bound that holds if the given one was cut to 16 bytes or characters, and not rounded up.
+
+    DuckDB cuts texts so (duckdb/duckdb-iceberg#1047).
+    """
+    if upper is None or _CUT_AT not in {len(upper), len(upper.decode(errors="replace"))}:
+        return upper
+    head = upper.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else None
+
+
+def _absences(
+    summaries: Sequence[FieldSummary], bounded: NDArray[np.bool_], column: IcebergColumn
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return flags of manifests without nulls, and without NaN.
+
+    Iceberg's specification requires bounds unless all values are null or NaN: without bounds one of them is there.
+    """
+    no_nulls = np.array([one.contains_null is False for one in summaries], np.bool_)
+    no_nans = np.array([one.contains_nan is False for one in summaries], np.bool_)
+    contradicted = ~bounded & no_nulls & (no_nans | (column.kind not in {"float", "double"}))
+    return no_nulls & ~contradicted, no_nans & ~contradicted
+
+
+def _ordered(low: Any, high: Any) -> tuple[Any, Any]:
+    """Return both bounds of transformed values; None for both if the lower bound is above the upper bound."""
+    return (None, None) if low is not None and high is not None and low > high else (low, high)
 
 
 def _values(column: IcebergColumn, transform: str, values: list[bytes | None]) -> list[Any]:

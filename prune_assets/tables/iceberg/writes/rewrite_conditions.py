@@ -16,6 +16,7 @@ from parquet_core.arrow_arrays import filled, from_numpy
 from parquet_core.layout.bound_layout import find_column
 from parquet_core.trust.fold_pages import fold_pages
 from prune_assets.sql.render import column_sql, literal_sql
+from prune_assets.tables.iceberg.manifests.manifest import ABSENT
 from prune_assets.tables.iceberg.single_values import as_array, number_of
 from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform, spark_name
 
@@ -60,7 +61,7 @@ def _of_partition(table: IcebergTable, named: NameInSession, number: int) -> Ite
         transform, _, width = field.transform.removesuffix("]").partition("[")
         if value is None:
             yield f"{name} IS NULL"
-        elif (literal := _literal(column, transform, value)) is not None:
+        elif value is not ABSENT and (literal := _literal(column, transform, value)) is not None:
             by = PartitionTransform(column.leaf.name, spark_name(transform), int(width) if width else None)
             yield f"{by.sql(f'`{named.catalog}`.system.')} = {literal}"
 

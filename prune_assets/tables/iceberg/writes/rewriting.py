@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.errors import LayoutError
 from prune_assets.sql.render import column_sql
 from prune_assets.tables.iceberg.manifests.delete_files import POSITIONS
-from prune_assets.tables.iceberg.metadata_files import place_of, understood
+from prune_assets.tables.iceberg.manifests.manifest_list import read_manifest_list
+from prune_assets.tables.iceberg.metadata_files import place_of
 from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
 from prune_assets.tables.iceberg.writes.partition_by import are_same, parse_transform, transforms_of
 from prune_assets.tables.iceberg.writes.proof import change_at, prove
@@ -113,13 +114,10 @@ def upkeep_calls(snapshot: IcebergSnapshot, named: NameInSession) -> list[str]:
 
 def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
     """Count the manifests of data files, and their bytes."""
-    if snapshot.snapshot is None:
+    if snapshot.snapshot is None or not snapshot.snapshot.manifest_list:
         return 0, 0
-    from pyiceberg.manifest import ManifestContent, read_manifest_list
-
-    with understood(snapshot.place):
-        found = read_manifest_list(snapshot.io.new_input(snapshot.snapshot.manifest_list))
-        sizes = [manifest.manifest_length for manifest in found if manifest.content == ManifestContent.DATA]
+    found = read_manifest_list(snapshot.snapshot.manifest_list, snapshot.io)
+    sizes = [manifest.manifest_length or 0 for manifest in found if manifest.is_data]
     return len(sizes), sum(sizes)
 
 

@@ -1,0 +1,110 @@
+"""Rules for counts and bounds of a column that contradict each other, for Parquet, Delta logs and Iceberg manifests.
+
+A count outside of its range is unknown. Bounds next to counts that leave no value for them are unknown, and so are
+these counts. A lower bound above the upper bound leaves both unknown. An entry with a contradiction keeps its rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, valid_flags
+from parquet_core.format.compact import MISSING
+from parquet_core.trust.bounds import Bounds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Counts = NDArray[np.int64]
+
+
+class ClaimedBounds(NamedTuple):
+    """The claims of a log or a manifest about a column in each file, before the rules.
+
+    `lower`, `upper`: decoded bounds that enclose the values; null if unknown. `bounded`: a bound is written, decoded
+    or not. `nan_bound`: a written bound is NaN. `rows`: rows of each file, at least 1. `values`: values that the counts
+    cover, nulls included. A negative count is unknown.
+    """
+
+    lower: pa.Array
+    upper: pa.Array
+    bounded: Flags
+    nan_bound: Flags
+    rows: Counts
+    values: Counts
+    null_count: Counts
+    nan_count: Counts
+
+
+def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
+    """Return the bounds and counts that no other claim contradicts.
+
+    >>> def file(nulls):
+    ...     five, no, ten = pa.array([5]), np.array([False]), np.array([10])
+    ...     claimed = ClaimedBounds(five, five, ~no, no, ten, ten, np.array([nulls]), np.array([0]))
+    ...     bounds = consistent_bounds(claimed)
+    ...     return bounds.lower[0].as_py(), bounds.null_count[0].as_py()
+    >>> file(3), file(10), file(11)
+    ((5, 3), (None, None), (5, None))
+    """
+    # Writers do not count the rows of a null struct. More values than rows are impossible.
+    values = np.where(within(claimed.values, claimed.rows), claimed.values, claimed.rows)
+    nulls = counts_within(claimed.null_count, values)
+    nans = counts_within(claimed.nan_count, values - np.maximum(nulls, 0))
+    contradiction = counts_nulls_alone(values, nulls) & claimed.bounded
+    contradiction |= counts_no_number(values, nulls, nans) & claimed.bounded & ~claimed.nan_bound
+    usable = ~contradiction & ~crossed(claimed.lower, claimed.upper)
+    counted = ~contradiction & (claimed.values == claimed.rows)
+    return Bounds(
+        lower=_where(usable, claimed.lower),
+        upper=_where(usable, claimed.upper),
+        null_count=count_array(np.where(counted, nulls, MISSING)),
+        row_count=claimed.rows,
+        nan_count=count_array(np.where(counted & ~(claimed.nan_bound & (nans == 0)), nans, MISSING)),
+    )
+
+
+def within(counts: Counts, most: Counts) -> Flags:
+    """Return flags of the counts from 0 to `most`."""
+    flags: Flags = (counts >= 0) & (counts <= most)
+    return flags
+
+
+def counts_within(counts: Counts, most: Counts) -> Counts:
+    """Return the counts from 0 to `most`; MISSING for others."""
+    return np.where(within(counts, most), counts, MISSING)
+
+
+def counts_nulls_alone(values: Counts, nulls: Counts) -> Flags:
+    """Return flags of entries whose null count leaves no value."""
+    flags: Flags = (nulls == values) & (values > 0)
+    return flags
+
+
+def counts_no_number(values: Counts, nulls: Counts, nans: Counts) -> Flags:
+    """Return flags of entries whose counts leave only nulls and NaN, with at least one NaN."""
+    flags: Flags = (nans > 0) & (np.maximum(nulls, 0) + nans == values)
+    return flags
+
+
+def crossed(lower: pa.Array, upper: pa.Array) -> Flags:
+    """Return flags of entries whose lower bound is above the upper bound."""
+    if pa.types.is_null(lower.type):
+        return np.zeros(len(lower), np.bool_)
+    return flags_from(pc.greater(lower, upper))
+
+
+def count_array(counts: Counts) -> pa.Array:
+    """Return counts as an array; null for MISSING."""
+    return from_numpy(counts, valid=counts != MISSING)
+
+
+def _where(usable: Flags, bounds: pa.Array) -> pa.Array:
+    if not (valid_flags(bounds) & ~usable).any():
+        return bounds
+    return pc.if_else(from_numpy(usable), bounds, pa.scalar(None, bounds.type))

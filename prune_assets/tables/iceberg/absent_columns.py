@@ -1,0 +1,69 @@
+"""Values of columns that a data file lacks: the partition's value, or else the initial default, or else null.
+
+Source: "Column Projection" in Iceberg's specification. Files that were taken over from Hive lack partition columns.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from prune_assets.tables.iceberg.manifests.manifest import ABSENT
+from prune_assets.tables.iceberg.metadata_files import understood
+from prune_assets.tables.iceberg.single_values import as_array, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.tables.iceberg.columns import IcebergColumn
+    from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+_DIGITS = Context(prec=38)
+
+
+def absent_values(
+    snapshot: IcebergSnapshot, columns: Iterable[IcebergColumn], index: MetadataIndex, file: int
+) -> Mapping[str, pa.Scalar]:
+    """Return the values of flat columns that a file lacks, by name; none of a column whose value is unknown.
+
+    Columns that are null wherever a file lacks them are left to the reader.
+    """
+    kind = index.kinds[int(index.kind[file])]
+    values = {}
+    for column in columns:
+        leaf = column.leaf
+        if len(leaf.path) > 1 or not leaf.may_be_filled or not kind.columns or leaf.path in kind.by_path:
+            continue
+        with understood(snapshot.place):
+            value = _value(snapshot, column, file, has_ids=not kind.is_unnamed)
+        if value is not None:
+            values[leaf.path[0]] = value
+    return values
+
+
+def _value(snapshot: IcebergSnapshot, column: IcebergColumn, file: int, *, has_ids: bool) -> pa.Scalar | None:
+    spec = int(snapshot.files.spec[file])
+    for field in snapshot.partition_fields:
+        if field.spec == spec and field.source == column.field_id and field.transform == "identity":
+            value = snapshot.files[file].partition[field.position]
+            return None if value is ABSENT else _scalar(column, value)
+    # A file without ids may have the column under a name that is not known.
+    return _scalar(column, _default(snapshot, column)) if has_ids else None
+
+
+def _default(snapshot: IcebergSnapshot, column: IcebergColumn) -> Any:
+    default = getattr(snapshot.schema.find_field(column.field_id), "initial_default", None)
+    if isinstance(default, Decimal) and column.leaf.type is not None:
+        return default.quantize(Decimal((0, (1,), -column.leaf.type.scale)), context=_DIGITS)
+    return default
+
+
+def _scalar(column: IcebergColumn, value: Any) -> pa.Scalar | None:
+    """Return a value as an Arrow scalar; None if the type of the column cannot hold it."""
+    if value is None:
+        return pa.scalar(None, pa.null())
+    (found,) = as_array(column, [number_of(value)])
+    return found if found.is_valid else None

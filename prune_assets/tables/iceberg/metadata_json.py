@@ -1,0 +1,87 @@
+"""The metadata file as JSON, made ready for pyiceberg, which requires more than Iceberg's specification does.
+
+Version 1 of the format: partition fields without ids have the ids 1000, 1001, .., and a snapshot may list its manifests
+itself. Types that pyiceberg lacks, such as `variant`, become an `OtherType`, so that the other columns are read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyiceberg.table.metadata import TableMetadata
+
+# The first id of a partition field.
+_FIRST_ID = 1000
+_NESTED = {"list": ("element",), "map": ("key", "value")}
+
+
+class ParsedMetadata(NamedTuple):
+    """The metadata of a table; `manifests`: locations by snapshot id, for snapshots without a list of manifests."""
+
+    table: TableMetadata
+    manifests: Mapping[int, tuple[str, ...]]
+
+
+def parse_metadata(known: dict[str, Any]) -> ParsedMetadata:
+    """Parse a metadata file; it is changed. Raises what pyiceberg raises."""
+    from pyiceberg.table.metadata import TableMetadataUtil
+
+    _make_texts(known, "properties")
+    manifests = {}
+    for snapshot in known.get("snapshots") or ():
+        _make_texts(snapshot, "summary")
+        if "manifest-list" not in snapshot and "manifests" in snapshot:
+            manifests[snapshot["snapshot-id"]] = tuple(map(str, snapshot["manifests"]))
+            snapshot["manifest-list"] = ""
+    for spec in _partition_specs(known):
+        for i, field in enumerate(spec):
+            field.setdefault("field-id", _FIRST_ID + i)
+    for schema in (*(known.get("schemas") or ()), *([known["schema"]] if "schema" in known else ())):
+        _replace_types(schema)
+    return ParsedMetadata(TableMetadataUtil.parse_obj(known), manifests)
+
+
+def _make_texts(parent: dict[str, Any], name: str) -> None:
+    """Turn numbers and booleans among properties into texts, and drop null: properties are texts."""
+    if isinstance(parent.get(name), dict):
+        parent[name] = {key: _text(value) for key, value in parent[name].items() if value is not None}
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _partition_specs(known: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    yield known.get("partition-spec") or []
+    for spec in known.get("partition-specs") or ():
+        yield spec.get("fields") or []
+
+
+def _replace_types(kind: Any) -> None:
+    """Put an OtherType for each type within a type that pyiceberg does not know."""
+    if not isinstance(kind, dict):
+        return
+    for field in kind.get("fields") or ():
+        field["type"] = _known_type(field["type"])
+    for part in _NESTED.get(str(kind.get("type")), ()):
+        kind[part] = _known_type(kind[part])
+
+
+def _known_type(kind: Any) -> Any:
+    if not isinstance(kind, str):
+        _replace_types(kind)
+        return kind
+    from pyiceberg.types import IcebergType
+
+    from prune_assets.tables.iceberg.other_type import other_type
+
+    try:
+        IcebergType.handle_primitive_type(kind, lambda value: value)
+    except ValueError:
+        return other_type(kind)
+    return kind

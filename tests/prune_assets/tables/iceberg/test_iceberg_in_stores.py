@@ -1,0 +1,59 @@
+"""Tables of Iceberg in a store whose keys have an empty part, as S3 Tables and catalogs with `location/` write them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+import pytest
+
+import prune_assets as pr
+from tests.prune_assets.tables.iceberg import iceberg_tables as made
+from tests.prune_assets.tables.iceberg.avro_files import changed
+from tests.prune_assets.tables.iceberg.iceberg_tables import IdentityTransform
+
+
+def upload(url, root, key, data):
+    name = root.removeprefix("s3://")
+    request = Request(f"{url}/{name}/{quote(key)}", data, {"Content-Type": "application/octet-stream"}, method="PUT")
+    with urlopen(request, timeout=30):
+        pass
+
+
+@pytest.mark.parametrize("data", ["t//data", "t///x=1/data", "/t/data", "t/data"])
+@pytest.mark.parametrize("metadata", ["t/metadata", "t//metadata"])
+def test_keys_with_an_empty_part_are_read(tmp_path, s3, moto_url, data, metadata):
+    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+    with table.update_spec() as update:
+        update.add_field("s", IdentityTransform(), "s")
+    table.append(made.rows(random.Random(2), 0, 20, since=1971))
+    here = Path(made.folder(table))
+    wanted = {where: sorted(pr.read_arrow(str(here), where=where)["k"].to_pylist()) for where in ("s > 'a'", "true")}
+    moved = {f"{table.location()}/data": f"{s3}/{data}", f"{table.location()}/metadata": f"{s3}/{metadata}"}
+
+    def elsewhere(location):
+        for old, new in moved.items():
+            location = location.replace(old, new)
+        return location
+
+    (one,) = table.current_snapshot().manifests(table.io)
+    with changed(one.manifest_path.removeprefix("file://")) as file:
+        for row in file.rows:
+            row["data_file"]["file_path"] = elsewhere(row["data_file"]["file_path"])
+    with changed(table.current_snapshot().manifest_list.removeprefix("file://")) as file:
+        for row in file.rows:
+            row["manifest_path"] = elsewhere(row["manifest_path"])
+    current = table.metadata_location.rpartition("/")[2]
+    text = elsewhere((here / "metadata" / current).read_text())
+    (here / "metadata" / current).write_text(text.replace(table.location(), f"{s3}/t"))
+    for path in here.rglob("*.*"):
+        if path.is_file():
+            upload(moto_url, s3, elsewhere(f"file://{path}").removeprefix(f"{s3}/"), path.read_bytes())
+    place = f"{s3}/{metadata}/{current}"
+    # Data beside the table's folder is read where that is allowed.
+    allow = [s3]
+    for where, keys in wanted.items():
+        assert sorted(pr.read_arrow(place, where=where, allow=allow)["k"].to_pylist()) == keys != []
+        assert pr.count(place, where=where, allow=allow) == len(keys)
