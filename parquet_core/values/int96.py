@@ -1,7 +1,7 @@
 """INT96 timestamps whose nanoseconds of the day are negative, which Arrow decodes as unsigned.
 
 pyarrow splits instants before 1970 into a day and negative nanoseconds. Spark adds them up; Arrow divides the
-nanoseconds as unsigned when it makes microseconds, so that 1963 becomes 2548. As nanoseconds the sum wraps around and is
+nanoseconds as unsigned when it makes microseconds, so 1963 becomes 2548. As nanoseconds the sum wraps around and is
 right, but only from 1677 to 2262.
 """
 
