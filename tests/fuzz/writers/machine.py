@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
+import duckdb
 import pyarrow as pa
 
 from .environments import NotMade, command_of
@@ -110,8 +111,8 @@ def _judge_file(release, path, recipe, case, result, keep, spark):  # noqa: PLR0
     seed, number = case
     try:
         truth = Truth(path)
-    except (pa.ArrowException, OSError) as error:
-        result.unwritten[f"{release.name}: pyarrow cannot read it: {str(error)[:120]}"] += 1
+    except (pa.ArrowException, OSError, duckdb.Error) as error:
+        result.unwritten[f"{release.name}: cannot be read: {str(error)[:120]}"] += 1
         return
     file = File(str(path), release.name, truth, recipe["options"]["statistics"])
     conditions = truth.conditions(random.Random(f"{seed} {number} conditions"), CONDITIONS)

@@ -1,21 +1,23 @@
 """The writers of the matrix: which releases, what they need, and the script that writes recipes with them.
 
-A release is added by one line. `requirements` are installed without what they depend on, each once per Python, so all
-that a script imports is named. `python` None means the environment of the tests, where nothing is installed.
+A release is added by one line. `requirements` are installed without their own dependencies, each once per runtime, so
+they name all packages that a script imports.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+NODE = "node"
+
 
 class Release(NamedTuple):
-    """`python`: the version that its wheels are for; None for the environment of the tests."""
+    """`runtime`: the version of Python that its wheels are for, or NODE; None for the environment of the tests."""
 
     library: str
     version: str
     script: str
-    python: str | None
+    runtime: str | None
     requirements: tuple[str, ...] = ()
 
     @property
@@ -39,7 +41,7 @@ _DELTA = {
 
 
 def _releases(library, python, *versions, needs=()):
-    """`needs`: requirements beside the library itself; `{}` in one is the release's version."""
+    """`needs`: further requirements, where `{}` is replaced by the version of the release."""
     script = f"write_{library}.py"
     return tuple(
         Release(library, version, script, python, (f"{library}=={version}", *(each.format(version) for each in needs)))
@@ -49,6 +51,13 @@ def _releases(library, python, *versions, needs=()):
 
 def _installed(*libraries):
     return tuple(Release(library, "installed", f"write_{library}.py", None) for library in libraries)
+
+
+def _hyparquet(*versions):
+    return tuple(
+        Release("hyparquet-writer", version, "write_hyparquet.mjs", NODE, (f"hyparquet-writer@{version}",))
+        for version in versions
+    )
 
 
 INSTALLED = _installed("pyarrow", "polars", "fastparquet", "duckdb", "deltalake", "datafusion")
@@ -73,4 +82,5 @@ RELEASES = (
     *_releases("deltalake", "3.7", "0.6.4", "0.10.2", needs=_DELTA["3.7"]),
     *_releases("deltalake", "3.10", "0.17.4", "0.20.2", "0.25.5", needs=(*_DELTA["3.10"], "pyarrow-hotfix==0.6")),
     *_releases("datafusion", "3.10", "35.0.0", "43.1.0", "50.1.0", needs=_DELTA["3.10"]),
+    *_hyparquet("0.9.1", "0.13.1", "0.15.7", "0.17.0"),
 )

@@ -81,7 +81,8 @@ def write(recipe, path):
     options = recipe["options"]
     settings = ["output_format_parquet_compression_method='{}'".format(options["compression"])]
     settings.append("output_format_parquet_row_group_size={}".format(max(recipe["groups"] or [1])))
-    settings.append("output_format_parquet_string_as_string=1")
+    has_bytes = any(column["type"] == "binary" for column in columns)
+    settings.append(f"output_format_parquet_string_as_string={int(not has_bytes)}")
     if recipe["options"]["at_once"]:
         settings.append("output_format_parquet_use_custom_encoder=1")
     if options["page_bytes"]:

@@ -84,7 +84,10 @@ def settings(recipe):
         asked["write_statistics"] = options["statistics"]
     if release >= (0, 16):
         asked["data_page_size"] = options["page_bytes"]
-    if release >= (1, 0):
+    if release >= (
+        3,
+        0,
+    ):  # before, compressed pages of the second version claim to be uncompressed: Spark reads garbage
         asked["data_page_version"] = options["data_page_version"]
     if release >= (10, 0) and options["page_bytes"]:
         asked["write_batch_size"] = 10
