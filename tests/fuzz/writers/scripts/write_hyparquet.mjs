@@ -62,7 +62,7 @@ for (const name of readdirSync(folder).filter(name => name.endsWith('.json')).so
   if (existsSync(`${stem}.parquet`) || existsSync(`${stem}.txt`)) continue
   writeFileSync(`${stem}.txt`, 'the writer ended the process')
   try {
-    // JSON's numbers beyond 2**53 lose digits, and are no worse to test with.
+    // JSON.parse rounds integers beyond 2**53; the truth is what the file stores.
     const buffer = write(JSON.parse(readFileSync(`${stem}.json`, 'utf-8')))
     writeFileSync(`${stem}.parquet`, new Uint8Array(buffer))
     unlinkSync(`${stem}.txt`)
