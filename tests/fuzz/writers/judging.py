@@ -1,4 +1,4 @@
-"""What the product answers about a file of a writer, compared with the file's rows."""
+"""Compare plans, counts, reads and audits of a file with its rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UTC = pr.SparkSemantics(time_zone="UTC")
 
 
 class Finding(NamedTuple):
-    """A wrong answer. `about`: the type of the column, or what the audit verified."""
+    """A wrong answer. `about`: the type of the column, or the code of the audit."""
 
     writer: str
     created_by: str
@@ -30,10 +30,11 @@ class Finding(NamedTuple):
 
 @dataclass
 class Tally:
-    """Counts of what was judged, by name of the release where it says so.
+    """Counts of a run; `files` and `created_by` by name of the release.
 
-    `skippable`: row groups that the true bounds of a column rule out, by (release, type), in files with statistics.
-    `skipped`: those of them that the plan skips. `refused`: reasons of answers that were refused.
+    `skippable`: row groups that true bounds and counts exclude, by (release, type), in files with statistics.
+    `skipped`: skippable row groups that the plan skips. `refused`: reasons of refusals. `differing`: conditions for
+    which Spark and DuckDB select other rows.
     """
 
     cases: int = 0
@@ -96,7 +97,7 @@ def _as_spark(file, asked, tally, spark):
 
 
 def _audited(file, tally):
-    """Return what the audit finds wrong of metadata that plans rely on."""
+    """Return errors of metadata that plans rely on."""
     try:
         report = pr.audit(file.path)
     except PruneError as error:
@@ -135,7 +136,7 @@ def _line(error, path):
 
 
 def _planned(file, condition, right, tally):
-    """Return what is wrong with the plan; measure what it skips."""
+    """Return the error of the plan, None if it is right; count skipped row groups."""
     access = pr.plan(file.path, where=condition.spark, session=UTC).evaluation.access
     groups = file.truth.groups
     starts = [sum(groups[:i]) for i in range(len(groups))]

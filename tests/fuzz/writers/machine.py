@@ -1,4 +1,4 @@
-"""Let releases write random tables, and judge the files; table `number` of a seed is the same for all releases."""
+"""Let releases write random tables, and judge the files; a seed and a number determine the table, for all releases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_EXAMPLES = 3
 
 @dataclass
 class Result:
-    """`findings`: examples by release, what they are about and call; `wrong`: how many there are of each.
+    """`findings`: examples with the number of the table, by (release, about, call); `wrong`: counts by this key.
 
     `untried`: releases without an environment, with the reason. `unwritten`: reasons of tables that were not written.
     """

@@ -43,7 +43,7 @@ def random_recipe(chance):
 
 
 def _cut(chance, rows, counts):
-    """Cut rows into parts, of which none is empty unless all are."""
+    """Cut rows into nonempty parts; a single empty part if there are no rows."""
     inner = sorted(chance.randrange(1, rows) for _ in range(chance.choice(counts) - 1)) if rows > 1 else []
     ends = [0, *dict.fromkeys(inner), rows]
     return [stop - start for start, stop in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""The writers of the matrix: which releases, what they need, and the script that writes recipes with them.
+"""The writers of the matrix: releases, their requirements, and scripts that write recipes.
 
 A release is added by one line. `requirements` are installed without their own dependencies, each once per runtime, so
 they name all packages that a script imports.

@@ -1,14 +1,14 @@
-"""What a run came to, for people."""
+"""The result of a run, as text."""
 
 from __future__ import annotations
 
 from rich.table import Table
 
-FEW = 20  # row groups of which a share says little
+FEW = 20  # a share of fewer row groups is not significant
 
 
 def show(result, seed, console):
-    """Print what was judged of each release, what was not tried and why, and the findings."""
+    """Print counts by release, the releases that were not tried, reasons of refusals, and the findings."""
     tally = result.tally
     title = f"{tally.cases:,} conditions on {tally.files.total():,} files, seed {seed}, {result.seconds:.0f} s"
     table = Table("writer", "created_by", "files", "skippable row groups", "skipped", "wrong answers", title=title)
@@ -37,5 +37,5 @@ def _of(counts, name):
 
 
 def _blunt(tally):
-    """Return (release, type) of which no row group is skipped, though many can be, with their number."""
+    """Return the (release, type) whose many skippable row groups are all read, with their count."""
     return [(key, count) for key, count in tally.skippable.items() if count >= FEW and not tally.skipped[key]]

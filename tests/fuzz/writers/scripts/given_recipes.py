@@ -1,4 +1,4 @@
-"""What the scripts of writers share; it runs on Python 3.6 and newer."""
+"""Read recipes and write each; shared by the scripts, for Python 3.6 and newer."""
 
 import json
 from decimal import Decimal
@@ -34,7 +34,7 @@ def write_each(folder, write):
 
 
 def written(recipe, path, write):
-    """Write a recipe with as many columns as possible; return the first error if none can be written, else None."""
+    """Write a recipe, without types that the writer refuses; return the first error if all attempts fail, else None."""
     part, problems = path.with_suffix(".part"), []
     for left_out in LEFT_OUT:
         problem = problem_of(write, without(recipe, left_out), str(part))
@@ -72,7 +72,7 @@ def bytes_of(values):
 
 
 def parts_of(whole, lengths):
-    """Cut what has `slice(start, length)` into parts."""
+    """Cut an array with `slice(start, length)` into parts."""
     parts, start = [], 0
     for length in lengths:
         parts.append(whole.slice(start, length))

@@ -1,4 +1,4 @@
-"""Write recipes with the ClickHouse of whatever chdb is here: `write_chdb.py FOLDER`."""
+"""Write recipes with the ClickHouse of any release of chdb: `write_chdb.py FOLDER`."""
 
 import json
 import sys

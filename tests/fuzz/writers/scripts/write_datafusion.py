@@ -1,4 +1,4 @@
-"""Write recipes with whatever DataFusion is here, as one file: `write_datafusion.py FOLDER`."""
+"""Write recipes with any release of DataFusion, as one file: `write_datafusion.py FOLDER`."""
 
 import shutil
 import sys

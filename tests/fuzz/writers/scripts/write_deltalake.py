@@ -1,4 +1,4 @@
-"""Write recipes with whatever delta-rs is here, as the one file of a table: `write_deltalake.py FOLDER`."""
+"""Write recipes with any release of delta-rs, as the one file of a table: `write_deltalake.py FOLDER`."""
 
 import inspect
 import shutil

@@ -1,4 +1,4 @@
-"""Write recipes with whatever DuckDB is here: `write_duckdb.py FOLDER`."""
+"""Write recipes with any release of DuckDB: `write_duckdb.py FOLDER`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Write recipes with whatever fastparquet is here: `write_fastparquet.py FOLDER`."""
+"""Write recipes with any release of fastparquet: `write_fastparquet.py FOLDER`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Write recipes with whatever polars is here: `write_polars.py FOLDER`."""
+"""Write recipes with any release of polars: `write_polars.py FOLDER`."""
 
 import sys
 

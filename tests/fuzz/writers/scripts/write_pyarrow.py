@@ -1,4 +1,4 @@
-"""Write recipes with whatever pyarrow is here: `write_pyarrow.py FOLDER`; it runs on Python 3.6 and newer.
+"""Write recipes with any release of pyarrow: `write_pyarrow.py FOLDER`; it runs on Python 3.6 and newer.
 
 Each `N.json` becomes `N.parquet`, or `N.txt` with the reason why this release cannot write it.
 """
@@ -70,7 +70,7 @@ def table_of(recipe):
 
 
 def settings(recipe):
-    """Return keywords for ParquetWriter that this release has, of those that the recipe asks for."""
+    """Return the recipe's options as keywords of ParquetWriter, without keywords that this release lacks."""
     options = recipe["options"]
     release = tuple(int(part) for part in pa.__version__.split(".")[:2])
     with_dictionary = [column["name"] for column in recipe["columns"] if column["dictionary"] or options["at_once"]]
