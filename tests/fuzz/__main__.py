@@ -3,7 +3,8 @@
 `metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files;
 `contradictions` plants them in metadata; `planner` holds plans against Spark's own answers and what other readers skip,
 `ordinary` all that people call against Spark, on what they ask; `iceberg` reads of Iceberg's tables against Spark and
-Iceberg; `kills` ends writers of tables at random instants.
+Iceberg; `writers` compares answers on files of old and new releases of other libraries with the rows of these files;
+`kills` ends writers of tables at random instants.
 Exits with 1 for any finding.
 """
 
@@ -36,7 +37,7 @@ def _limits(count: int, what: str, seconds: float) -> Callable[[Callable[..., bo
 def main(context: click.Context) -> None:
     """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, kills)
+        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, writers, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
@@ -194,6 +195,42 @@ def iceberg(context: click.Context, *, count: int, seconds: float, seed: int, fi
     except pytest.skip.Exception as why:
         Console().print(f"iceberg: left out: {why}", style="yellow")
         return _exit_unless(context, True)  # noqa: FBT003 - an answer
+    show(result, seed, Console())
+    return _exit_unless(context, not result.findings and result.tally.cases > 0)
+
+
+@main.command()
+@_limits(30, "Tables that each release writes.", 5400.0)
+@click.option("--only", default="", help="Releases whose name starts so, such as `pyarrow 3` or `polars`.")
+@click.option("--keep", default=".fuzz/wrong", show_default=True, type=Path, help="Where wrong files are left.")
+@click.option("--spark/--no-spark", default=False, help="Compare with Spark's answers too, without its push-down.")
+@click.pass_context
+def writers(
+    context: click.Context, *, count: int, seconds: float, seed: int, first: int, only: str, keep: Path, spark: bool
+) -> bool:
+    """Compare plans, counts and reads of files that old and new releases of many writers wrote with their rows."""
+    from planner.session import own_session
+    from writers.machine import run as run_writers
+    from writers.releases import RELEASES
+    from writers.summary import show
+
+    progress = Console(stderr=True)
+    with own_session(spark=spark) as session:
+        result = run_writers(
+            [release for release in RELEASES if release.name.startswith(only)],
+            seed=seed,
+            count=count,
+            seconds=seconds,
+            first=first,
+            keep=keep,
+            spark=session,
+            progress=lambda result, release: progress.print(
+                f"{release.name}: {result.tally.cases:,} conditions, {result.wrong.total():,} wrong answers, "
+                f"{result.seconds:.0f} s",
+                markup=False,
+                highlight=False,
+            ),
+        )
     show(result, seed, Console())
     return _exit_unless(context, not result.findings and result.tally.cases > 0)
 
