@@ -130,7 +130,7 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
 def partition_value(column: TableColumn, text: str | None) -> pa.Scalar | None:
     """Return the value that Spark reads from a partition text; None if that depends on the session or the writer.
 
-    A text without a time zone, an empty string and a text that is no value of its type may be several values.
+    A time without a zone, an empty string and a text that its type cannot hold may be several values.
     """
     if text is None:
         return pa.scalar(None, pa.null())

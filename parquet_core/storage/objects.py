@@ -137,9 +137,13 @@ def _below(store: S3Store, path: str) -> S3Store:
     elif is_virtual not in {"true", "1"}:
         endpoint = f"{endpoint.rstrip('/')}/{config['bucket']}"
     config |= {"endpoint": f"{endpoint}{quote(path, safe='/-._~')}/", "virtual_hosted_style_request": "true"}
-    options = {"client_options": store.client_options, "credential_provider": store.credential_provider}
+    options = {
+        "config": config,
+        "client_options": store.client_options,
+        "credential_provider": store.credential_provider,
+    }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return S3Store(config=config, retry_config=RETRIES, **given)
+    return S3Store(retry_config=RETRIES, **given)
 
 
 def _first(variables: tuple[str, ...]) -> str | None:

@@ -8,7 +8,7 @@ from pydantic import Field
 from pyiceberg.types import PrimitiveType
 
 
-class OtherType(PrimitiveType):
+class OtherType(PrimitiveType):  # type: ignore[misc]  # pyiceberg is not installed everywhere
     """A type by its name, such as `variant`."""
 
     root: str = Field()
@@ -36,4 +36,5 @@ class OtherType(PrimitiveType):
 
 def other_type(name: str) -> OtherType:
     """Return the type of a name, which pyiceberg does not parse."""
-    return OtherType.model_construct(root=name)
+    found: OtherType = OtherType.model_construct(root=name)
+    return found

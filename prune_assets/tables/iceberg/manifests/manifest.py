@@ -143,16 +143,13 @@ def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[in
 
     A manifest may lack fields, such as those of a dropped column. Writers with other numbers write all fields.
     """
-    ids = [one.get("field-id") for one in fields]
-    by_id = {field_id: i for i, field_id in enumerate(spec)}
+    ids: list[int | None] = [one.get("field-id") for one in fields]
+    by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}
+    positions: list[int | None] = [by_id.get(field_id) for field_id in ids]
     if len(ids) == len(spec) and set(ids) != set(spec):
-        by_id = dict(zip(ids, range(len(spec)), strict=True))
-    if len(by_id) < len(spec) or None in ids or len(set(ids)) < len(ids):
-        if len(ids) != len(spec):
-            return None
-        positions: list[int | None] = list(range(len(spec)))
-    else:
-        positions = [by_id.get(field_id) for field_id in ids]
+        positions = list(range(len(spec)))
+    elif None in ids or len(set(ids)) < len(ids):
+        return None
     for one, position in zip(fields, positions, strict=True):
         one["field-id"] = None if position is None else _OF_PARTITION - position
     return [_OF_PARTITION - position for position in positions if position is not None]

@@ -1,7 +1,7 @@
-"""The list of manifests of a snapshot: where each is, and what it says of the files in it.
+"""The list of manifests of a snapshot: location, partition spec, counts and partition summaries of each manifest.
 
-Of the fields only the path and the partition spec are required here: version 1 of the format has them alone. Field ids
-are those of "Manifest Lists" in Iceberg's specification; a list without ids is read by the names of the fields.
+Only the path and the partition spec are required, as in version 1 of the format. A list without field ids is read by
+field names. Source: "Manifest Lists" in Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ListedManifest(NamedTuple):
         return self.content == _DATA
 
 
-# By field of an entry its id, and the names that it has; the first ones are those of the specification.
+# Id and names of each field; the specification has the first name.
 _FIELDS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "manifest_path": (500, ("manifest_path",)),
     "partition_spec_id": (502, ("partition_spec_id",)),
