@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadColumn:
-    """A column with its types in the table and in the `files` that store it otherwise, which are numbers and ascend."""
+    """A column with its types in the table and in the `files` that store it otherwise, which are numbers and ascend.
+
+    `others`: the files that store it as the table has it. `is_untyped`: these declare it as always null, so that any
+    other type is the better one.
+    """
 
     path: Path
     wanted: str
     stored: str
     files: NDArray[np.int64]
+    others: NDArray[np.int64]
+    is_untyped: bool
 
     @property
     def name(self) -> str:
@@ -40,6 +46,8 @@ class UnreadColumn:
     @property
     def remedy(self) -> str:
         """What mends it."""
+        if self.is_untyped:
+            return f"write the {counted(len(self.others), 'other file')} again with the column as {self.stored}"
         those = "that file" if len(self.files) == 1 else f"these {counted(len(self.files), 'file')}"
         return f"write {those} again with the column as {self.wanted}"
 
@@ -65,7 +73,18 @@ def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
             stored, wanted = types
             key = (column.path[:1] if NESTED in types else column.path, wanted, stored)
             found[key] = found.get(key, np.zeros(len(files), np.bool_)) | (schemas == schema)
-    return [UnreadColumn(*key, files[those]) for key, those in found.items()]
+    return [_unread_column(index, key, files, those) for key, those in found.items()]
+
+
+def _unread_column(
+    index: MetadataIndex, key: tuple[Path, str, str], files: NDArray[np.int64], unread: NDArray[np.bool_]
+) -> UnreadColumn:
+    path = key[0]
+    column = next(column for column in index.columns if column.path[: len(path)] == path)
+    stored = [kind.by_path.get(column.path) for kind in index.kinds]
+    holds = np.array([leaf is not None and leaf.always_null == column.always_null for leaf in stored], np.bool_)
+    others = files[~unread & holds[index.kind[files]]]
+    return UnreadColumn(*key, files[unread], others, column.always_null)
 
 
 def refuse_unread_columns(index: MetadataIndex) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format
     from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FileConstants, FilesToRead, Inspection, LogLimits
@@ -106,6 +107,15 @@ class DeltaTable:
         from prune_assets.session.delta_schema import logical_schema
 
         return logical_schema(StructType.fromJson(json.loads(self.snapshot.schema.text)))
+
+    def declared_type(self, name: str) -> DeclaredType | None:
+        """Return the type that the log has for a top-level column."""
+        from prune_assets.session.delta_schema import stored_field
+        from prune_assets.tables.declared_type import declared_type
+
+        schema = self.snapshot.schema
+        described = next(field for field in json.loads(schema.text)["fields"] if field["name"] == name)
+        return declared_type(described, lambda field: stored_field(field, schema.mapping, ids=False))
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open these files with the columns of the table, by Spark's own reader of Parquet."""
