@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
     from parquet_core.storage import DataFile
 
 DECODING_THREADS = 2
@@ -143,7 +144,7 @@ class RowPages:
     def _leaves_as_stored(self, stored: Sequence[Mapping[str, Sequence[LeafColumn]]]) -> list[tuple[str, LeafColumn]]:
         """Return the leaves of each column: one for each path that files have it under."""
         of_table = {leaf.path: leaf for leaves in self.leaves.values() for leaf in leaves}
-        found = {}
+        found: dict[Path, tuple[str, LeafColumn]] = {}
         for columns in stored:
             for name, in_file in columns.items():
                 found |= {leaf.path: (name, of_table.get(leaf.path, leaf)) for leaf in in_file}

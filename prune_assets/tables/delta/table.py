@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -114,8 +115,9 @@ class DeltaTable:
         from prune_assets.tables.declared_type import declared_type
 
         schema = self.snapshot.schema
-        described = next(field for field in json.loads(schema.text)["fields"] if field["name"] == name)
-        return declared_type(described, lambda field: stored_field(field, schema.mapping, ids=False))
+        return declared_type(
+            _described(schema.text)[name], lambda field: stored_field(field, schema.mapping, ids=False)
+        )
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open these files with the columns of the table, by Spark's own reader of Parquet."""
@@ -317,6 +319,12 @@ class DeltaTable:
                 return f"{value} in the log"
             file -= len(block)
         return None
+
+
+@lru_cache(maxsize=8)
+def _described(schema_json: str) -> dict[str, dict[str, object]]:
+    """Return the top-level columns of a schema by name, as Spark's JSON has them."""
+    return {field["name"]: field for field in json.loads(schema_json)["fields"]}
 
 
 def _texts(values: Texts) -> pa.Array:

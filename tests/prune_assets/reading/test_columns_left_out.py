@@ -66,7 +66,7 @@ def test_nothing_is_said_of_a_table_that_is_read_whole(tmp_path):
 
 def test_a_table_without_a_column_that_is_read_is_refused(tmp_path):
     pq.write_table(pa.table({"at": pa.array([1], pa.time32("s"))}), tmp_path / "a.parquet")
-    with pytest.raises(UnsupportedFeature, match="column 'at': .*let Spark read the table"):
+    with pytest.raises(UnsupportedFeature, match=r"column 'at': .*let Spark read the table"):
         pr.read_arrow(str(tmp_path), skip_unsupported=True)
 
 

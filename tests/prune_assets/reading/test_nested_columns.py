@@ -184,7 +184,7 @@ def test_with_mapping_by_id_a_column_of_another_name_is_not_taken_for_null(tmp_p
     table = Log(tmp_path / "t")
     table.create([mapped("id", "long", "col-a", 1), mapped("y", "long", "col-y", 3)], protocol=MAPPED, **conf)
     table.commit(of_spark(table, "1.parquet", a=[1], c=[10]))
-    with pytest.raises(UnsupportedFeature, match="column 'y'.*under another name"):
+    with pytest.raises(UnsupportedFeature, match=r"column 'y'.*under another name"):
         pr.read_arrow(str(table))
     assert pr.read_arrow(str(table), columns=["id"]).to_pylist() == [{"id": 1}]
 

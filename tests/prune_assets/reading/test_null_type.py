@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import polars
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,7 +25,7 @@ def written(folder, *tables):
 def counted_by_polars(table, where):
     """Count rows by polars, file by file: it unites no files of different types."""
     files = [f"{table}/{number}.parquet" for number in range(2)]
-    return sum(len(polars.read_parquet(file).filter(polars.sql_expr(where))) for file in files)
+    return sum(len(pl.read_parquet(file).filter(pl.sql_expr(where))) for file in files)
 
 
 @pytest.mark.parametrize("other", [TEXTS, INTS, LONGS, pa.table({"id": [3, 4], "c": [b"\xff", None]})])
@@ -89,7 +89,7 @@ def test_what_check_finds_is_what_spark_refuses(spark, tables, tmp_path):
     is_found = any(each.code == "files.type_mismatch" for each in pr.check(table))
     frame = spark.read.parquet(table).where("c IS NULL")
     if is_found:
-        with pytest.raises(Exception, match="FAILED_READ_FILE|Parquet column cannot be converted"):
+        with pytest.raises(Exception, match=r"FAILED_READ_FILE|Parquet column cannot be converted"):
             frame.collect()
     else:
         assert frame.count() == pr.count(table, where="c IS NULL")
