@@ -235,7 +235,7 @@ def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: Log
     for leaf, stored in zip(named, kind.columns, strict=True):
         if leaf.path[0] != NOT_OF_THE_TABLE:
             continue
-        # Elements of lists have no numbers: those of the groups around them count.
+        # Elements of lists have no numbers: the numbers of the groups around them count.
         around = {number for name, number in groups if name in stored.path} if stored.field_id is None else set()
         known = {stored.field_id, *around} - {None}
         if not known or known & numbers:

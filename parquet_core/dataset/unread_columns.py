@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadColumn:
-    """A column with its types in the table and in the `files` that store it otherwise, which are numbers and ascend.
+    """A column with its type in the table, and another type that some `files` store (ascending file numbers).
 
-    `others`: the files that store it as the table has it. `is_untyped`: these declare it as always null, so that any
-    other type is the better one.
+    `others`: the files that store the table's type. `is_untyped`: `others` declare the column as always null, so the
+    stored type is the one to keep.
     """
 
     path: Path

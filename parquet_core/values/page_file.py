@@ -192,7 +192,7 @@ def _element(element: SchemaElement) -> bytes:
         for number, value in numbers
         if value is not None
     ]
-    # Arrow would drop the values of what is declared as always null; Spark reads them.
+    # Arrow drops the values of columns that are declared as always null; Spark reads them.
     if element.logical is not None and not is_always_null(element):
         fields.append((10, _STRUCT, _struct((element.logical[0], _STRUCT, _logical(*element.logical)))))
     return _struct(*fields)

@@ -180,7 +180,7 @@ def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -
 
 
 def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
-    """Return the type of a nested column, and the same with the names of files inside lists and maps."""
+    """Return the type of a nested column, and its type with the names of files inside lists and maps."""
     try:
         declared = plan.table.declared_type(name)
     except UnsupportedFeature as error:

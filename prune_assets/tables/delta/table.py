@@ -323,7 +323,7 @@ class DeltaTable:
 
 @lru_cache(maxsize=8)
 def _described(schema_json: str) -> dict[str, dict[str, object]]:
-    """Return the top-level columns of a schema by name, as Spark's JSON has them."""
+    """Return the top-level columns of a schema in Spark's JSON, by name."""
     return {field["name"]: field for field in json.loads(schema_json)["fields"]}
 
 

@@ -64,7 +64,7 @@ def _leaves(fields: Iterable[Any], above: Path, filled: Container[int]) -> Itera
         if kind.is_struct:
             yield from _leaves(kind.fields, path, filled)
         else:
-            # Of a default within a list or map nothing is known either.
+            # A default within a list or map makes the values of older files unknown too.
             may_be_filled = field.field_id in filled or any(
                 _has_default(each) for each in (field, *_fields_within(kind))
             )

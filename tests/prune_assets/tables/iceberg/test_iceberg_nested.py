@@ -1,4 +1,4 @@
-"""`read_arrow` of lists, maps and structs of Iceberg tables that changed: the rows that pyiceberg's own reader returns."""
+"""`read_arrow` of lists, maps and structs of Iceberg tables that changed: the rows that pyiceberg returns."""
 
 from __future__ import annotations
 
