@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class UnreadColumn:
     """A column with its type in the table, and another type that some `files` store (ascending file numbers).
 
-    `others`: the files that store the table's type. `is_untyped`: `others` declare the column as always null, so the
-    stored type is the one to keep.
+    `others`: if either is the null type, the files that store the table's type. `is_untyped`: the table has the null
+    type, so the stored type is the one to keep.
     """
 
     path: Path
@@ -82,9 +82,11 @@ def _unread_column(
     path = key[0]
     column = next(column for column in index.columns if column.path[: len(path)] == path)
     stored = [kind.by_path.get(column.path) for kind in index.kinds]
-    holds = np.array([leaf is not None and leaf.always_null == column.always_null for leaf in stored], np.bool_)
-    others = files[~unread & holds[index.kind[files]]]
-    return UnreadColumn(*key, files[unread], others, column.always_null)
+    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.kind[files]]
+    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.kind[files]]
+    concerns_null = column.always_null or bool(untyped[unread].any())
+    others = files[~unread & holds & (untyped == column.always_null)]
+    return UnreadColumn(*key, files[unread], others if concerns_null else others[:0], column.always_null)
 
 
 def refuse_unread_columns(index: MetadataIndex) -> None:

@@ -45,9 +45,7 @@ _PRUNED_ON = (
 )
 
 _STRING, _ENUM, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _INTEGER = 1, 4, 5, 6, 7, 8, 10
-# Columns that are always null. Spark reads the physical type; 4.1.0 and 4.1.1 alone read VOID (SPARK-56045).
-UNKNOWN = 11
-_JSON, _BSON, _UUID, _FLOAT16 = 12, 13, 14, 15
+_UNKNOWN, _JSON, _BSON, _UUID, _FLOAT16 = 11, 12, 13, 14, 15
 _UNITS = {1: "ms", 2: "us", 3: "ns"}
 _UTF8, _CONVERTED_ENUM, _CONVERTED_DECIMAL, _CONVERTED_DATE = 0, 4, 5, 6
 _TIME_MILLIS, _TIME_MICROS, _TIMESTAMP_MILLIS, _TIMESTAMP_MICROS = 7, 8, 9, 10
@@ -108,7 +106,7 @@ _NAMES = {_TIME: "TIME", _TIMESTAMP: "TIMESTAMP"}
 
 def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None:
     """Return the Arrow type of a leaf's values, None when it is not understood."""
-    if element.logical is not None and not is_always_null(element):
+    if element.logical is not None:
         return _from_logical(element.logical, physical, element)
     if element.converted == _CONVERTED_DECIMAL:
         return _decimal(*_decimal_of(element), physical, element)[0]
@@ -120,8 +118,8 @@ def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None
 
 
 def is_always_null(element: SchemaElement) -> bool:
-    """Return True if the writer declared that no row has a value; its column has no type of its own."""
-    return element.logical is not None and element.logical[0] == UNKNOWN
+    """Return True if the writer declared the null type: no row has a value."""
+    return element.logical is not None and element.logical[0] == _UNKNOWN
 
 
 def sort_order(type_: pa.DataType | None, physical: Physical) -> SortOrder:
@@ -147,8 +145,7 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
         return _against_timestamps(type_, physical)
     if type_ is not None and any(known(type_) for known in _PRUNED_ON):
         return ""
-    is_annotated = element.logical is not None and not is_always_null(element)
-    if type_ == pa.binary() and not is_annotated and element.converted is None:
+    if type_ == pa.binary() and element.logical is None and element.converted is None:
         return ""  # of annotated bytes Spark makes a string or nothing at all
     if element.logical is not None:
         member = element.logical[0]
