@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.provenance import Provenance
+from parquet_core.format.schema import in_any_case
 from parquet_core.outcomes import may_match, must_match
 from parquet_core.spark_rules.names_in_files import NOT_OF_THE_TABLE, spelled_otherwise
 from parquet_core.storage import DataFile
@@ -171,10 +172,13 @@ class Numbered:
     """The columns of a table by the number that files give each leaf of theirs, whatever they call it.
 
     Of a list or a map all leaves are of the one column. `names`: the numbers of leaves in files that have none.
+    `tops`: the top-level columns by their numbers; `renamed`: numbers of leaves in lists and maps with renamed parts.
     """
 
     columns: Mapping[int, TableColumn]
     names: Mapping[Path, int] = field(default_factory=dict)
+    tops: Mapping[int, str] = field(default_factory=dict)
+    renamed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +218,29 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
         hidden = {leaf for leaf, path in spelled if path not in known}
         known = {path: column for path, column in known.items() if path not in hidden}
         known |= {leaf: known[path] for leaf, path in spelled if path in known}
-    return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
+    columns = tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns)
+    tops = {in_any_case(column.physical[0]): column.leaf.path[0] for column in logged.columns}
+    return replace(
+        kind,
+        columns=columns,
+        is_unnamed=logged.by_id and _may_hide_columns(kind, columns, logged),
+        held=frozenset(tops.get(in_any_case(leaf.path[0]), "") for leaf in kind.columns),
+    )
+
+
+def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
+    """Return True if a leaf of no column may be a column by its number: without one, or with a column's number."""
+    numbers = {column.field_id for column in logged.columns}
+    groups = [(element.name, element.field_id) for element in kind.elements if element.children]
+    for leaf, stored in zip(named, kind.columns, strict=True):
+        if leaf.path[0] != NOT_OF_THE_TABLE:
+            continue
+        # Elements of lists have no numbers: the numbers of the groups around them count.
+        around = {number for name, number in groups if name in stored.path} if stored.field_id is None else set()
+        known = {stored.field_id, *around} - {None}
+        if not known or known & numbers:
+            return True
+    return False
 
 
 def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
@@ -227,7 +253,21 @@ def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
     ]
     twice = any(count > 1 for number, count in counts.items() if number is not None)
     is_unnamed = twice or (None in counts if has_numbers else not numbered.names)
-    return replace(kind, columns=tuple(columns), is_unnamed=is_unnamed)
+    held = {leaf.path[0]: name for leaf in kind.columns if (name := _top_by_number(kind, numbered, leaf.path[0]))}
+    unread = {None, *numbered.renamed}
+    hidden = (
+        held.get(leaf.path[0], "")
+        for leaf, number, column in zip(kind.columns, numbers, columns, strict=True)
+        if column.path[0] == NOT_OF_THE_TABLE and number in unread
+    )
+    held_names = frozenset(held.values())
+    return replace(kind, columns=tuple(columns), is_unnamed=is_unnamed, held=held_names, hidden=frozenset(hidden))
+
+
+def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
+    """Return the table's name of a top-level column of a file; empty for none."""
+    number = kind.top_numbers.get(top)
+    return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
 
 def _numbered(leaf: LeafColumn, column: TableColumn | None) -> LeafColumn:
@@ -283,11 +323,11 @@ def _columns(
             yield from below[path].values()
         else:
             stored = by_path.get(path, column.leaf)
-            # A column that files know by its number may stand there under another name.
+            # The log alone says what rows of a file without the column have: defaults in Spark's footers do not count.
             yield replace(
                 stored,
                 unsupported=column.leaf.unsupported or stored.unsupported,
-                may_be_filled=stored.may_be_filled or column.leaf.may_be_filled or logged.by_id,
+                may_be_filled=column.leaf.may_be_filled,
             )
 
 

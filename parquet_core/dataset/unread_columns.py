@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadColumn:
-    """A column with its types in the table and in the `files` that store it otherwise, which are numbers and ascend."""
+    """A column with its type in the table, and another type that some `files` store (ascending file numbers).
+
+    `others`: if either is the null type, the files that store the table's type. `is_untyped`: the table has the null
+    type, so the stored type is the one to keep.
+    """
 
     path: Path
     wanted: str
     stored: str
     files: NDArray[np.int64]
+    others: NDArray[np.int64]
+    is_untyped: bool
 
     @property
     def name(self) -> str:
@@ -40,6 +46,8 @@ class UnreadColumn:
     @property
     def remedy(self) -> str:
         """What mends it."""
+        if self.is_untyped:
+            return f"write the {counted(len(self.others), 'other file')} again with the column as {self.stored}"
         those = "that file" if len(self.files) == 1 else f"these {counted(len(self.files), 'file')}"
         return f"write {those} again with the column as {self.wanted}"
 
@@ -65,7 +73,20 @@ def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
             stored, wanted = types
             key = (column.path[:1] if NESTED in types else column.path, wanted, stored)
             found[key] = found.get(key, np.zeros(len(files), np.bool_)) | (schemas == schema)
-    return [UnreadColumn(*key, files[those]) for key, those in found.items()]
+    return [_unread_column(index, key, files, those) for key, those in found.items()]
+
+
+def _unread_column(
+    index: MetadataIndex, key: tuple[Path, str, str], files: NDArray[np.int64], unread: NDArray[np.bool_]
+) -> UnreadColumn:
+    path = key[0]
+    column = next(column for column in index.columns if column.path[: len(path)] == path)
+    stored = [kind.by_path.get(column.path) for kind in index.kinds]
+    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.kind[files]]
+    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.kind[files]]
+    concerns_null = column.always_null or bool(untyped[unread].any())
+    others = files[~unread & holds & (untyped == column.always_null)]
+    return UnreadColumn(*key, files[unread], others if concerns_null else others[:0], column.always_null)
 
 
 def refuse_unread_columns(index: MetadataIndex) -> None:

@@ -45,7 +45,7 @@ _PRUNED_ON = (
 )
 
 _STRING, _ENUM, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _INTEGER = 1, 4, 5, 6, 7, 8, 10
-_JSON, _BSON, _UUID, _FLOAT16 = 12, 13, 14, 15
+_UNKNOWN, _JSON, _BSON, _UUID, _FLOAT16 = 11, 12, 13, 14, 15
 _UNITS = {1: "ms", 2: "us", 3: "ns"}
 _UTF8, _CONVERTED_ENUM, _CONVERTED_DECIMAL, _CONVERTED_DATE = 0, 4, 5, 6
 _TIME_MILLIS, _TIME_MICROS, _TIMESTAMP_MILLIS, _TIMESTAMP_MICROS = 7, 8, 9, 10
@@ -115,6 +115,11 @@ def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None
     if physical is Physical.FIXED_LEN_BYTE_ARRAY:
         return None if element.type_length is None else pa.binary(element.type_length)
     return _WITHOUT_ANNOTATION[physical]
+
+
+def is_always_null(element: SchemaElement) -> bool:
+    """Return True if the writer declared the null type: no row has a value."""
+    return element.logical is not None and element.logical[0] == _UNKNOWN
 
 
 def sort_order(type_: pa.DataType | None, physical: Physical) -> SortOrder:

@@ -61,7 +61,8 @@ class Provenance:
     """What a footer says beside its row groups; one stands for all files that share it.
 
     `column_orders` holds a member of the union ColumnOrder per leaf, () when the writer gave none. `elements`: the
-    schema as it is written, root first. `is_unnamed`: which columns of its table are there is not known.
+    schema as it is written, root first. `is_unnamed`: which columns of its table are there is not known. Of top-level
+    columns of its table, `held`: those that the file has in any form; `hidden`: those whose parts have other names.
     """
 
     columns: tuple[LeafColumn, ...]
@@ -70,11 +71,27 @@ class Provenance:
     created_by: str
     elements: tuple[SchemaElement, ...] = field(default=(), repr=False, compare=False)
     is_unnamed: bool = False
+    held: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
 
     @cached_property
     def by_path(self) -> dict[Path, LeafColumn]:
         """The leaves by path; of two the first."""
         return {leaf.path: leaf for leaf in reversed(self.columns)}
+
+    @cached_property
+    def top_numbers(self) -> dict[str, int | None]:
+        """The field ids of top-level columns, by name."""
+        found: dict[str, int | None] = {}
+        children = [1]
+        for element in self.elements:
+            while children[-1] == 0:
+                children.pop()
+            children[-1] -= 1
+            if len(children) == 2:
+                found[element.name] = element.field_id
+            children.append(element.children or 0)
+        return found
 
     @cached_property
     def by_any_case(self) -> dict[str, list[LeafColumn]]:

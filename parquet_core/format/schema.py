@@ -9,7 +9,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
-from parquet_core.format.leaf_type import Physical, SortOrder, arrow_type, reason_against_pruning, sort_order
+from parquet_core.format.leaf_type import (
+    Physical,
+    SortOrder,
+    arrow_type,
+    is_always_null,
+    reason_against_pruning,
+    sort_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +72,8 @@ class LeafColumn:
     values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
     on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
     is in bytes, for FIXED_LEN_BYTE_ARRAY alone. `may_be_filled`: where a file lacks the column, Spark may read
-    something else than null. `field_id`: the number that the writer gave it, None without one.
+    something else than null. `field_id`: the number that the writer gave it, None without one. `always_null`: the
+    writer declared the null type, whose physical type means nothing.
     """
 
     path: Path
@@ -79,6 +87,7 @@ class LeafColumn:
     unsupported: str = ""
     may_be_filled: bool = False
     field_id: int | None = None
+    always_null: bool = False
 
     @property
     def name(self) -> str:
@@ -210,4 +219,5 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
         max_repetition_level=group.repetition,
         unsupported=reason,
         field_id=element.field_id,
+        always_null=is_always_null(element),
     )

@@ -22,6 +22,7 @@ from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.footer import Footers
@@ -65,7 +66,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
         row_groups=int((chunks.present | chunks.encrypted).sum()),
         encrypted=int(chunks.encrypted.sum()),
         with_bounds=_count(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())),
-        without_bounds=_without_bounds(bounds, chunks.present | chunks.encrypted),
+        without_bounds=_without_bounds(bounds, (chunks.present | chunks.encrypted) & ~_always_null(index, column)),
         with_column_index=int((chunks.column_index[:, 0] > 0).sum()),
         with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
         with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
@@ -79,6 +80,13 @@ def _writer_faults(index: MetadataIndex, column: LeafColumn) -> tuple[WriterFaul
         WriterFault(fault.code, fault.application, fault.wrong.labels, fault.what, fault.source, int(affected.sum()))
         for fault, affected in index.footers.faulty(column).items()
     )
+
+
+def _always_null(index: MetadataIndex, column: LeafColumn) -> NDArray[np.bool_]:
+    """Return the row groups of files that declare a column as always null, so that bounds would tell nothing."""
+    leaves = [kind.by_path.get(column.path) for kind in index.kinds]
+    flags = np.array([leaf is not None and leaf.always_null for leaf in leaves], np.bool_)
+    return flags[index.kind[index.file]]
 
 
 def _pages(index: MetadataIndex, column: LeafColumn) -> PageSummary:

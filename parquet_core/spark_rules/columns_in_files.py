@@ -57,7 +57,13 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """Tell whether every row of such files is null in a column of the table, since nothing there has its name."""
+    """Return True if every row of such files is null in a column of the table.
+
+    Nothing there has its name, or it has the null type and a physical type that is not read as the table's.
+    """
+    stored = provenance.by_path.get(column.path)
+    if stored is not None and stored.always_null:
+        return leaf_as_read(column, provenance) is None
     if column.unsupported or column.may_be_filled or not provenance.columns or provenance.is_unnamed:
         return False
     wanted = folded(column.path)
@@ -70,6 +76,13 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
         if any(len(leaf.path) == depth for leaf in within) or all(leaf.unsupported for leaf in within):
             return False
     return False
+
+
+def lacks_column(name: str, provenance: Provenance) -> bool:
+    """Return True if a file certainly has no part of a top-level column of the table."""
+    if not provenance.columns or provenance.is_unnamed or name in provenance.held:
+        return False
+    return in_any_case(name) not in provenance.by_any_case
 
 
 def folded(path: Path) -> Path:

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pyarrow as pa
 
+from parquet_core.format.leaf_type import arrow_type, reason_against_pruning, sort_order
 from parquet_core.format.provenance import decode_provenance, naming, parse_schema
+from parquet_core.format.schema import SchemaElement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,6 +69,8 @@ def provenance_to_spark(kind: EncodedKind, file: DataFile) -> Provenance:
 @lru_cache(maxsize=256)
 def _marked(kind: EncodedKind) -> Provenance:
     stored = decode_provenance(kind)
+    if any(column.always_null for column in stored.columns):
+        stored = replace(stored, columns=tuple(_by_physical_type(column) for column in stored.columns))
     if (spark_schema := stored.key_values.get(SPARK_SCHEMA_KEY)) is None:
         return stored
     return replace(stored, columns=_marked_columns(kind[0] or b"", spark_schema))
@@ -76,6 +80,19 @@ def _marked(kind: EncodedKind) -> Provenance:
 def _marked_columns(schema: bytes, spark_schema: str) -> tuple[LeafColumn, ...]:
     columns, _ = parse_schema(schema)
     return without_spark_comparisons(columns, spark_schema)
+
+
+def _by_physical_type(column: LeafColumn) -> LeafColumn:
+    """Return a column of the null type with its physical type, which Spark reads.
+
+    Spark 4.1.0 and 4.1.1 alone read VOID (SPARK-56045).
+    """
+    if not column.always_null or len(column.path) > 1:
+        return column
+    element = SchemaElement("", column.physical, column.type_length)
+    kind = arrow_type(element, column.physical)
+    reason = reason_against_pruning(element, column.physical)
+    return replace(column, type=kind, order=sort_order(kind, column.physical), unsupported=reason)
 
 
 def tells_nulls(column: LeafColumn) -> bool:

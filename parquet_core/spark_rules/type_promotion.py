@@ -31,8 +31,8 @@ _WIDER: dict[pa.DataType, frozenset[pa.DataType]] = {
     pa.string(): frozenset({pa.binary()}),
     pa.binary(): frozenset({pa.string()}),
 }
-# Digits before the point that Spark wants of a decimal to read integers as one.
-_DIGITS = {Physical.INT32: 10, Physical.INT64: 20}
+# Digits before the point that Spark wants of a decimal to read integers of 32 or fewer bits, or 64 bits, as one.
+_DIGITS, _DIGITS_OF_INT64 = 10, 20
 _INT32 = np.iinfo(np.int32)
 
 
@@ -47,9 +47,14 @@ def is_read_as(leaf: LeafColumn, column: LeafColumn) -> bool:
         return True
     if SortOrder.UNDEFINED in {leaf.order, column.order}:
         return False
-    if pa.types.is_decimal128(column.type):
-        return _as_decimal(leaf, leaf.type, column.type)
-    return column.type in _WIDER.get(leaf.type, ())
+    return is_wider(column.type, leaf.type)
+
+
+def is_wider(wanted: pa.DataType, stored: pa.DataType) -> bool:
+    """Return True if Spark reads each value of a stored type as the same value of the other, wider type."""
+    if pa.types.is_decimal128(wanted):
+        return _as_decimal(stored, wanted)
+    return wanted in _WIDER.get(stored, ())
 
 
 def _are_instants(*leaves: LeafColumn) -> bool:
@@ -60,11 +65,12 @@ def _are_instants(*leaves: LeafColumn) -> bool:
     )
 
 
-def _as_decimal(leaf: LeafColumn, stored: pa.DataType, wanted: pa.DataType) -> bool:
+def _as_decimal(stored: pa.DataType, wanted: pa.DataType) -> bool:
     before_point = wanted.precision - wanted.scale
     if pa.types.is_decimal128(stored):
         return bool(wanted.scale >= stored.scale and before_point >= stored.precision - stored.scale)
-    return bool(pa.types.is_signed_integer(stored) and before_point >= _DIGITS[leaf.physical])
+    digits = _DIGITS_OF_INT64 if stored == pa.int64() else _DIGITS
+    return bool(pa.types.is_signed_integer(stored) and before_point >= digits)
 
 
 def stored_form(leaf: LeafColumn) -> object:

@@ -54,13 +54,18 @@ def unread_type(column: LeafColumn, provenance: Provenance) -> tuple[str, str] |
     """Return the types of a column in a file and in its table, where Spark cannot read the one as the other."""
     stored = provenance.by_path.get(column.path)
     if stored is not None:
-        return (str(stored.type), str(column.type)) if _is_unread(stored, column) else None
+        return (type_text(stored), type_text(column)) if _is_unread(stored, column) else None
     top = column.path[:1]
     if len(column.path) > 1:
         plain = provenance.by_path.get(top)
-        return None if plain is None else (str(plain.type), NESTED)
+        return None if plain is None else (type_text(plain), NESTED)
     is_nested = any(leaf.path[:1] == top for leaf in provenance.columns)
-    return (NESTED, str(column.type)) if is_nested else None
+    return (NESTED, type_text(column)) if is_nested else None
+
+
+def type_text(leaf: LeafColumn) -> str:
+    """Return the type of a leaf in words."""
+    return "null" if leaf.always_null else str(leaf.type)
 
 
 def _is_unread(stored: LeafColumn, column: LeafColumn) -> bool:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.encoded_footers import MAGIC
+from parquet_core.format.leaf_type import is_always_null
 from parquet_core.format.schema import Physical
 from parquet_core.values.int96 import may_be_wrapped, unwrapped
 from parquet_core.values.pages import Claims, PageFacts, check_codec, check_pages, is_always_compressed
@@ -189,7 +190,9 @@ def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
         kept = [part for part in children if part]
         if depth and not kept:
             return []
-        name = kind.columns[first].path[depth - 1] if depth else element.name
+        # Leaves that are left out may have other names for the group.
+        one_kept = next((leaf for leaf in range(first, leaf_number) if leaf in wanted), first)
+        name = kind.columns[one_kept].path[depth - 1] if depth else element.name
         return [replace(element, name=name, children=len(kept)), *(one for part in kept for one in part)]
 
     return below(0)
@@ -211,7 +214,8 @@ def _element(element: SchemaElement) -> bytes:
         for number, value in numbers
         if value is not None
     ]
-    if element.logical is not None:
+    # Arrow drops the values of columns that are declared as always null; Spark reads them.
+    if element.logical is not None and not is_always_null(element):
         fields.append((10, _STRUCT, _struct((element.logical[0], _STRUCT, _logical(*element.logical)))))
     return _struct(*fields)
 

@@ -47,16 +47,19 @@ def head(
     """
     selection = row_selection(where, version, timestamp, time_zone)
 
-    from prune_assets.reading.read_arrow import read_arrow
+    from prune_assets.reading.read_arrow import columns_left_out, read_arrow
 
     with showing_reads(always=stats):
         found = read_arrow(
             table,
             columns=listed_names("--columns", columns),
             order_by=listed_names("--order-by", order_by) or (),
+            skip_unsupported=True,
             limit=rows,
             **selection._asdict(),
         )
+    for name, why in columns_left_out(found.schema).items():
+        click.echo(f"column {name!r} is left out: {why}", err=True)
     _print(found, selection.session.time_zone, as_json=as_json)
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical, in_any_case
 from parquet_core.spark_rules.calendars import is_rebased
-from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
+from parquet_core.spark_rules.columns_in_files import lacks_column, leaf_as_read, reads_as_null
+from parquet_core.spark_rules.type_promotion import is_wider
 from parquet_core.values.page_file import schema_of
 from prune_assets.tables.column_names import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
@@ -32,9 +35,17 @@ _AS_SPARK = {
 }
 
 
-def refused(name: str, why: str) -> UnsupportedFeature:
-    """Return the error for a column that is not read into Arrow."""
-    return UnsupportedFeature(f"column {name!r}: {why}; name other columns, or let Spark read it")
+class ColumnNotRead(UnsupportedFeature):
+    """A column that is not read into Arrow, and why."""
+
+    def __init__(self, column: str, why: str) -> None:
+        """Keep the column and the reason."""
+        super().__init__(f"column {column!r}: {why}; name other columns, or let Spark read it")
+        self.column, self.why = column, why
+
+    def __reduce__(self) -> tuple[type[ColumnNotRead], tuple[str, str]]:
+        """Return how to unpickle the error: other processes raise it too."""
+        return ColumnNotRead, (self.column, self.why)
 
 
 class FileColumns(NamedTuple):
@@ -50,17 +61,32 @@ class ArrowColumns:
     """Top-level columns of a planned table; can be pickled.
 
     `types`: by name that in the result; `leaves`: by name what is read of files, nothing for partition columns.
-    `compared`: by path every column that a predicate may name.
+    `compared`: by path every column that a predicate may name. `in_files`: the types of nested columns with the names
+    that files use inside lists and maps. `filled`: columns that may have values where a file lacks them.
+    `null_tested`: columns of which only nulls matter, whatever type files store.
     """
 
     types: Mapping[str, pa.DataType]
     leaves: Mapping[str, tuple[LeafColumn, ...]]
     compared: Mapping[Path, LeafColumn]
+    in_files: Mapping[str, pa.DataType]
+    filled: frozenset[str]
+    null_tested: Collection[str] = ()
 
     @property
     def constant_names(self) -> set[str]:
         """The columns that files do not store."""
         return self.types.keys() - self.leaves.keys()
+
+    def as_declared(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return values of a file in the table's type, if the column is nested: fields that the file lacks are null."""
+        if name not in self.in_files:
+            return values
+        declared = self.types[name]
+        stored = values.cast(self.in_files[name])
+        return (
+            stored if stored.type == declared else pa.chunked_array([c.view(declared) for c in stored.chunks], declared)
+        )
 
 
 def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, FileColumns]:
@@ -71,86 +97,143 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
     every = plan.table.constants(index, numbers, columns.types)
     for number, constants in zip(numbers, every, strict=True):
         for name, why in constants.unknown.items():
-            raise refused(name, why)
+            raise ColumnNotRead(name, why)
         key = int(index.kind[number]), frozenset(constants.values)
         if key not in kinds:
-            kinds[key] = _in_files_of_kind(columns, index.kinds[key[0]], index.files[number].path, given=key[1])
+            kinds[key] = _in_files_of_kind(columns, index, number, given=key[1])
         stored, missing = kinds[key]
         found[number] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
     return found
 
 
 def _in_files_of_kind(
-    columns: ArrowColumns, kind: Provenance, path: str, given: Collection[str]
+    columns: ArrowColumns, index: MetadataIndex, file: int, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
-    """Return the leaves of each column in files of a kind, and null for columns that they lack.
+    """Return the leaves of each column in the files of one schema, and null for columns that they lack.
 
-    `given`: columns that the table gives values of for all rows.
+    `file`: the number of the first of these files. `given`: columns that the table gives values of for all rows.
     """
+    kind, path = index.kinds[int(index.kind[file])], index.files[file].path
     stored: dict[str, tuple[LeafColumn, ...]] = {}
     missing: dict[str, pa.Scalar] = {}
     for name, leaves in columns.leaves.items():
         if name in given:
             continue
-        if renamed := _with_entries_renamed(name, leaves, columns.types[name], kind):
-            stored[name] = renamed
-            continue
-        found = [_leaf_in(name, leaf, kind, path) for leaf in leaves]
-        if all(leaf is None for leaf in found):
-            missing[name] = pa.scalar(None, pa.null())
-        elif None in found:
-            raise refused(name, f"{path} lacks a part of it")
+        if columns.types[name] == pa.null():
+            found: tuple[LeafColumn, ...] = ()
+        elif name in columns.in_files:
+            found = _nested_in(name, columns, kind, path)
         else:
-            stored[name] = tuple(leaf for leaf in found if leaf is not None)
+            found = _flat_in(leaves[0], index, file, any_type=name in columns.null_tested)
+        if found:
+            stored[name] = found
+        else:
+            missing[name] = pa.scalar(None, pa.null())
     return stored, missing
 
 
 def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
-    """Return columns of a planned table by their names; UnsupportedFeature for one whose type is not read."""
+    """Return columns of a planned table by their names; ColumnNotRead for one whose type is not read."""
     partitions = {column.path[0]: column for column in plan.table.partitions}
+    of_table, of_files = (
+        _by_name(plan.index.columns),
+        _by_name(leaf for kind in plan.index.kinds for leaf in kind.columns),
+    )
     leaves: dict[str, tuple[LeafColumn, ...]] = {}
     types: dict[str, pa.DataType] = {}
+    in_files: dict[str, pa.DataType] = {}
     for name in names:
         if name in partitions:
-            types[name] = _flat_type(partitions[name])
-            continue
-        leaves[name] = _leaves_of(name, plan)
-        types[name] = _type_of(name, leaves[name], plan)
-        if any(leaf.max_repetition_level for leaf in leaves[name]):
-            _check_declared(name, types[name], plan)
+            types[name] = _flat_type(partitions[name], plan)
+        elif _is_flat(of_table.get(name, ())):
+            leaves[name] = tuple(of_table[name])
+            types[name] = _flat_type(leaves[name][0], plan)
+        else:
+            leaves[name] = tuple({leaf.path: leaf for leaf in of_files.get(name, ())}.values())
+            types[name], in_files[name] = _nested_types(name, of_table.get(name, ()), plan)
     compared = {column.path: column for column in (*plan.table.partitions, *plan.table.columns)}
-    return ArrowColumns(types, leaves, compared)
+    filled = frozenset(path[0] for path, column in compared.items() if column.may_be_filled)
+    return ArrowColumns(types, leaves, compared, in_files, filled)
 
 
-def _leaves_of(name: str, plan: PlannedRead) -> tuple[LeafColumn, ...]:
-    """Return the leaves of a column; a table format declares lists and maps without those that files have of them."""
-    in_files = {column.path: column for column in plan.index.columns}
-    declared = tuple(in_files.get(c.path, c) for c in plan.table.columns if c.path[0] == name)
-    if not any(leaf.max_repetition_level and leaf.path not in in_files for leaf in declared):
-        return declared
-    stored = (tuple(leaf for leaf in kind.columns if leaf.path[0] == name) for kind in plan.index.kinds)
-    return next((leaves for leaves in stored if leaves), declared)
+def _by_name(leaves: Iterable[LeafColumn]) -> dict[str, list[LeafColumn]]:
+    found: dict[str, list[LeafColumn]] = {}
+    for leaf in leaves:
+        found.setdefault(leaf.path[0], []).append(leaf)
+    return found
 
 
-def _check_declared(name: str, kind: pa.DataType, plan: PlannedRead) -> None:
-    """Refuse a column that files have in another shape than the table declares, such as under physical names."""
-    schema = plan.table.declared_schema()
-    if schema is None or name not in schema.names:
-        return
-    from prune_assets.session.spark_versions import arrow_schema
-
-    declared = arrow_schema(schema).field(name).type
-    if _shape(declared) != _shape(kind):
-        raise refused(name, f"files have it as {kind}, the table declares {declared}")
+def _is_flat(leaves: Sequence[LeafColumn]) -> bool:
+    return len(leaves) == 1 and len(leaves[0].path) == 1 and not leaves[0].max_repetition_level
 
 
-def _shape(kind: pa.DataType) -> object:
-    """Return a type without what writers name the entries of lists and maps, and say of nulls."""
-    if pa.types.is_struct(kind):
-        return tuple((child.name, _shape(child.type)) for child in kind)
-    if pa.types.is_map(kind):
-        return "map", _shape(kind.key_type), _shape(kind.item_type)
-    return ("list", _shape(kind.value_type)) if pa.types.is_list(kind) else kind
+def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -> dict[str, str]:
+    """Return why columns are not read, by column: for their types, or with `in_files` for a file that is read too."""
+    unread: dict[str, str] = {}
+    while True:
+        try:
+            columns = arrow_columns(plan, [name for name in names if name not in unread])
+            if in_files:
+                columns_of_files(plan, columns)
+        except ColumnNotRead as error:
+            unread[error.column] = error.why
+        else:
+            return unread
+
+
+def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
+    """Return the type of a nested column, and its type with the names of files inside lists and maps."""
+    try:
+        declared = plan.table.declared_type(name)
+    except UnsupportedFeature as error:
+        raise ColumnNotRead(name, str(error)) from None
+    if declared is not None:
+        return as_spark(name, declared.declared), as_spark(name, declared.stored)
+    for kind in plan.index.kinds:
+        found = [kind.by_path.get(leaf.path) for leaf in of_table]
+        if all(leaf is not None for leaf in found):
+            stored = _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
+            return stored, stored
+    raise ColumnNotRead(name, "no file has all parts of it")
+
+
+def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
+    """Return the leaves of a nested column in a file, none if the file lacks the column.
+
+    Readers go by structure: writers name the entries of lists `list.item`, `list.element`, `bag.array_element`, ..
+    """
+    found = tuple(leaf for leaf in kind.by_any_case.get(in_any_case(name), ()) if leaf.path[0] == name)
+    if not found and name not in columns.filled and lacks_column(name, kind):
+        return ()
+    if not found or name in kind.hidden:
+        raise ColumnNotRead(name, f"{path} has it, or parts of it, under another name")
+    if any(is_rebased(leaf, kind) for leaf in found):
+        raise ColumnNotRead(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
+    stored, wanted = _nested_type(name, found, kind), columns.in_files[name]
+    if not _is_read_as(stored, wanted, is_filled=name in columns.filled):
+        raise ColumnNotRead(name, f"{path} has it as {stored}, the table declares {columns.types[name]}")
+    return found
+
+
+def _is_read_as(stored: pa.DataType, wanted: pa.DataType, *, is_filled: bool) -> bool:
+    """Return True if Spark reads each value of a stored nested type as the same value of the table's type.
+
+    `is_filled`: fields that a file lacks may have a default.
+    """
+    if pa.types.is_struct(wanted) and pa.types.is_struct(stored):
+        types = {field.name: field.type for field in stored}
+        spelled = {in_any_case(name) for name in types}
+        missing = [field.name for field in wanted if field.name not in types]
+        # Versions of Spark differ on a struct without any of the fields: null, or a struct of nulls.
+        if len(missing) == wanted.num_fields or (missing and is_filled) or spelled & set(map(in_any_case, missing)):
+            return False
+        return all(_is_read_as(types[f.name], f.type, is_filled=is_filled) for f in wanted if f.name in types)
+    if pa.types.is_map(wanted) and pa.types.is_map(stored):
+        keys, values = (stored.key_type, wanted.key_type), (stored.item_type, wanted.item_type)
+        return _is_read_as(*keys, is_filled=is_filled) and _is_read_as(*values, is_filled=is_filled)
+    if pa.types.is_list(wanted) and pa.types.is_list(stored):
+        return _is_read_as(stored.value_type, wanted.value_type, is_filled=is_filled)
+    return bool(stored == wanted) or is_wider(wanted, stored)
 
 
 def names_of(plan: PlannedRead, columns: Sequence[str] | None) -> list[str]:
@@ -161,21 +244,6 @@ def names_of(plan: PlannedRead, columns: Sequence[str] | None) -> list[str]:
     return [resolve(name, every) for name in columns]
 
 
-def _type_of(name: str, leaves: tuple[LeafColumn, ...], plan: PlannedRead) -> pa.DataType:
-    if len(leaves) == 1 and len(leaves[0].path) == 1:
-        return _flat_type(leaves[0])
-    for kind in plan.index.kinds:
-        found = [kind.by_path.get(leaf.path) for leaf in leaves]
-        if all(leaf is not None for leaf in found):
-            return _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
-    schema = plan.table.declared_schema()
-    if schema is not None and name in schema.names:
-        from prune_assets.session.spark_versions import arrow_schema
-
-        return arrow_schema(schema).field(name).type
-    raise refused(name, "no file has all parts of it")
-
-
 def _nested_type(name: str, leaves: Sequence[LeafColumn], kind: Provenance) -> pa.DataType:
     from parquet_core.values.page_file import empty_table
 
@@ -183,36 +251,31 @@ def _nested_type(name: str, leaves: Sequence[LeafColumn], kind: Provenance) -> p
     try:
         stored = empty_table(kind, schema_of(kind, numbers), numbers).schema.field(0).type
     except (pa.ArrowException, OSError) as error:
-        raise refused(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
+        raise ColumnNotRead(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
     return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
 
 
-def _with_entries_renamed(
-    name: str, leaves: Sequence[LeafColumn], type_: pa.DataType, kind: Provenance
-) -> tuple[LeafColumn, ...]:
-    """Return the leaves of a file whose lists or maps have other names for their entries, where nothing else differs.
-
-    Writers say `list.item`, `list.element`, `bag.array_element` and more; readers go by the structure.
-    """
-    found = tuple(leaf for leaf in kind.columns if leaf.path[0] == name)
-    is_other = {leaf.path for leaf in found} != {leaf.path for leaf in leaves}
-    if not is_other or not any(leaf.max_repetition_level for leaf in leaves) or len(found) != len(leaves):
-        return ()
-    if any(is_rebased(leaf, kind) for leaf in found) or _shape(_nested_type(name, found, kind)) != _shape(type_):
-        return ()
-    return found
-
-
-def _flat_type(column: LeafColumn) -> pa.DataType:
+def _flat_type(column: LeafColumn, plan: PlannedRead) -> pa.DataType:
     name = column.path[0]
+    if column.type is None and _is_void(name, plan):
+        return pa.null()
     if column.type is None or column.unsupported:
         # Annotated bytes among them, of which Spark makes strings.
-        raise refused(name, column.unsupported or "its type is not known")
+        raise ColumnNotRead(name, column.unsupported or "its type is not known")
     return as_spark(name, column.type, is_int96=column.physical is Physical.INT96)
 
 
+def _is_void(name: str, plan: PlannedRead) -> bool:
+    """Return True if the table declares a column of the type VOID, which files need not store."""
+    try:
+        declared = plan.table.declared_type(name)
+    except UnsupportedFeature:
+        return False
+    return declared is not None and bool(pa.types.is_null(declared.declared))
+
+
 def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
-    """Return the Arrow type of the values that Spark reads from a stored type; UnsupportedFeature if it reads none."""
+    """Return the Arrow type of the values that Spark reads from a stored type; ColumnNotRead if it reads none."""
     if pa.types.is_struct(kind):
         return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in kind])
     if pa.types.is_map(kind):
@@ -223,12 +286,12 @@ def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.Data
         return pa.list_(as_spark_field(name, kind.value_field, is_int96=is_int96))
     if pa.types.is_timestamp(kind):
         if kind.unit == "ns" and not is_int96:
-            raise refused(name, "Spark does not read timestamps of nanoseconds")
+            raise ColumnNotRead(name, "Spark does not read timestamps of nanoseconds")
         return pa.timestamp("us", kind.tz)
     if pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     if pa.types.is_time(kind) or pa.types.is_float16(kind):
-        raise refused(name, f"Spark does not read type {kind} everywhere")
+        raise ColumnNotRead(name, f"Spark does not read type {kind} everywhere")
     return _AS_SPARK.get(kind, kind)
 
 
@@ -237,15 +300,31 @@ def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
     return pa.field(child.name, as_spark(name, child.type, is_int96=is_int96), nullable=True)
 
 
-def _leaf_in(name: str, column: LeafColumn, kind: Provenance, path: str) -> LeafColumn | None:
-    found = leaf_as_read(column, kind)
+def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: bool) -> tuple[LeafColumn, ...]:
+    """Return the leaf of a column in a file, none if every row of the file is null there.
+
+    `any_type`: any type of the file will do.
+    """
+    kind, name, path = index.kinds[int(index.kind[file])], column.path[0], index.files[file].path
+    found = kind.by_path.get(column.path) if any_type else leaf_as_read(column, kind)
     if found is None:
-        # Of a column that the file has in another shape, a list written in the old form say, Spark reads values.
-        is_nested = len(column.path) > 1
-        lacks_it = in_any_case(name) not in kind.by_any_case if is_nested else reads_as_null(column, kind)
-        if lacks_it and kind.columns and not column.may_be_filled and not kind.is_unnamed:
-            return None
-        raise refused(name, f"{path} stores it as another type, under another name, or not at all")
-    if is_rebased(found, kind):
-        raise refused(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
-    return found
+        if reads_as_null(column, kind):
+            return ()
+        if column.always_null and (stored := kind.by_path.get(column.path)) is not None:
+            untyped = index.files[_untyped_file(column, index)].path
+            raise ColumnNotRead(
+                name,
+                f"{path} stores it as {stored.type}, {untyped} as null, a type without values; write {untyped} again "
+                f"with the column as {stored.type}",
+            )
+        raise ColumnNotRead(name, f"{path} stores it as another type, under another name, or not at all")
+    if is_rebased(found, kind) and not any_type:
+        raise ColumnNotRead(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
+    return (found,)
+
+
+def _untyped_file(column: LeafColumn, index: MetadataIndex) -> int:
+    """Return the first file that declares a column as always null."""
+    stored = [kind.by_path.get(column.path) for kind in index.kinds]
+    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)
+    return int(np.argmax(untyped[index.kind]))

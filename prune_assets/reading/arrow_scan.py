@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
-from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, refused
+from prune_assets.reading.arrow_columns import ArrowColumns, ColumnNotRead, arrow_columns, columns_of_files
 from prune_assets.reading.read_stats import noted
-from prune_assets.reading.row_filter import adapted, compared_values, stages_of
+from prune_assets.reading.row_filter import adapted, compared_values, stages_of, typed_columns
 from prune_assets.reading.row_pages import GroupRows, RowPages
 from prune_assets.reading.row_ranges import as_ranges, chosen, without
 
@@ -185,7 +185,13 @@ class ArrowScan:
         stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
         found = pages.read([rows[i].group for i in reads], stored)
         read = dict(zip(reads, found, strict=True))
-        return [one._replace(columns={**one.columns, **read[i]}) if i in read else one for i, one in enumerate(rows)]
+        return [
+            one._replace(columns={**one.columns, **self._declared(read[i])}) if i in read else one
+            for i, one in enumerate(rows)
+        ]
+
+    def _declared(self, columns: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
+        return {name: self.columns.as_declared(name, values) for name, values in columns.items()}
 
     def _filtered(self, rows: ScannedRows, stage: Stage) -> ScannedRows:
         count = rows.group.total
@@ -226,7 +232,7 @@ class ArrowScan:
                 try:
                     arrays.append(values.cast(self.columns.types[name]))
                 except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                    raise refused(name, f"{file.path} has it as {values.type} ({error})") from None
+                    raise ColumnNotRead(name, f"{file.path} has it as {values.type} ({error})") from None
         return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
 
     def _deleted_rows(self, number: int) -> NDArray[np.int64]:
@@ -257,7 +263,9 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
     )
     predicate = replaced(plan.lowered.predicate, tests)
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
+    valued = {*names, *(path[0] for path in typed_columns(predicate))}
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
+    columns = replace(columns, null_tested=filtered.keys() - valued)
     sizes = _sizes(plan.index, columns)
     rows = max(1, int(plan.index.row_count[plan.index.read_from()].sum()))
     scan = ArrowScan(
@@ -274,8 +282,9 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
 
 def _sizes(index: MetadataIndex, columns: ArrowColumns) -> dict[str, NDArray[np.int64]]:
     """Return the compressed bytes of each column in each row group."""
+    none = np.zeros(len(index), np.int64)
     return {
-        name: np.add.reduce([np.maximum(index.footers.chunks(leaf).compressed_bytes, 0) for leaf in leaves])
+        name: np.add.reduce([none, *(np.maximum(index.footers.chunks(leaf).compressed_bytes, 0) for leaf in leaves)])
         for name, leaves in columns.leaves.items()
     }
 

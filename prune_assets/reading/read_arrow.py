@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.errors import WrongUse
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
-from prune_assets.reading.arrow_columns import names_of
+from prune_assets.reading.arrow_columns import names_of, unread_columns
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.ordered_rows import rows_in_order, sort_keys
 
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.format import Location
+
+# The key in the metadata of a result's schema.
+COLUMNS_LEFT_OUT = b"prune_assets.columns_left_out"
 
 
 def read_arrow(
@@ -34,6 +39,7 @@ def read_arrow(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    skip_unsupported: bool = False,
 ) -> pa.Table:
     """Return the rows of a table that a predicate selects as an Arrow table, read page by page without Spark.
 
@@ -60,6 +66,10 @@ def read_arrow(
     Without `order_by` rows come in the order of files and of rows inside of them. Types are those that Spark has for
     the table.
 
+    `skip_unsupported`: without `columns`, leave out the columns that are not read here, such as those of the types CHAR
+    and VARIANT. The metadata of the result's schema names them with the reasons, as JSON under
+    `prune_assets.columns_left_out`. By default they are an error: a copy of a table must not lose a column silently.
+
     Raises what `plan` raises, StaleTable when a file changed since it was planned, and UnsupportedFeature for a column
     or a part of the predicate that is not read here, which it names: `pr.read` reads them.
     """
@@ -77,12 +87,12 @@ def read_arrow(
         allow=allow,
         for_rows=True,
     )
-    names = names_of(planned, columns)
+    names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     if keys:
-        return rows_in_order(planned, names, keys, limit, session)
+        return rows_in_order(planned, names, keys, limit, session).replace_schema_metadata(left_out)
     scan = scan_of(planned, names, session)
     tables = scan.tables(scan.kept()) if limit is None else scan.first(limit)
-    return pa.concat_tables([scan.no_rows(), *tables])
+    return pa.concat_tables([scan.no_rows(), *tables]).replace_schema_metadata(left_out)
 
 
 def read_batches(
@@ -94,6 +104,7 @@ def read_batches(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    skip_unsupported: bool = False,
 ) -> pa.RecordBatchReader:
     """Return the rows that a predicate selects as a stream of batches, for more of them than the memory holds.
 
@@ -119,9 +130,31 @@ def read_batches(
         allow=allow,
         for_rows=True,
     )
-    scan = scan_of(planned, names_of(planned, columns), session)
+    names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
+    scan = scan_of(planned, names, session)
     batches = (batch for some in scan.tables(scan.kept()) for batch in some.combine_chunks().to_batches())
-    return pa.RecordBatchReader.from_batches(scan.schema, batches)
+    return pa.RecordBatchReader.from_batches(scan.schema.with_metadata(left_out), batches)
+
+
+def columns_left_out(schema: pa.Schema) -> dict[str, str]:
+    """Return the columns that `skip_unsupported` left out of a result, each with the reason."""
+    found: dict[str, str] = json.loads((schema.metadata or {}).get(COLUMNS_LEFT_OUT, b"{}"))
+    return found
+
+
+def _returned(
+    plan: PlannedRead, columns: Sequence[str] | None, *, skip_unsupported: bool
+) -> tuple[list[str], dict[bytes, bytes] | None]:
+    """Return the columns of the result and its metadata; UnsupportedFeature names each column that is not read."""
+    names = names_of(plan, columns)
+    if columns is not None or not (unread := unread_columns(plan, names, in_files=skip_unsupported)):
+        return names, None
+    read = [name for name in names if name not in unread]
+    if not skip_unsupported or not read:
+        each = ", ".join(f"column {name!r}: {why}" for name, why in unread.items())
+        step = "skip_unsupported=True reads the other columns" if read else "let Spark read the table, by pr.read"
+        raise UnsupportedFeature(f"{plan.table.name}: {each}; {step}")
+    return read, {COLUMNS_LEFT_OUT: json.dumps(unread).encode()}
 
 
 def _checked(columns: Sequence[str]) -> Sequence[str]:

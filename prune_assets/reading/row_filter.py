@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.evidence.each_row import not_evaluated, selected_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import And, OnValues, Unsupported, columns_of, leaves
+from parquet_core.predicate import And, IsNull, OnValues, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,10 @@ class Stage:
         """Tell which of `count` rows all conjuncts select; UnsupportedFeature if values do not decide it."""
         keep = np.ones(count, np.bool_)
         for part in self.conjuncts:
-            compared = {path: compared_values(path, values, table[path]) for path in columns_of(part)}
+            typed = typed_columns(part)
+            compared = {
+                path: compared_values(path, values, table[path] if path in typed else None) for path in columns_of(part)
+            }
             # What is unknown for some values matters for the rows alone that nothing else has ruled out.
             keep &= selected_rows(part, compared, count, keep if _is_partly_unknown(part) else None)
         self.seen += count
@@ -89,10 +92,15 @@ def adapted(stages: Sequence[Stage]) -> list[Stage]:
     return found
 
 
-def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn) -> pa.Array:
-    """Return the values of a column in the type that predicates compare."""
+def typed_columns(predicate: Predicate) -> set[Path]:
+    """Return the columns whose values count, not only whether they are null."""
+    return {path for leaf in leaves(predicate) if not isinstance(leaf, IsNull) for path in columns_of(leaf)}
+
+
+def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn | None) -> pa.Array:
+    """Return the values of a column in the type that predicates compare; as they are without `column`."""
     found = values[path[0]]
     for name in path[1:]:
         found = pc.struct_field(found, [found.type.get_field_index(name)])
     whole = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    return whole.cast(bounds_type(column))
+    return whole if column is None else whole.cast(bounds_type(column))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
     from parquet_core.storage import DataFile
 
 DECODING_THREADS = 2
@@ -75,7 +76,7 @@ class RowPages:
     ) -> list[dict[str, pa.ChunkedArray]]:
         """Return by row group the columns of the wanted rows.
 
-        `stored`: for each row group by column the leaves of its file that hold it, those of `leaves` in their order.
+        `stored`: for each row group by column the leaves of its file that hold it.
         Raises StaleTable if a file is no longer the one that was planned, MalformedFile, UnsupportedFeature and
         StorageFailure.
         """
@@ -117,13 +118,14 @@ class RowPages:
         flat = self._leaves_as_stored(stored)
         # Of row groups that are read as a whole it does not matter where their pages are.
         in_parts = np.flatnonzero([rows.total < self.index.row_count[rows.position] for rows in wanted])
-        located = self.index.page_indexes.locations([leaf for _, _, leaf in flat], positions[in_parts])
+        located = self.index.page_indexes.locations([leaf for _, leaf in flat], positions[in_parts])
         numbers = dict(zip(in_parts.tolist(), range(len(in_parts)), strict=True))
-        for (name, number, leaf), offsets in zip(flat, located, strict=True):
+        of_groups = [{leaf.path: leaf for some in columns.values() for leaf in some} for columns in stored]
+        for (name, leaf), offsets in zip(flat, located, strict=True):
             facts = self.index.footers.chunks(leaf)
             for i, position in enumerate(positions.tolist()):
-                in_file = stored[i][name][number] if name in stored[i] else None
-                if in_file is not None and in_file.path == leaf.path:
+                in_file = of_groups[i].get(leaf.path)
+                if in_file is not None:
                     pages = _pages(offsets, numbers[i]) if i in numbers else _NO_PAGES
                     chunk = PagedChunk(
                         in_file.index,
@@ -139,16 +141,14 @@ class RowPages:
                     found[i].setdefault(name, []).append(chunk)
         return found
 
-    def _leaves_as_stored(
-        self, stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
-    ) -> list[tuple[str, int, LeafColumn]]:
-        """Return by column and number its leaves: one for each path that files have it under."""
-        found = {}
+    def _leaves_as_stored(self, stored: Sequence[Mapping[str, Sequence[LeafColumn]]]) -> list[tuple[str, LeafColumn]]:
+        """Return the leaves of each column: one for each path that files have it under."""
+        of_table = {leaf.path: leaf for leaves in self.leaves.values() for leaf in leaves}
+        found: dict[Path, tuple[str, LeafColumn]] = {}
         for columns in stored:
             for name, in_file in columns.items():
-                for i, (leaf, as_stored) in enumerate(zip(self.leaves[name], in_file, strict=True)):
-                    found[name, i, as_stored.path] = leaf if leaf.path == as_stored.path else as_stored
-        return [(name, i, leaf) for (name, i, _), leaf in found.items()]
+                found |= {leaf.path: (name, of_table.get(leaf.path, leaf)) for leaf in in_file}
+        return list(found.values())
 
     def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_Part]:
         """Put columns whose covering pages hold the same rows together."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format, Location
     from prune_assets.tables.rewriting import Rewrite, Rewritten
 
@@ -161,6 +162,12 @@ class Table(Protocol):
 
     def declared_schema(self) -> StructType | None:
         """Return the schema that the table declares; None where its files alone tell it."""
+
+    def declared_type(self, name: str) -> DeclaredType | None:
+        """Return the type that the table declares for a top-level column; None where its files alone tell it.
+
+        Raises UnsupportedFeature for a type that Arrow lacks.
+        """
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return the constants of some files, given by ascending indices; `names`: the columns that are read.

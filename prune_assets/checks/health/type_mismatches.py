@@ -20,7 +20,7 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
     for column in unread:
         first, others = file_name(index, int(column.files[0])), len(column.files) - 1
         more = f" (and {counted(others, 'more file')})" if others else ""
-        message = (
-            f"the file stores {column.name} as {column.stored}, the table has {column.wanted}: Spark cannot read it"
-        )
+        like = f", as in {file_name(index, int(column.others[0]))}" if len(column.others) else ""
+        wanted = f"the table has {column.wanted}{like}"
+        message = f"the file stores {column.name} as {column.stored}, {wanted}: Spark cannot read it"
         yield Finding("files.type_mismatch", Severity.ERROR, f"{first}{more}", message, column.remedy, (column.name,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format
     from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FileConstants, FilesToRead, Inspection, LogLimits
@@ -106,6 +108,16 @@ class DeltaTable:
         from prune_assets.session.delta_schema import logical_schema
 
         return logical_schema(StructType.fromJson(json.loads(self.snapshot.schema.text)))
+
+    def declared_type(self, name: str) -> DeclaredType | None:
+        """Return the type that the log has for a top-level column."""
+        from prune_assets.session.delta_schema import stored_field
+        from prune_assets.tables.declared_type import declared_type
+
+        schema = self.snapshot.schema
+        return declared_type(
+            _described(schema.text)[name], lambda field: stored_field(field, schema.mapping, ids=False)
+        )
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open these files with the columns of the table, by Spark's own reader of Parquet."""
@@ -307,6 +319,12 @@ class DeltaTable:
                 return f"{value} in the log"
             file -= len(block)
         return None
+
+
+@lru_cache(maxsize=8)
+def _described(schema_json: str) -> dict[str, dict[str, object]]:
+    """Return the top-level columns of a schema in Spark's JSON, by name."""
+    return {field["name"]: field for field in json.loads(schema_json)["fields"]}
 
 
 def _texts(values: Texts) -> pa.Array:

@@ -64,7 +64,10 @@ def _leaves(fields: Iterable[Any], above: Path, filled: Container[int]) -> Itera
         if kind.is_struct:
             yield from _leaves(kind.fields, path, filled)
         else:
-            may_be_filled = field.field_id in filled or getattr(field, "initial_default", None) is not None
+            # A default within a list or map makes the values of older files unknown too.
+            may_be_filled = field.field_id in filled or any(
+                _has_default(each) for each in (field, *_fields_within(kind))
+            )
             yield IcebergColumn(_leaf(path, kind, may_be_filled=may_be_filled), field.field_id, str(kind))
 
 
@@ -101,21 +104,28 @@ def numbered(schema: Schema, columns: Iterable[IcebergColumn], schemas: Iterable
         for field_id in each.field_ids:
             called[field_id].add(each.find_column_name(field_id).rpartition(".")[2])
     by_id: dict[int, IcebergColumn] = {}
+    renamed: set[int] = set()
     for column in columns:
-        within = list(_ids_within(schema.find_type(column.field_id)))
+        within = [field.field_id for field in _fields_within(schema.find_type(column.field_id))]
         if all(len(called[field_id]) < 2 for field_id in within):
             by_id |= dict.fromkeys([column.field_id, *within], column)
-    return Numbered(by_id, _mapped(names) if names else {})
+        else:
+            renamed |= {column.field_id, *within}
+    tops = {field.field_id: field.name for field in schema.fields}
+    return Numbered(by_id, _mapped(names) if names else {}, tops, frozenset(renamed))
 
 
-def _ids_within(kind: Any) -> Iterator[int]:
+def _has_default(field: Any) -> bool:
+    return getattr(field, "initial_default", None) is not None
+
+
+def _fields_within(kind: Any) -> Iterator[Any]:
     if kind.is_primitive:
         return
     parts = ("element_field",) if hasattr(kind, "element_field") else ("key_field", "value_field")
-    fields = kind.fields if kind.is_struct else [getattr(kind, part) for part in parts]
-    for field in fields:
-        yield field.field_id
-        yield from _ids_within(field.field_type)
+    for field in kind.fields if kind.is_struct else [getattr(kind, part) for part in parts]:
+        yield field
+        yield from _fields_within(field.field_type)
 
 
 def _mapped(names: str) -> dict[Path, int]:

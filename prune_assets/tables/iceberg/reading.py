@@ -10,6 +10,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.spark_rules.columns_in_files import folded, leaf_in_file, reads_as_null
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.stores import absolute, explaining, reader_of
+from prune_assets.tables.declared_type import declared_type as parse_type
 from prune_assets.tables.iceberg.columns import spark_type
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.iceberg.table import IcebergTable
     from prune_assets.tables.table import FilesToRead
 
@@ -34,6 +36,16 @@ def declared_schema(table: IcebergTable) -> StructType:
             f"{table.name}: has a column of type {error}, which Spark's reader of Parquet has not; read it with Spark "
             "and Iceberg"
         ) from None
+
+
+def declared_type(table: IcebergTable, name: str) -> DeclaredType:
+    """Return the type of a top-level column; UnsupportedFeature names one that Spark's reader of Parquet lacks."""
+    field = next(field for field in table.snapshot.schema.fields if field.name == name)
+    try:
+        kind = spark_type(field.field_type)
+    except ValueError as error:
+        raise UnsupportedFeature(f"Spark's reader of Parquet has no type {error}") from None
+    return parse_type({"name": name, "type": kind, "nullable": True, "metadata": {}})
 
 
 def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:

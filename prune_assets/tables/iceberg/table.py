@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
+    from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
@@ -105,6 +106,12 @@ class IcebergTable:
         from prune_assets.tables.iceberg.reading import declared_schema
 
         return declared_schema(self)
+
+    def declared_type(self, name: str) -> DeclaredType | None:
+        """Return the type that the snapshot has for a top-level column."""
+        from prune_assets.tables.iceberg.reading import declared_type
+
+        return declared_type(self, name)
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""

@@ -133,6 +133,9 @@ class ParquetTable:
     def declared_schema(self) -> None:
         """Return None: the files alone tell the schema."""
 
+    def declared_type(self, name: str) -> None:
+        """Return None: the files alone tell the types."""
+
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open files with the schema that the whole table has, listed by Spark itself."""
         from prune_assets.session.stores import explaining
