@@ -94,3 +94,50 @@ def test_a_damaged_line_is_named_by_its_number_in_the_file(tmp_path, monkeypatch
     read = commit_file.read_commits([find_file(str(tmp_path / "0.json"))], commit_file.LINES, traffic=Traffic())
     with pytest.raises(MalformedLog, match=f"0.json, {words}"):
         list(map(list, read))
+
+
+@pytest.fixture
+def bytes_read(monkeypatch):
+    """The bytes of each read of a large file, in blocks of 1,000 bytes."""
+    read, real = [], commit_file.read_range
+
+    def noted(file, start, length, **options):
+        read.append(length)
+        return real(file, start, length, **options)
+
+    monkeypatch.setattr(commit_file, "read_range", noted)
+    monkeypatch.setattr(commit_file, "_BLOCK_BYTES", 1_000)
+    return read
+
+
+@pytest.mark.parametrize(
+    ("begin", "line", "problem", "most"),
+    [
+        ("", 1, r"no action begins with b'\\x00'", 1_000),
+        (LINE * 3, 4, r"no action begins with b'\\x00'", 2_000),
+        ('{"add":{"path":"', 1, "a line of more than 5,000 bytes", 7_000),
+        (LINE * 3 + '{"add":{"path":"', 4, "a line of more than 5,000 bytes", 8_000),
+        (" " * 9_000, 1, "a line of more than 5,000 bytes", 7_000),
+    ],
+    ids=["nothing else", "after actions", "in an action", "in a later action", "after blanks"],
+)
+def test_a_line_without_end_is_refused_after_a_bounded_read(
+    tmp_path, monkeypatch, bytes_read, begin, line, problem, most
+):
+    path = tmp_path / "0.json"
+    with path.open("wb") as file:
+        file.write(begin.encode())
+        file.truncate(50 << 20)
+    monkeypatch.setattr(commit_file, "_LINE_BYTES", 5_000)
+    read = commit_file.read_commits([find_file(str(path))], commit_file.LINES, traffic=Traffic())
+    with pytest.raises(MalformedLog, match=f"0.json, line {line}: {problem}; restore the file from a copy"):
+        list(map(list, read))
+    assert sum(bytes_read) <= most
+
+
+def test_each_byte_of_a_long_line_is_read_once(tmp_path, bytes_read):
+    path = tmp_path / "0.json"
+    path.write_text(LINE + json.dumps(add("f" * 40_000)) + "\n" + LINE)
+    ((*lines,),) = commit_file.read_commits([find_file(str(path))], commit_file.LINES, traffic=Traffic())
+    assert [len(line.add.path) for line in lines] == [1, 40_000, 1]
+    assert sum(bytes_read) == path.stat().st_size
