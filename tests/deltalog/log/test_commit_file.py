@@ -110,27 +110,30 @@ def bytes_read(monkeypatch):
     return read
 
 
+@pytest.fixture
+def short_lines(monkeypatch):
+    monkeypatch.setattr(commit_file, "_LINE_BYTES", 5_000)
+
+
 @pytest.mark.parametrize(
-    ("begin", "line", "problem", "most"),
+    ("begin", "problem", "most"),
     [
-        ("", 1, r"no action begins with b'\\x00'", 1_000),
-        (LINE * 3, 4, r"no action begins with b'\\x00'", 2_000),
-        ('{"add":{"path":"', 1, "a line of more than 5,000 bytes", 7_000),
-        (LINE * 3 + '{"add":{"path":"', 4, "a line of more than 5,000 bytes", 8_000),
-        (" " * 9_000, 1, "a line of more than 5,000 bytes", 7_000),
+        ("", r"line 1: no action begins with b'\\x00'", 1_000),
+        (LINE * 3, r"line 4: no action begins with b'\\x00'", 2_000),
+        ('{"add":{"path":"', "line 1: a line of more than 5,000 bytes", 7_000),
+        (LINE * 3 + '{"add":{"path":"', "line 4: a line of more than 5,000 bytes", 8_000),
+        (" " * 9_000, "line 1: a line of more than 5,000 bytes", 7_000),
     ],
     ids=["nothing else", "after actions", "in an action", "in a later action", "after blanks"],
 )
-def test_a_line_without_end_is_refused_after_a_bounded_read(
-    tmp_path, monkeypatch, bytes_read, begin, line, problem, most
-):
+@pytest.mark.usefixtures("short_lines")
+def test_a_line_without_end_is_refused_after_a_bounded_read(tmp_path, bytes_read, begin, problem, most):
     path = tmp_path / "0.json"
     with path.open("wb") as file:
         file.write(begin.encode())
         file.truncate(50 << 20)
-    monkeypatch.setattr(commit_file, "_LINE_BYTES", 5_000)
     read = commit_file.read_commits([find_file(str(path))], commit_file.LINES, traffic=Traffic())
-    with pytest.raises(MalformedLog, match=f"0.json, line {line}: {problem}; restore the file from a copy"):
+    with pytest.raises(MalformedLog, match=f"0.json, {problem}; restore the file from a copy"):
         list(map(list, read))
     assert sum(bytes_read) <= most
 
