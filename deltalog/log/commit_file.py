@@ -1,6 +1,6 @@
 """Commits and other JSON files of the log: one action a line.
 
-A large file is read in blocks that end at line breaks, so that its bytes never stand whole beside its actions.
+A large file is read in blocks that end at line breaks, so that its bytes are never in memory with all its actions.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ AnyLine = TypeVar("AnyLine", bound=Line)
 LINES = msgspec.json.Decoder(Line)
 # Between two actions more than a line break may stand.
 _BLANK = b" \t\r\n"
-# What is read of a file at once. A line that is longer is read whole.
+# Bytes of a file that are read at once.
 _BLOCK_BYTES = 64 << 20
+# An action of this size is damage: readers in Java hold a line in one string, of fewer than 2 GiB.
+_LINE_BYTES = 128 << 20
 
 
 def read_commits(
@@ -57,17 +59,30 @@ def info_of(lines: Iterable[Line]) -> dict[str, Any]:
 
 
 def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:
-    start, wanted, line = 0, _BLOCK_BYTES, 1
+    start, line, rest = 0, 1, b""
     while start < file.size:
-        data = read_range(file, start, min(wanted, file.size - start), purpose="log", traffic=traffic)
-        stop = len(data) if start + len(data) == file.size else data.rfind(b"\n") + 1
-        if not stop:
-            wanted *= 2
-            continue
-        block = data[:stop]
+        length = min(_BLOCK_BYTES, file.size - start)
+        data = rest + read_range(file, start, length, purpose="log", traffic=traffic)
+        start += length
+        stop = len(data) if start == file.size else data.rfind(b"\n") + 1
+        block, rest = data[:stop], data[stop:]
         del data
-        yield _decoded(block, decoder, file, line)
-        start, wanted, line = start + stop, _BLOCK_BYTES, line + block.count(b"\n")
+        if block:
+            yield _decoded(block, decoder, file, line)
+            line += block.count(b"\n")
+        _refuse_long_line(rest, file, line)
+
+
+def _refuse_long_line(begun: bytes, file: DataFile, line: int) -> None:
+    """Raise MalformedLog for a line that is begun and cannot be an action: it is too long, or not JSON."""
+    action = begun.lstrip(_BLANK)
+    if len(begun) > _LINE_BYTES:
+        problem = f"a line of more than {_LINE_BYTES:,} bytes"
+    elif action and not action.startswith(b"{"):
+        problem = f"no action begins with {action[:1]!r}"
+    else:
+        return
+    raise MalformedLog(f"{file.path}, line {line}: {problem}; restore the file from a copy")
 
 
 def _decoded(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int = 1) -> list[AnyLine]:

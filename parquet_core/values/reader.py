@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -118,11 +119,14 @@ class ValueReader:
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_Place]]:
         """Return the chunks of row groups, of as many together as are small."""
         some: list[_Place] = []
+        fetched = 0
         for group in groups:
-            if some and sum(chunk.fetched for chunk in some) > _RUN_BYTES:
+            if fetched > _RUN_BYTES:
                 yield some
-                some = []
-            some += [self._place(group, leaf) for leaf in leaves if self.footer.row_groups[group].num_rows]
+                some, fetched = [], 0
+            chunks = [self._place(group, leaf) for leaf in leaves if self.footer.row_groups[group].num_rows]
+            some += chunks
+            fetched += sum(chunk.fetched for chunk in chunks)
         if some:
             yield some
 
@@ -186,7 +190,9 @@ class _Fetched(io.RawIOBase):
 
     def __init__(self, size: int, starts: Sequence[int], data: Sequence[bytes]) -> None:
         self._size, self._place = size, 0
-        self._pieces = dict(zip(starts, data, strict=True))
+        pieces = dict(zip(starts, data, strict=True))
+        self._starts = sorted(pieces)
+        self._pieces = [pieces[start] for start in self._starts]
 
     def readable(self) -> bool:
         return True
@@ -202,8 +208,10 @@ class _Fetched(io.RawIOBase):
         return self._place
 
     def read(self, size: int = -1) -> Any:
-        for start, piece in self._pieces.items():
-            if start <= self._place and self._place + max(size, 0) <= start + len(piece):
+        # The bytes after a chunk may belong to the next chunk too, which may be shorter.
+        for i in range(bisect_right(self._starts, self._place) - 1, -1, -1):
+            start, piece = self._starts[i], self._pieces[i]
+            if self._place + max(size, 0) <= start + len(piece):
                 data = memoryview(piece)[self._place - start :][: size if size >= 0 else None]
                 self._place += len(data)
                 return data

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.errors import PruneError
 from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.predicate import ColumnLeaf, Constant, Unsupported, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
+from prune_assets.sql.functions.terms import fixed_scalar
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.spark_types import type_of_column
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
@@ -26,9 +31,12 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path
+    from parquet_core.predicate import Leaf, Path, Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
+
+# Nodes of a part that are lowered with values before it is refused, if the outcome is unknown for all of them.
+_TRIED_NODES = 1_000
 
 
 def evaluate_on_values(
@@ -45,23 +53,59 @@ def evaluate_on_values(
     Raises Refusal where they say nothing of any value.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, parsed, semantics, is_builtin)
+    conditions = partial(Conditions, scope, parsed, semantics, is_builtin)
     condition = _without_not(parsed.tree)
-    nulls = conditions.nulls_of(condition)
+    nulls = conditions().nulls_of(condition)
     may_raise = not nulls or not decides_every_value(condition, scope)
-    rows = list(zip(*values, strict=True))
-    is_null = [
-        any(column.path in nulls and not value.is_valid for column, value in zip(columns, row, strict=True))
-        for row in rows
-    ]
-    outcomes = [
-        Outcomes.NULL if null else _settle(parsed.tree, columns, conditions, row, or_null=may_raise)
-        for null, row in zip(is_null, rows, strict=True)
-    ]
-    settled = [outcome for outcome, null in zip(outcomes, is_null, strict=True) if not null]
-    if settled and all(outcome == Outcomes.UNKNOWN for outcome in settled):
-        raise Refusal("only a Spark session can test its values")
+    is_null = np.zeros(len(values[0]), np.bool_)
+    for column, of in zip(columns, values, strict=True):
+        is_null |= ~valid_flags(of) & (column.path in nulls)
+    chosen = [of.filter(from_numpy(~is_null)) for of in values]
+    settled = _at_once(parsed.tree, columns[0], conditions, chosen[0]) if len(columns) == 1 else None
+    if settled is None:
+        settled = _one_by_one(parsed.tree, columns, conditions(), chosen, or_null=may_raise)
+    outcomes = np.full(len(is_null), Outcomes.NULL, np.uint8)
+    outcomes[~is_null] = settled
+    return list(map(Outcomes, outcomes.tolist()))
+
+
+def _at_once(
+    tree: exp.Expr, column: LeafColumn, conditions: Callable[..., Conditions], values: pa.Array
+) -> OutcomeArray | None:
+    """Return the outcome for each value of a column; None if a condition in the part is not lowered for all of them."""
+    lowering = conditions({column.path: _ordinals(column, values)})
+    try:
+        lowered = lowering.lower_tree(tree)
+    except PruneError:
+        return None
+    if any(isinstance(leaf, Unsupported) and leaf.is_whole for leaf in leaves(lowered)):
+        return None
+    outcomes = _folded(lowered, [column], [values])
+    for guard in lowering.raising:
+        outcomes[_folded(guard, [column], [values]) != Outcomes.TRUE] |= np.uint8(Outcomes.NULL)
     return outcomes
+
+
+def _ordinals(column: LeafColumn, values: pa.Array) -> list[int]:
+    """Return the ordinals of values, without null; empty for a type that has none."""
+    type_ = None if column.type is None else type_of_column(column.type)
+    if type_ is None or not type_.is_ordinal:
+        return []
+    ordinals = (fixed_scalar(value, type_).ordinal for value in values.drop_null())
+    return [ordinal for ordinal in ordinals if ordinal is not None]
+
+
+def _one_by_one(
+    tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, values: Sequence[pa.Array], *, or_null: bool
+) -> OutcomeArray:
+    """Return the outcome for each row of values; raises Refusal where the first of them are unknown."""
+    outcomes: list[Outcomes] = []
+    tried = max(1, _TRIED_NODES // sum(1 for _ in tree.walk()))
+    for row in zip(*values, strict=True):
+        outcomes.append(_settle(tree, columns, conditions, row, or_null=or_null))
+        if len(outcomes) in {tried, len(values[0])} and all(outcome == Outcomes.UNKNOWN for outcome in outcomes):
+            raise Refusal("only a Spark session can test its values")
+    return np.array(outcomes, np.uint8)
 
 
 def divisor_of(parsed: ParsedPredicate, name: str) -> int | None:
@@ -121,14 +165,19 @@ def _settle(
         return Outcomes.UNKNOWN
     if lowered is None:
         return Outcomes.UNKNOWN
-    by_path = {column.path: column for column in columns}
-    (found,) = fold(lowered, [_answer(leaf, by_path, known) for leaf in leaves(lowered)])
-    return Outcomes(int(found)) | (Outcomes.NULL if or_null else Outcomes.NONE)
+    (outcome,) = _folded(lowered, columns, [pa.repeat(value, 1) for value in row])
+    return Outcomes(int(outcome)) | (Outcomes.NULL if or_null else Outcomes.NONE)
 
 
-def _answer(leaf: Leaf, columns: Mapping[Path, LeafColumn], known: Mapping[Path, pa.Scalar]) -> OutcomeArray:
+def _folded(predicate: Predicate, columns: Sequence[LeafColumn], values: Sequence[pa.Array]) -> OutcomeArray:
+    """Return the outcome of a predicate for each row of values."""
+    compared = {column.path: of.cast(bounds_type(column)) for column, of in zip(columns, values, strict=True)}
+    return fold(predicate, [_answers(leaf, compared, len(values[0])) for leaf in leaves(predicate)])
+
+
+def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> OutcomeArray:
     if isinstance(leaf, Constant):
-        return constant_answers(leaf, 1)
-    if isinstance(leaf, ColumnLeaf) and leaf.column in known:
-        return outcomes_of_values(leaf, pa.repeat(known[leaf.column], 1).cast(bounds_type(columns[leaf.column])))
-    return unknown(1)
+        return constant_answers(leaf, count)
+    if isinstance(leaf, ColumnLeaf) and leaf.column in values:
+        return outcomes_of_values(leaf, values[leaf.column])
+    return unknown(count)

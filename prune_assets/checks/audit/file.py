@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from parquet_core.arrow_arrays import valid_flags
+from parquet_core.arrow_arrays import numbers_from, valid_flags
 from parquet_core.dataset.bloom_filters import BloomFilters
 from parquet_core.dataset.dictionaries import Dictionaries
 from parquet_core.dataset.structure_reader import ABSENT
@@ -16,6 +16,7 @@ from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.ragged import firsts
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.trust.bounds import Bounds, unknown_bounds
 from parquet_core.trust.inconsistencies import reason_of
@@ -25,7 +26,7 @@ from prune_assets.checks.audit.findings import REWRITE, WRITE_AGAIN, ClaimSource
 from prune_assets.checks.audit.row_counts import check_empty, check_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.dataset.page_indexes import PageIndexes
+    from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from parquet_core.storage import Traffic
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.ignored_statistics import IgnoredStatistics
     from prune_assets.tables.claims import Claims
 
+Part = TypeVar("Part")
+# Row groups of a column whose dictionaries, filters and page locations are read at once.
+_WINDOW_GROUPS = 256
+_WINDOW_BYTES = 64 << 20
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
 # Such bounds are what a writer leaves that compares NaN as it compares numbers.
 _NAN = "a bound of floats that is NaN says nothing of the other values"
@@ -84,6 +90,12 @@ class FileAudit:
     def whole(self) -> bool:
         """Whether all rows are read."""
         return len(self.chosen) == len(self.positions)
+
+    def first_rows(self, positions: NDArray[np.int64]) -> list[int]:
+        """Return the numbers in the file of the first rows of row groups."""
+        first = firsts(self.index.row_count[self.positions])
+        rows: list[int] = first[np.searchsorted(self.positions, positions)].tolist()
+        return rows
 
     def location(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group."""
@@ -154,43 +166,106 @@ def _audit_column(audit: FileAudit, known: Known) -> None:
     if stored is None:
         return
     of_log = _log_claims(audit, column)
-    pages = audit.pages.read(column, audit.chosen)
-    for i, position in enumerate(audit.chosen.tolist()):
-        if audit.index.row_count[position] <= 0:
-            continue
-        ignored = WholeFile(CheckedClaims(known.ignored.bounds.slice(position, position + 1)), None)
-        claims = [*of_log, ignored] if known.ignored.there[position] else of_log
-        for whole in of_log:
-            whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
-        chunk = _chunk(audit, known, position, pages, i, stored)
-        of_pages = audit_chunk(chunk, audit.values, claims, audit.findings)
-        _report_silent_pages(audit, known, position, of_pages)
-        _check_pages(audit, column, position)
-        _report_ignored(audit, known, position, ignored.checked)
+    for positions in _windows(audit, column):
+        pages = audit.pages.read(column, positions)
+        evidence = _evidence(audit, known, positions)
+        rows = audit.first_rows(positions)
+        for i, (position, first_row, found) in enumerate(zip(positions.tolist(), rows, evidence, strict=True)):
+            ignored = _ignored_claims(known, position)
+            for whole in of_log:
+                whole.first_row = first_row
+            chunk = _chunk(audit, known, position, pages, i, stored, found)
+            of_pages = audit_chunk(chunk, audit.values, [*of_log, *ignored], audit.findings)
+            _report_silent_pages(audit, known, position, of_pages)
+            _check_pages(audit, column, position, found.offsets)
+            _report_ignored(audit, known, position, ignored)
     _report_log(audit, column, of_log)
 
 
+def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]]:
+    """Yield the chosen row groups that have rows, as many together as are small."""
+    chosen = audit.chosen[audit.index.row_count[audit.chosen] > 0]
+    read = np.cumsum(np.maximum(audit.index.footers.chunks(column).compressed_bytes[chosen], 0))
+    start = 0
+    while start < len(chosen):
+        before = int(read[start - 1]) if start else 0
+        stop = int(np.searchsorted(read, before + _WINDOW_BYTES, side="right"))
+        stop = min(max(stop, start + 1), start + _WINDOW_GROUPS)
+        yield chosen[start:stop]
+        start = stop
+
+
+class _Evidence(NamedTuple):
+    """The bloom filter, dictionary and page locations of one chunk; a reason if one proves nothing."""
+
+    blocks: Blocks | str | None
+    dictionary: pa.Array | str
+    offsets: OffsetIndexes
+
+
+def _evidence(audit: FileAudit, known: Known, positions: NDArray[np.int64]) -> Iterator[_Evidence]:
+    """Yield the evidence of each row group, read at once; MalformedFile at the one that is damaged."""
+    column = known.column
+    looked_up = positions[~_has_nulls_alone(known, positions)]
+    blocks = _each(lambda some: _blocks(audit, column, some), looked_up)
+    dictionaries = _each(lambda some: _dictionaries(audit, column, some), looked_up)
+    offsets = _each(lambda some: _offsets(audit, column, some), positions)
+    has_values = set(looked_up.tolist())
+    for position in positions.tolist():
+        found = (next(blocks), next(dictionaries)) if position in has_values else (None, "")
+        yield _Evidence(*found, next(offsets))
+
+
+def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArray[np.int64]) -> Iterator[Part]:
+    try:
+        found = read(positions)
+    except MalformedFile:
+        for position in positions:
+            yield from read(np.array([position]))
+    else:
+        yield from found
+
+
+def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell of row groups whether their footer claims only nulls: there is nothing to look up."""
+    own = _prunable(known.column, known.believed.take(positions))
+    return valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
+
+
+def _ignored_claims(known: Known, position: int) -> list[WholeFile]:
+    """Return the bounds that are written and not trusted; empty if there are none."""
+    if not known.ignored.there[position]:
+        return []
+    return [WholeFile(CheckedClaims(known.ignored.bounds.slice(position, position + 1)), None)]
+
+
 def _chunk(  # noqa: PLR0917 - all claims about one chunk
-    audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, stored: tuple[LeafColumn, Path]
+    audit: FileAudit,
+    known: Known,
+    position: int,
+    pages: PageBatch,
+    i: int,
+    stored: tuple[LeafColumn, Path],
+    found: _Evidence,
 ) -> Chunk:
     column, (leaf, path) = known.column, stored
-    own = _prunable(column, known.believed.slice(position, position + 1))
-    nulls_alone = own.null_count[0].as_py() == int(own.row_count[0])
     reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
     if reason and reason != ABSENT:
         _not_relied_on(audit, "page_index", position, column, reason)
+    if isinstance(found.blocks, str):
+        _not_relied_on(audit, "bloom_filter", position, column, found.blocks)
     audit.findings.claims["page_order"] += not reason and int(pages.boundary_order[i]) > 0
     return Chunk(
         column=column,
         leaf=leaf,
         path=path,
         group=int(audit.index.ordinal[position]),
-        own=own,
+        own=_prunable(column, known.believed.slice(position, position + 1)),
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
-        # Of nulls alone there is nothing to look up.
-        blocks=None if nulls_alone else _blocks(audit, column, position),
-        dictionary=None if nulls_alone else _dictionary(audit, column, position),
+        blocks=None if isinstance(found.blocks, str) else found.blocks,
+        # A codec that is not read claims nothing; the place of other dictionaries is doubted elsewhere.
+        dictionary=None if isinstance(found.dictionary, str) else found.dictionary,
         location=audit.location(position, column),
         key=audit.key(column),
     )
@@ -204,26 +279,24 @@ def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
     return replace(nothing, null_count=bounds.null_count)
 
 
-def _blocks(audit: FileAudit, column: LeafColumn, position: int) -> Blocks | None:
+def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[Blocks | str | None]:
     filters = BloomFilters(audit.index, audit.index.footers)
-    if column.unsupported or not filters.may_exist(column)[position]:
-        return None
-    (filter_,) = filters.read(column, np.array([position]))
-    if isinstance(filter_, str):
-        _not_relied_on(audit, "bloom_filter", position, column, filter_)
-        return None
-    return filter_
+    there = [] if column.unsupported else filters.may_exist(column)[positions]
+    if not np.any(there):
+        return [None] * len(positions)
+    read = iter(filters.read(column, positions[there]))
+    return [next(read) if each else None for each in there]
 
 
-def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array | None:
-    if column.unsupported:
-        return None
-    dictionaries = Dictionaries(audit.index, audit.index.footers, audit.pages)
-    if dictionaries.refusals(column, np.array([position]))[0]:
-        return None
-    (values,) = dictionaries.read(column, np.array([position]))
-    # What is not read, such as one of a codec that is not, claims nothing; the place of others is doubted elsewhere.
-    return None if isinstance(values, str) else values
+def _dictionaries(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[pa.Array | str]:
+    if column.unsupported or not len(positions):
+        return [""] * len(positions)
+    return Dictionaries(audit.index, audit.index.footers, audit.pages).read(column, positions)
+
+
+def _offsets(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[OffsetIndexes]:
+    (offsets,) = audit.pages.locations([column], positions)
+    return [offsets.take(np.array([i])) for i in range(len(positions))]
 
 
 def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
@@ -234,8 +307,7 @@ def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
     audit.findings.add(finding, f"{column.name} {reason}" if wrong else reason)
 
 
-def _check_pages(audit: FileAudit, column: LeafColumn, position: int) -> None:
-    (offsets,) = audit.pages.locations([column], np.array([position]))
+def _check_pages(audit: FileAudit, column: LeafColumn, position: int, offsets: OffsetIndexes) -> None:
     if offsets.reason[0]:
         return
     audit.findings.claims["page_rows"] += len(offsets.offset)
@@ -247,14 +319,15 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int) -> None:
         audit.findings.add(wrong, audit.key(column))
 
 
-def _report_ignored(audit: FileAudit, known: Known, position: int, checked: CheckedClaims) -> None:
+def _report_ignored(audit: FileAudit, known: Known, position: int, ignored: Sequence[WholeFile]) -> None:
     """Report statements that exclude each other, and bounds that are written and not believed."""
     column = known.column
     doubt = reason_of(int(audit.index.footers.doubts(column)[position]))
     if doubt:
         finding = not_relied_on("contradiction", audit.location(position, column), doubt, wrong="both cannot hold")
         audit.findings.add(finding, f"{audit.file} {doubt}")
-    if known.ignored.there[position]:
+    for whole in ignored:
+        checked = whole.checked
         reason = _reason(audit, known) or doubt or _unusable(column)
         wrong = [
             *(
@@ -314,8 +387,7 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
         return
     whole = WholeFile(CheckedClaims(bounds), audit.live)
     audit.findings.claims["partition_values"] += 1
-    for position in audit.chosen.tolist():
-        whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
+    for position, whole.first_row in zip(audit.chosen.tolist(), audit.first_rows(audit.chosen), strict=True):
         group = int(audit.index.ordinal[position])
         for some in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
             whole.take(some)

@@ -104,12 +104,16 @@ def _rest(left: Value, right: Value) -> Value:
 
 def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
     """Return the remainder of a value shifted by `shift` digits, with the sign of the value."""
+
+    shifted = int(10**shift)
+
+    def rest(ordinal: int) -> int:
+        positive = abs(ordinal) * shifted % divisor
+        return -positive if ordinal < 0 else positive
+
     if isinstance(value, Chain):
-        return apply(recurring("%", result, span(1 - divisor, divisor - 1), REMAINDER), value)
-    if value.ordinal is None:
-        return Fixed(result, None)
-    rest = abs(value.ordinal) * 10**shift % divisor
-    return Fixed(result, -rest if value.ordinal < 0 else rest)
+        return apply(recurring("%", result, span(1 - divisor, divisor - 1), REMAINDER, rest), value)
+    return Fixed(result, None if value.ordinal is None else rest(value.ordinal))
 
 
 def _null(value: Value, result: SparkType) -> Value:

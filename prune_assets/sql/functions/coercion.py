@@ -108,7 +108,7 @@ def apply(function: Function, value: Value) -> Value:
         return _of_doubtful(function, value.ordinal, value.doubt + function.doubt)
     if value.ordinal in function.nulls:
         return Fixed(function.result, None)
-    if not any(piece.first <= value.ordinal <= piece.last for piece in function.pieces):
+    if not function.has_value(value.ordinal):
         raise Refusal(f"Spark raises an error for {function.name} of this constant, or its result is not known")
     result = function.value(value.ordinal)
     if function.result.least <= result <= function.result.greatest:

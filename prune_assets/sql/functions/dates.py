@@ -161,7 +161,8 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
     (value,) = arguments
     why = (f"{name}() repeats over time, so it is no range of the column", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
-        return apply(recurring(name, INT, span(*field.image), why), value)
+        of_ordinal = field.of_day if value.type.kind is Kind.DATE else None
+        return apply(recurring(name, INT, span(*field.image), why, of_ordinal), value)
     if isinstance(value, Fixed) and field.of_day is not None:
         return apply(of_days(name, INT, field.of_day), _as_date(value))
     if isinstance(value, Fixed) and field.of_clock is not None and value.type.kind in CALENDAR:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, joined, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from prune_assets.sql.types.spark_types import SparkType
 
@@ -52,11 +53,22 @@ class Function:
     why: tuple[str, str] = ("", "")
     doubt: int = 0
 
+    def has_value(self, ordinal: int) -> bool:
+        """Return whether `value` is defined at an ordinal."""
+        return any(piece.first <= ordinal <= piece.last for piece in self.pieces)
+
     @property
     def overflows(self) -> Ranges:
         """The ordinals at which the result is outside of its type."""
         least, greatest = self.result.least, self.result.greatest
         return preimage(self, Ranges(((-_FAR, least - 1), (greatest + 1, _FAR))))
+
+
+def results(function: Function, ordinals: Iterable[int]) -> list[int]:
+    """Return the distinct results of a function, without the ordinals at which it has none."""
+    is_known = [function.image is not None or function.has_value(ordinal) for ordinal in ordinals]
+    values = dict.fromkeys(function.value(ordinal) for ordinal in compress(ordinals, is_known))
+    return [value for value in values if function.result.least <= value <= function.result.greatest]
 
 
 class Preimage(NamedTuple):
@@ -73,15 +85,24 @@ def preimage(function: Function, wanted: Ranges) -> Ranges:
     return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
 
 
-def recurring(name: str, result: SparkType, image: Ranges, why: tuple[str, str]) -> Function:
-    """Return a function of which no more is known than all that it may come to; NULL for null alone."""
-    return Function(name, result, int, (), image=image, why=why)
+def recurring(
+    name: str, result: SparkType, image: Ranges, why: tuple[str, str], value: Callable[[int], int] | None = None
+) -> Function:
+    """Return a periodic function, which is known by its results and by `value` at each ordinal; NULL for null alone."""
+
+    def refuse(_: int) -> int:
+        raise Refusal(*why)
+
+    return Function(name, result, refuse if value is None else value, (), image=image, why=why)
 
 
-def invert(function: Function, results: Preimage) -> Preimage:
-    """Return the arguments of a function from what is asked of its results; raises Refusal where that is not enough."""
+def invert(function: Function, results: Preimage, arguments: Sequence[int] | None = None) -> Preimage:
+    """Return the arguments of a function from what is asked of its results; raises Refusal where that is not enough.
+
+    `arguments`: all that the function is applied to, None if unknown; a periodic function is evaluated on each.
+    """
     if function.image is not None:
-        return Preimage(*(_all_or_nothing(function.image, part, function.why) for part in results))
+        return _of_periodic(function, function.image, results, arguments)
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
     exact = Preimage(
@@ -116,6 +137,16 @@ def _shrunk(part: Ranges, doubt: int, least: int, greatest: int) -> Ranges:
     """Return the values that are in a set and stay there however far they are moved."""
     ends = ((a if a <= least else a + doubt, b if b >= greatest else b - doubt) for a, b in part.pairs)
     return joined((a, b) for a, b in ends if a <= b)
+
+
+def _of_periodic(function: Function, image: Ranges, results: Preimage, arguments: Sequence[int] | None) -> Preimage:
+    try:
+        return Preimage(*(_all_or_nothing(image, part, function.why) for part in results))
+    except Refusal:
+        if arguments is None:
+            raise
+    values = [(argument, function.value(argument)) for argument in arguments]
+    return Preimage(*(joined((argument, argument) for argument, value in values if value in part) for part in results))
 
 
 def _all_or_nothing(image: Ranges, part: Ranges, why: tuple[str, str]) -> Ranges:

@@ -46,9 +46,9 @@ from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED
 from prune_assets.sql.types.zones import DAY, most_shift
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.functions.terms import Term, Value
     from prune_assets.sql.lowering.column_values import ClassifiedValues
     from prune_assets.sql.semantics import SparkSemantics
@@ -64,12 +64,17 @@ class Comparisons:
 
     Each of `raising` is TRUE for every row on which nothing raises. Without ansi.enabled nothing does: what Spark comes
     to instead, a number wrapped around or NULL, is not known.
+
+    `values`: ordinals of the columns whose other values do not count.
     """
 
-    def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics) -> None:
+    def __init__(
+        self, sql: str, raising: list[Predicate], semantics: SparkSemantics, values: Mapping[Path, Sequence[int]]
+    ) -> None:
         self._sql = sql
         self._raising = raising
         self._semantics = semantics
+        self._values = values
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
         """Return `left op right`; raises Refusal."""
@@ -165,7 +170,8 @@ class Comparisons:
     def _classified(
         self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
     ) -> ClassifiedValues:
-        classified = classify_values(chain, wanted, written=written, doubt=doubt)
+        ordinals = self._values.get(chain.column.path)
+        classified = classify_values(chain, wanted, written=written, doubt=doubt, ordinals=ordinals)
         if self._semantics.ansi:
             return classified
         return classified._replace(raises=NOTHING, uncertain=union(classified.raises, classified.uncertain))

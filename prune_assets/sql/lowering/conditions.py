@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
@@ -31,7 +32,7 @@ from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.types.zones import Clocks, UncertainTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.binding.scope import Scope
@@ -72,6 +73,7 @@ class Conditions:
 
     `parsed`: the predicate that they are parts of.
     `is_builtin` tells whether a name still is that of Spark's own function.
+    `values`: ordinals of the columns whose other values do not count.
     """
 
     def __init__(
@@ -80,12 +82,13 @@ class Conditions:
         parsed: ParsedPredicate,
         semantics: SparkSemantics,
         is_builtin: Callable[[str], bool] | None = None,
+        values: Mapping[Path, Sequence[int]] = MappingProxyType({}),
     ) -> None:
         self._scope = scope
         self._parsed = parsed
         self._places: dict[str, tuple[int, int]] = {}
         self._names = NameResolver(scope, is_builtin, binary_as_string=semantics.binary_as_string)
-        self._leaves = LeafConditions(self._names, self._text, Clocks.of(semantics), self._nested, semantics)
+        self._leaves = LeafConditions(self._names, self._text, Clocks.of(semantics), self._nested, semantics, values)
         self._depth = 0
         self._known: Known | None = None
         self._substituted = 0
@@ -178,6 +181,11 @@ class Conditions:
             return (self._with_constants(node) if is_refined else None) or lowered
         finally:
             self._leaves.sql = outer
+
+    @property
+    def raising(self) -> Sequence[Predicate]:
+        """Predicates that are all TRUE for every row on which no lowered condition raises."""
+        return tuple(self._leaves.raising)
 
     def lower_with_constants(self, node: exp.Expr, known: Known) -> Predicate | None:
         """Lower a part again with constants in place of columns where it is refused; None where that does not help.

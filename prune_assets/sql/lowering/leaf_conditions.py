@@ -26,9 +26,9 @@ from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.binding.scope import NameResolver
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.semantics import SparkSemantics
@@ -41,20 +41,22 @@ class LeafConditions:
     """Lowers what holds no AND, OR, NOT nor truth but inside its operands, which `condition` lowers.
 
     `sql`: the source of what is lowered. `count`: how many conditions were, of which one may be FALSE where another
-    raises. `raising`: what is TRUE for every row on which none does.
+    raises. `raising`: what is TRUE for every row on which none does. `values`: as `Comparisons` takes them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what names, functions and values mean
         self,
         names: NameResolver,
         text: Callable[..., str],
         clocks: Clocks,
         condition: Callable[[exp.Expr], Predicate],
         semantics: SparkSemantics,
+        values: Mapping[Path, Sequence[int]],
     ) -> None:
         self._names = names
         self._text = text
         self._semantics = semantics
+        self._values = values
         self._condition = condition
         named = (names.column, names.value)
         context = BindingContext(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
@@ -106,7 +108,7 @@ class LeafConditions:
     # -- terms
 
     def _terms(self) -> Comparisons:
-        return Comparisons(self.sql, self.raising, self._semantics)
+        return Comparisons(self.sql, self.raising, self._semantics, self._values)
 
     def _equal_terms(self, left: Term, right: Term) -> Predicate:
         return self._terms().compare(left, Op.EQ, right)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +18,8 @@ class Ranges:
     pairs: tuple[tuple[int, int], ...] = ()
 
     def __contains__(self, ordinal: int) -> bool:
-        return any(first <= ordinal <= last for first, last in self.pairs)
+        i = bisect_right(self.pairs, ordinal, key=itemgetter(0))
+        return i > 0 and ordinal <= self.pairs[i - 1][1]
 
     def __bool__(self) -> bool:
         return bool(self.pairs)

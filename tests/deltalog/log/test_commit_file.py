@@ -106,3 +106,53 @@ def test_a_commit_is_read_after_its_writer_removed_the_temporary_name(tmp_path):
     assert listed != find_file(listed.path)
     (lines,) = commit_file.read_commits([listed], commit_file.LINES, traffic=Traffic())
     assert len(list(lines)) == 1
+
+
+@pytest.fixture
+def bytes_read(monkeypatch):
+    """The bytes of each read of a large file, in blocks of 1,000 bytes."""
+    read, real = [], commit_file.read_range
+
+    def noted(file, start, length, **options):
+        read.append(length)
+        return real(file, start, length, **options)
+
+    monkeypatch.setattr(commit_file, "read_range", noted)
+    monkeypatch.setattr(commit_file, "_BLOCK_BYTES", 1_000)
+    return read
+
+
+@pytest.fixture
+def short_lines(monkeypatch):
+    monkeypatch.setattr(commit_file, "_LINE_BYTES", 5_000)
+
+
+@pytest.mark.parametrize(
+    ("begin", "problem", "most"),
+    [
+        ("", r"line 1: no action begins with b'\\x00'", 1_000),
+        (LINE * 3, r"line 4: no action begins with b'\\x00'", 2_000),
+        ('{"add":{"path":"', "line 1: a line of more than 5,000 bytes", 7_000),
+        (LINE * 3 + '{"add":{"path":"', "line 4: a line of more than 5,000 bytes", 8_000),
+        (" " * 9_000, "line 1: a line of more than 5,000 bytes", 7_000),
+    ],
+    ids=["nothing else", "after actions", "in an action", "in a later action", "after blanks"],
+)
+@pytest.mark.usefixtures("short_lines")
+def test_a_line_without_end_is_refused_after_a_bounded_read(tmp_path, bytes_read, begin, problem, most):
+    path = tmp_path / "0.json"
+    with path.open("wb") as file:
+        file.write(begin.encode())
+        file.truncate(50 << 20)
+    read = commit_file.read_commits([find_file(str(path))], commit_file.LINES, traffic=Traffic())
+    with pytest.raises(MalformedLog, match=f"0.json, {problem}; restore the file from a copy"):
+        list(map(list, read))
+    assert sum(bytes_read) <= most
+
+
+def test_each_byte_of_a_long_line_is_read_once(tmp_path, bytes_read):
+    path = tmp_path / "0.json"
+    path.write_text(LINE + json.dumps(add("f" * 40_000)) + "\n" + LINE)
+    ((*lines,),) = commit_file.read_commits([find_file(str(path))], commit_file.LINES, traffic=Traffic())
+    assert [len(line.add.path) for line in lines] == [1, 40_000, 1]
+    assert sum(bytes_read) == path.stat().st_size

@@ -39,6 +39,18 @@ ANSWERED = [
     "extract(MINUTE FROM moment) = 30",
     "extract(HOUR FROM moment) < 2",
     "dayofweek(moment) = 1",
+    "(k * 3 + 1) % 5 = 2",
+    "(k - 70) * 3 % 5 = -2",
+    "(k % 1000 * 7 + 1) % 13 <> 5",
+    "k % 7 % 3 = 1 OR k % 7 IS NULL",
+    "nullif(k * 3 % 5, 0) = 1",
+    "coalesce(k, 3) % 5 = 3",
+    "CASE WHEN k % 3 = 0 THEN 1 ELSE k END = 1",
+    "(k * 2.5) % 4 = 1.0",
+    "coalesce(month(day), 1) = 1",
+    "(month(day) = 12) IS NULL",
+    "month(add_months(day, 1)) = 5 AND day < DATE '2000-01-01'",
+    "dayofweek(to_date(moment)) = 1",
 ]
 REFUSED = [
     "n % k = 1",
@@ -48,7 +60,8 @@ REFUSED = [
     "month(name) = 3",
     "lower(text) = 'é'",
 ]
-REFUSED += ["upper(name) IN ('AB', 'E')", "(month(day) = 12) IS NULL", "coalesce(month(day), 1) = 1"]
+# Some values of n overflow.
+REFUSED += ["upper(name) IN ('AB', 'E')", "(n * 3 + 1) % 5 = 2", "NOT ((n + 1) % 5 = 2)"]
 
 
 @pytest.fixture(scope="module")
