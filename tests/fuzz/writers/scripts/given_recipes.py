@@ -11,6 +11,8 @@ LEFT_OUT = (
     ("decimal",),
     ("decimal", "struct", "fixed"),
     ("decimal", "struct", "fixed", "binary", "timestamp", "date"),
+    ("uint8", "uint16", "uint32", "uint64", "fixed"),
+    ("uint8", "uint16", "uint32", "uint64", "fixed", "timestamp", "struct"),
 )
 
 
@@ -57,6 +59,11 @@ def problem_of(write, recipe, path):
 
 def without(recipe, left_out):
     return dict(recipe, columns=[column for column in recipe["columns"] if column["type"] not in left_out])
+
+
+def plain(recipe):
+    """Return a recipe without Arrow dictionaries, for writers that refuse them."""
+    return dict(recipe, columns=[dict(column, dictionary=None) for column in recipe["columns"]])
 
 
 def floats_of(values):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import datafusion
-from given_recipes import write_each
+from given_recipes import plain, write_each
 from write_pyarrow import table_of
 
 
@@ -15,7 +15,8 @@ def write(recipe, path):
     options = recipe["options"]
     codec = {"none": "uncompressed", "snappy": "snappy", "zstd": "zstd"}[options["compression"]]
     context = datafusion.SessionContext(configured(options, recipe["groups"]))
-    batches = table_of(recipe).to_batches()
+    given = recipe if options["at_once"] else plain(recipe)
+    batches = table_of(given).combine_chunks().to_batches()
     frame = context.create_dataframe([batches])
     try:
         try:

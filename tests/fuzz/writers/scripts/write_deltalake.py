@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import deltalake
-from given_recipes import write_each
+from given_recipes import plain, write_each
 from write_pyarrow import table_of
 
 PARAMETERS = inspect.signature(deltalake.write_deltalake).parameters
@@ -27,7 +27,7 @@ def write(recipe, path):
             limits["write_batch_size"] = 10
         settings["writer_properties"] = deltalake.WriterProperties(compression=codec, **limits)
     try:
-        deltalake.write_deltalake(folder, table_of(recipe), **settings)
+        deltalake.write_deltalake(folder, table_of(plain(recipe)), **settings)
         files = list(Path(folder).glob("*.parquet"))
         if len(files) != 1:
             raise ValueError(f"{len(files)} files")
