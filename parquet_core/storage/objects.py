@@ -97,7 +97,7 @@ class Bucket:
         """Return a store that takes the key of an object, and the key: obstore takes none with an empty part."""
         key = self.key(uri)
         above, empty, name = f"/{key}".rpartition("//")
-        # A URL without its dots is another one.
+        # Clients normalize dots, so the URL would name another object.
         if not empty or not isinstance(self.store, S3Store) or {".", ".."} & set(key.split("/")):
             return self.store, key
         if above not in self._below:

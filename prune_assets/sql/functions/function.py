@@ -65,7 +65,7 @@ class Function:
 
 
 def results(function: Function, ordinals: Iterable[int]) -> list[int]:
-    """Return the distinct results of a function, without the ordinals at which it has none."""
+    """Return the distinct results of a function at the ordinals where it is defined."""
     is_known = [function.image is not None or function.has_value(ordinal) for ordinal in ordinals]
     values = dict.fromkeys(function.value(ordinal) for ordinal in compress(ordinals, is_known))
     return [value for value in values if function.result.least <= value <= function.result.greatest]
@@ -97,9 +97,9 @@ def recurring(
 
 
 def invert(function: Function, results: Preimage, arguments: Sequence[int] | None = None) -> Preimage:
-    """Return the arguments of a function from what is asked of its results; raises Refusal where that is not enough.
+    """Return the arguments that lead to wanted results. Raises Refusal if they cannot be determined.
 
-    `arguments`: all that the function is applied to, None if unknown; a periodic function is evaluated on each.
+    `arguments`: all arguments of the function, None if unknown; a periodic function is evaluated on each.
     """
     if function.image is not None:
         return _of_periodic(function, function.image, results, arguments)

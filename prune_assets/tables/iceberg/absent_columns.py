@@ -27,7 +27,7 @@ _DIGITS = Context(prec=38)
 def absent_values(
     snapshot: IcebergSnapshot, columns: Iterable[IcebergColumn], index: MetadataIndex, file: int
 ) -> Mapping[str, pa.Scalar]:
-    """Return the values of flat columns that a file lacks, by name; none of a column whose value is unknown.
+    """Return the values of flat columns that a file lacks, by name. Columns of unknown value are left out.
 
     Columns that are null wherever a file lacks them are left to the reader.
     """

@@ -141,7 +141,7 @@ def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
     """Give each partition field the number of its position in the spec; returns the numbers, None if ids are missing.
 
-    A manifest may lack fields, such as those of a dropped column. Writers with other numbers write all fields.
+    A manifest may lack fields, such as fields of a dropped column. Writers that use other numbers write all fields.
     """
     ids: list[int | None] = [one.get("field-id") for one in fields]
     by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}
