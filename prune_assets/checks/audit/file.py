@@ -183,7 +183,7 @@ def _audit_column(audit: FileAudit, known: Known) -> None:
 
 
 def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]]:
-    """Yield the chosen row groups that have rows, as many together as are small."""
+    """Yield the chosen row groups that have rows, small ones together."""
     chosen = audit.chosen[audit.index.row_count[audit.chosen] > 0]
     read = np.cumsum(np.maximum(audit.index.footers.chunks(column).compressed_bytes[chosen], 0))
     start = 0
@@ -204,7 +204,7 @@ class _Evidence(NamedTuple):
 
 
 def _evidence(audit: FileAudit, known: Known, positions: NDArray[np.int64]) -> Iterator[_Evidence]:
-    """Yield the evidence of each row group, read at once; MalformedFile at the one that is damaged."""
+    """Yield the evidence of each row group, read at once; raises MalformedFile at a damaged row group."""
     column = known.column
     looked_up = positions[~_has_nulls_alone(known, positions)]
     blocks = _each(lambda some: _blocks(audit, column, some), looked_up)
@@ -227,13 +227,14 @@ def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArra
 
 
 def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell of row groups whether their footer claims only nulls: there is nothing to look up."""
+    """Return which row groups hold only nulls by their footer, which no evidence is read for."""
     own = _prunable(known.column, known.believed.take(positions))
-    return valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
+    flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
+    return flags
 
 
 def _ignored_claims(known: Known, position: int) -> list[WholeFile]:
-    """Return the bounds that are written and not trusted; empty if there are none."""
+    """Return the bounds of a row group that are written and not trusted."""
     if not known.ignored.there[position]:
         return []
     return [WholeFile(CheckedClaims(known.ignored.bounds.slice(position, position + 1)), None)]
@@ -281,11 +282,11 @@ def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
 
 def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[Blocks | str | None]:
     filters = BloomFilters(audit.index, audit.index.footers)
-    there = [] if column.unsupported else filters.may_exist(column)[positions]
-    if not np.any(there):
+    may_exist = filters.may_exist(column)[positions]
+    if column.unsupported or not may_exist.any():
         return [None] * len(positions)
-    read = iter(filters.read(column, positions[there]))
-    return [next(read) if each else None for each in there]
+    read = iter(filters.read(column, positions[may_exist]))
+    return [next(read) if exists else None for exists in may_exist]
 
 
 def _dictionaries(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[pa.Array | str]:

@@ -104,7 +104,6 @@ def _rest(left: Value, right: Value) -> Value:
 
 def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
     """Return the remainder of a value shifted by `shift` digits, with the sign of the value."""
-
     shifted = int(10**shift)
 
     def rest(ordinal: int) -> int:

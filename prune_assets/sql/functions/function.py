@@ -65,7 +65,7 @@ class Function:
 
 
 def results(function: Function, ordinals: Iterable[int]) -> list[int]:
-    """Return the distinct results of a function, without the ordinals at which it has none."""
+    """Return the distinct results of a function at the ordinals where it is defined."""
     is_known = [function.image is not None or function.has_value(ordinal) for ordinal in ordinals]
     values = dict.fromkeys(function.value(ordinal) for ordinal in compress(ordinals, is_known))
     return [value for value in values if function.result.least <= value <= function.result.greatest]
