@@ -229,7 +229,8 @@ def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArra
 def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """True for row groups whose footer claims only nulls, so that no value can be looked up."""
     own = _prunable(known.column, known.believed.take(positions))
-    return valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
+    flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
+    return flags
 
 
 def _ignored_claims(known: Known, position: int) -> list[WholeFile]:
@@ -281,11 +282,11 @@ def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
 
 def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[Blocks | str | None]:
     filters = BloomFilters(audit.index, audit.index.footers)
-    there = [] if column.unsupported else filters.may_exist(column)[positions]
-    if not np.any(there):
+    may_exist = filters.may_exist(column)[positions]
+    if column.unsupported or not may_exist.any():
         return [None] * len(positions)
-    read = iter(filters.read(column, positions[there]))
-    return [next(read) if each else None for each in there]
+    read = iter(filters.read(column, positions[may_exist]))
+    return [next(read) if exists else None for exists in may_exist]
 
 
 def _dictionaries(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[pa.Array | str]:

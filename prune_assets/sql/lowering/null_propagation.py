@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from prune_assets.sql.binding.scope import Scope
     from prune_assets.sql.functions.entry import SqlFunction
 
+    _Types: TypeAlias = Mapping[Callable[[pa.DataType], bool], bool]
+
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
 _KEEP_FRACTIONS = (exp.Neg, exp.Paren, exp.Add, exp.Sub, exp.Mul)
 # NULL where any operand is.
@@ -36,6 +38,8 @@ _OF_FIRST = (exp.Between, exp.In, exp.Cast)
 # Among more parts that may raise nothing is told.
 MOST_RAISING = 50
 _COMPARED_WITH_LITERALS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
+_COLUMN_TYPES: _Types = {pa.types.is_string: True, pa.types.is_integer: False}
+_FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 _ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 
 
@@ -73,26 +77,51 @@ def _is_literal(node: exp.Expr, *, is_text: bool) -> bool:
 
 
 def _is_text(node: exp.Expr, scope: Scope) -> bool | None:
-    """Tell whether a value is a text or a number; None for another, and for one that may raise or be NULL."""
-    match node:
-        case exp.Paren():
-            return _is_text(node.this, scope)
-        case exp.Column():
-            return _kind_of(node, scope, {pa.types.is_string: True, pa.types.is_integer: False})
-        case exp.Mod():
-            divisor = node.expression
-            is_divisor = isinstance(divisor, exp.Literal) and spark_value(divisor).kind is Kind.INTEGER
-            return False if is_divisor and spark_value(divisor).value and _is_text(node.this, scope) is False else None
+    """Return whether a value is a text; None for one that is neither text nor number, may raise, or may be NULL."""
+    levels: list[_Level] = []
+    kinds = _COLUMN_TYPES
+    while kinds is _COLUMN_TYPES and (level := _operand_of(node)) is not None:
+        levels.append(level)
+        node, kinds = level.operand, level.types
+    is_text = _kind_of(_without_brackets(node), scope, kinds)
+    for level in reversed(levels):
+        is_text = level.is_text if is_text is level.operand_is_text else None
+    return is_text
+
+
+class _Level(NamedTuple):
+    """A function of one operand, and whether operand and result are texts; `types`: those of a column in its place."""
+
+    operand: exp.Expr
+    operand_is_text: bool
+    is_text: bool
+    types: _Types
+
+
+def _operand_of(node: exp.Expr) -> _Level | None:
+    node = _without_brackets(node)
+    if isinstance(node, exp.Mod) and isinstance(node.expression, exp.Literal):
+        divisor = spark_value(node.expression)
+        is_exact = divisor.kind is Kind.INTEGER and divisor.value
+        return _Level(node.this, operand_is_text=False, is_text=False, types=_COLUMN_TYPES) if is_exact else None
     function, arguments = _function(node), list(node.iter_expressions())
     if function is None or len(arguments) != 1:
         return None
     if field_of_call(node.name) is not None:
-        return _kind_of(arguments[0], scope, {pa.types.is_date: False, pa.types.is_timestamp: False})
-    keeps_text = function.null_strict and not function.may_raise and _is_text(arguments[0], scope)
-    return function.role is not Role.LENGTH if keeps_text else None
+        return _Level(arguments[0], operand_is_text=False, is_text=False, types=_FIELD_TYPES)
+    if not function.null_strict or function.may_raise:
+        return None
+    is_text = function.role is not Role.LENGTH
+    return _Level(arguments[0], operand_is_text=True, is_text=is_text, types=_COLUMN_TYPES)
 
 
-def _kind_of(node: exp.Expr, scope: Scope, kinds: Mapping[Callable[[pa.DataType], bool], bool]) -> bool | None:
+def _without_brackets(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _kind_of(node: exp.Expr, scope: Scope, kinds: _Types) -> bool | None:
     bound = _bound(node, scope) if isinstance(node, exp.Column) else []
     return next((is_text for is_kind, is_text in kinds.items() if bound and is_kind(bound[0].type)), None)
 
@@ -161,15 +190,19 @@ def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:
 
 def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
     """Tell whether the type of a value is surely none of whole numbers."""
-    match node:
-        case exp.Cast():
-            to = node.args.get("to")
-            return to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}
-        case exp.Column():
-            return any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(node, scope))
-    function = _function(node)
-    keeps = isinstance(node, _KEEP_FRACTIONS) or (function is not None and function.keeps_fractions)
-    return keeps and any(_has_fractions(operand, scope) for operand in node.iter_expressions())
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, exp.Cast):
+            to = part.args.get("to")
+            if to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}:
+                return True
+        elif isinstance(part, exp.Column):
+            if any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(part, scope)):
+                return True
+        elif isinstance(part, _KEEP_FRACTIONS) or ((function := _function(part)) and function.keeps_fractions):
+            stack += list(part.iter_expressions())
+    return False
 
 
 def _is_beyond_bigint(literal: exp.Literal) -> bool:

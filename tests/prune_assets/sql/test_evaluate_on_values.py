@@ -102,10 +102,13 @@ def test_an_unknown_value_does_not_refuse_the_others(table):
         lambda count: "s" + " || 'x'" * count + " > 'k'",
         lambda count: "- " * count + "a > 5",
         lambda count: "abs(" * count + "a" + ")" * count + " = 5",
+        lambda count: "upper(" * count + "s" + ")" * count + " = 'K5'",
+        lambda count: "a" + " % 7" * count + " = 5",
+        lambda count: "a" + " * 2" * count + " < 9999999999999999999999",
         lambda count: "CASE WHEN a = 1 THEN 1 ELSE " * count + "a" + " END" * count + " = 5",
         lambda count: "NOT (" * count + "a > 5" + ")" * count,
     ],
-    ids=["sum", "product", "texts", "signs", "calls", "cases", "negations"],
+    ids=["sum", "product", "texts", "signs", "calls", "calls on texts", "remainders", "orders", "cases", "negations"],
 )
 def test_deep_operands_take_as_many_calls_for_each_level(table, repeated):
     def plan(count):
