@@ -47,7 +47,7 @@ INT64 = (pa.int64(), Physical.INT64, 0)
         ("parquet-mr version 1.5.0-cdh5.12.0", {"starrocks#78329"}),
         ("parquet-mr version 1.10.0", set()),
         ("parquet-mr version 1.13.1 (build db4183109d5b734ec5930d870cdae161e408ddba)", set()),
-        ("Polars (python) version 2.0.0 (build 1)", {"polars#15323"}),
+        ("Polars (python) version 2.0.0 (build 1)", {"polars#15323", "polars#16683"}),
         ("Polars (python) version 2.1.0 (build 1)", set()),
         ("ClickHouse v24.8.4.1-lts", {"ClickHouse#83754", "ClickHouse#103039"}),
         ("ClickHouse version 25.8.1 (build 1)", {"ClickHouse#103039"}),
@@ -164,6 +164,17 @@ def test_polars_before_1_reset_floats_at_a_nan_and_compared_unsigned_integers_as
     integers = {"min": bytes(8), "max": bytes(8), "nulls": 0}
     assert facts(UINT64, "Polars", integers, traits=NO_TRAITS) == (None, None, 0)
     assert facts(INT64, "Polars", integers, traits=NO_TRAITS) == (0, 0, 0)
+
+
+def test_polars_before_2_1_lost_bounds_of_floats_where_pages_have_a_nan():
+    floats = {"min": np.float64(1).tobytes(), "max": np.float64(2).tobytes(), "nulls": 0}
+    marked = pa.schema([pa.field("x", pa.float64()), pa.field("y", pa.float64())])
+    for version in ("Polars", "Polars (python) version 2.0.0 (build 1)"):
+        assert facts(DOUBLE, version, floats, arrow=marked, traits=ChunkTraits.SEVERAL_PAGES) == (None, None, 0)
+        assert facts(DOUBLE, version, floats, arrow=marked, traits=NO_TRAITS) == (1.0, 2.0, 0), "nothing is merged"
+        assert facts(DOUBLE, version, floats, arrow=marked, pages=True) == (1.0, 2.0, 0)
+    fixed = "Polars (python) version 2.1.0 (build 1)"
+    assert facts(DOUBLE, fixed, floats, traits=ChunkTraits.SEVERAL_PAGES) == (1.0, 2.0, 0)
 
 
 def test_polars_counts_the_nulls_of_dictionary_pages_once_too_often():
