@@ -31,15 +31,20 @@ _OLD_TIE_BREAKER = "\ufffd".encode()
 _CUT_AT = 32
 
 
-def widened(column: TableColumn, pair: Pair) -> Pair:  # noqa: PLR0911 - one for each kind
+def widened(column: TableColumn, pair: Pair) -> Pair:
     """Return bounds that hold whatever writer wrote them."""
+    return widened_pair(pair, from_float=column.from_float)
+
+
+def widened_pair(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for each kind
+    """Widen bounds of any column; `from_float`: the column was a float before it was a double."""
     kind = pair.lower.type
     if pa.types.is_timestamp(kind):
-        return _modern(Pair(pair.lower, later(pair.upper)))
+        return _modern(Pair(pair.lower, _later(pair.upper)))
     if pa.types.is_date(kind):
         return _modern(pair)
     if pa.types.is_floating(kind):
-        return _numbers(_of_floats(pair) if column.from_float and pa.types.is_float64(kind) else pair)
+        return _numbers(_of_floats(pair) if from_float and pa.types.is_float64(kind) else pair)
     if pa.types.is_int64(kind):
         return _through_float(pair)
     if pa.types.is_decimal(kind):
@@ -49,7 +54,7 @@ def widened(column: TableColumn, pair: Pair) -> Pair:  # noqa: PLR0911 - one for
     return pair
 
 
-def later(upper: pa.Array) -> pa.Array:
+def _later(upper: pa.Array) -> pa.Array:
     """Return upper bounds of times that hold the microseconds cut from them."""
     micros = numbers_from(upper)
     top = np.iinfo(np.int64).max - LOST_MICROS

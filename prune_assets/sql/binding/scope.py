@@ -123,7 +123,8 @@ class Scope:
             spelled = meant if meant.isidentifier() else f"`{meant}`"
             raise UnknownColumn(f"unknown column {name}: did you mean {spelled}?")
         text = f"text needs quotes, '{name}'; " if beside_text else ""
-        raise UnknownColumn(f"unknown column {name}: {text}the table has {listed(self._tops)}")
+        columns = listed(self._tops) or "no columns"
+        raise UnknownColumn(f"unknown column {name}: {text}the table has {columns}")
 
     def _fields_named(self, parts: Parts) -> list[str]:
         """Return the fields of structs that end in a name."""

@@ -4,6 +4,7 @@
   -0.0 before 0.0.
 - UUIDs: Iceberg orders them as signed numbers, Spark as strings.
 - Columns with an initial default: Iceberg takes the row groups of files that lack such a column for nulls.
+- Tables converted from Delta: their bounds may exclude values, and Iceberg skips files by them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from parquet_core.predicate import (
 )
 from parquet_core.pruning import fold
 from parquet_core.trust.bounds import Bounds
+from prune_assets.tables.iceberg.converted_tables import enclosing_bounds, is_converted
+from prune_assets.tables.iceberg.file_bounds import bounds_of
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path, Predicate
@@ -73,7 +76,22 @@ def _is_doubted(
         asked = [leaf for leaf in parts if path in columns_of_leaf(leaf)]
         return unseen or not all(map(_is_plain, asked)) or _may_select_nan(column, predicate, parts)
     field: Any = snapshot.schema.find_field(column.field_id)
-    return column.kind == "uuid" or getattr(field, "initial_default", None) is not None
+    if column.kind == "uuid" or getattr(field, "initial_default", None) is not None:
+        return True
+    return is_converted(snapshot) and (unseen or _is_lost(column, snapshot, parts))
+
+
+def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]) -> bool:
+    """True if the bounds of a converted table, as written, may exclude a file that the widened ones keep."""
+    asked = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
+    if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in asked):
+        return True
+    written, wide = bounds_of(column, snapshot.files), enclosing_bounds(column, snapshot)
+    return any(
+        not np.array_equal(outcomes_from_bounds(leaf, written), outcomes_from_bounds(leaf, wide))
+        for leaf in asked
+        if isinstance(leaf, ColumnLeaf)
+    )
 
 
 def _is_plain(leaf: Leaf) -> bool:

@@ -6,14 +6,12 @@ unknown.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.stats.widened_bounds import later
 from parquet_core.arrow_arrays import flags_from, scalar_of, valid_flags
 from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds
 from prune_assets.tables.iceberg.manifests.manifest import LOWER, NAN_COUNTS, NULL_COUNTS, UPPER, VALUE_COUNTS
@@ -26,13 +24,11 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles
 
-_TIMES = frozenset({"timestamp", "timestamptz"})
 
-
-def bounds_of(column: IcebergColumn, files: ListedFiles, *, of_delta: bool) -> Bounds:
-    """Return the bounds of a column in each file; `of_delta`: Delta's UniForm wrote the manifests."""
+def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
+    """Return the bounds of a column in each file."""
     number = column.field_id
-    bounds = consistent_bounds(
+    return consistent_bounds(
         claimed_bounds(
             column,
             files.of_column(LOWER, number),
@@ -43,8 +39,6 @@ def bounds_of(column: IcebergColumn, files: ListedFiles, *, of_delta: bool) -> B
             nan_count=files.of_column(NAN_COUNTS, number),
         )
     )
-    # UniForm copies maxima that Delta's statistics cut to milliseconds (delta-io/delta#7444).
-    return replace(bounds, upper=later(bounds.upper)) if of_delta and column.kind in _TIMES else bounds
 
 
 def claimed_bounds(

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
 
-# A property of tables whose metadata Delta's UniForm writes.
-_DELTA_VERSION = "delta-version"
-
 
 @dataclass
 class IcebergTable:
@@ -142,16 +139,14 @@ class IcebergTable:
 
         Of a column that the name mapping lacks files without ids have nulls, whatever was said of it before.
         """
-        from prune_assets.tables.iceberg.file_bounds import bounds_of
+        from prune_assets.tables.iceberg.converted_tables import enclosing_bounds
 
         mapped = self.snapshot.numbered.names
         if path not in self.by_path or (mapped and self.by_path[path].field_id not in mapped.values()):
             return None
         known = path, int(self.snapshot.files.opened.sum())
         if known not in self._bounds:
-            self._bounds[known] = bounds_of(
-                self.by_path[path], self.snapshot.files, of_delta=_DELTA_VERSION in self.snapshot.metadata.properties
-            )
+            self._bounds[known] = enclosing_bounds(self.by_path[path], self.snapshot)
         return self._bounds[known]
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:

@@ -93,6 +93,11 @@ def test_a_zone_that_is_certain_from_some_day_on_is_not_asked_before_it(unit):
     assert part.reason.startswith("what Spark computes is not certain where ts <= TIMESTAMP '19")
 
 
+def test_a_table_without_columns_is_said_to_have_none():
+    with pytest.raises(UnknownColumn, match=r"unknown column i: the table has no columns$"):
+        lower("i = 1", [], semantics=SparkSemantics())
+
+
 def test_without_a_zone_only_what_depends_on_it_is_widened():
     assert lowered("ts > '2024-01-01 00:00:00Z' and ntz > '2024-01-01'").normalized == (
         "ts > TIMESTAMP '2024-01-01 00:00:00Z' AND ntz > TIMESTAMP_NTZ '2024-01-01 00:00:00'"

@@ -17,7 +17,8 @@ pytest.importorskip("pyiceberg_core", reason="pyiceberg writes partitions with p
 from pyiceberg import catalog as pyiceberg_catalog
 from pyiceberg import expressions as ex
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401 - and others: for tests, left out without
+from pyiceberg.io.pyarrow import _dataframe_to_data_files
+from pyiceberg.manifest import DATA_FILE_TYPE, DataFile, DataFileContent, FileFormat, ManifestEntry  # noqa: F401 - and others: for tests, left out without
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import (  # noqa: F401
     BucketTransform,
@@ -98,6 +99,16 @@ def configure(monkeypatch, name, place):
 def folder(table):
     """Where a table lies, as a path."""
     return table.location().removeprefix("file://")
+
+
+def append_changed(table, rows, changes, summary=None):
+    """Append rows; the manifest has other values of some fields, by name."""
+    names = [field.name for field in DATA_FILE_TYPE[2].fields]
+    with table.transaction() as transaction, transaction.update_snapshot(summary or {}).fast_append() as append:
+        for file in _dataframe_to_data_files(transaction.table_metadata, rows, table.io):
+            for name, value in changes.items():
+                file._data[names.index(name)] = value
+            append.append_data_file(file)
 
 
 def value(rng, name, *, since=1950):

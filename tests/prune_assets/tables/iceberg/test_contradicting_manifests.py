@@ -276,18 +276,3 @@ def test_summaries_that_duckdb_cuts_without_rounding_up_lose_no_manifest(tmp_pat
             opened._KEPT.clear()
             assert pr.count(made.folder(table), where=f"s = '{text}'") == 1
             assert pr.plan(made.folder(table), where="s > '~' AND s < '\u00e9'").report.kept.files == 0
-
-
-def test_times_that_uniform_cuts_to_milliseconds_lose_no_file(tmp_path):
-    """delta-io/delta#7444: upper bounds are maxima of Delta's statistics, up to 999 microseconds too low."""
-    late = dt.datetime(2026, 8, 10, 20, 4, 53, 80_758)  # noqa: DTZ001 - of a column without a zone
-    table = table_of(tmp_path, {"ts": [late], "tz": [late.replace(tzinfo=dt.UTC)]})
-    cut = int(late.replace(tzinfo=dt.UTC, microsecond=80_000).timestamp() * 1000) * 1000
-    for number in (3, 4):
-        claim(table, number, lower_bounds=struct.pack("<q", cut), upper_bounds=struct.pack("<q", cut))
-    with table.transaction() as change:
-        change.set_properties({"delta-version": "7"})
-    place = made.folder(table)
-    assert pr.count(place, where="ts = timestamp_ntz '2026-08-10 20:04:53.080758'") == 1
-    assert pr.count(place, where="tz > timestamp '2026-08-10 20:04:53.0801Z'") == 1
-    assert pr.plan(place, where="ts >= timestamp_ntz '2026-08-10 20:04:53.081'").report.kept.files == 0
