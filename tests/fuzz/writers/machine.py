@@ -111,11 +111,11 @@ def _judge_file(release, path, recipe, case, result, keep, spark):  # noqa: PLR0
     seed, number = case
     try:
         truth = Truth(path)
-    except (pa.ArrowException, OSError, duckdb.Error) as error:
+        conditions = truth.conditions(random.Random(f"{seed} {number} conditions"), CONDITIONS)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, duckdb.Error) as error:
         result.unwritten[f"{release.name}: cannot be read: {str(error)[:120]}"] += 1
         return
     file = File(str(path), release.name, truth, recipe["options"]["statistics"])
-    conditions = truth.conditions(random.Random(f"{seed} {number} conditions"), CONDITIONS)
     findings = judge(file, conditions, result.tally, spark)
     for finding in findings:
         result.add(number, finding)
