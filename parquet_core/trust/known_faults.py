@@ -24,7 +24,7 @@ _PARQUET_CPP, _ARROW_CPP = "parquet-cpp", "parquet-cpp-arrow"
 _ARROW2, _ARROW_RS, _ARROW_GO = "Arrow2 - Native Rust implementation of Arrow", "parquet-rs", "parquet-go"
 _POLARS, _POLARS_PYTHON = "Polars", "Polars (python)"
 _HYPARQUET, _CLICKHOUSE, _PARQUET_NET = "hyparquet", "ClickHouse", "Parquet.Net"
-_PARQUETJS, _PARQUET_GO = "@dsnp/parquetjs", "github.com/parquet-go/parquet-go"
+_DUCKDB, _PARQUETJS, _PARQUET_GO = "DuckDB", "@dsnp/parquetjs", "github.com/parquet-go/parquet-go"
 _SEGMENTIO = "github.com/segmentio/parquet-go"
 
 KNOWN_FAULTS = (
@@ -221,6 +221,17 @@ KNOWN_FAULTS = (
         what="the null count of an Arrow dictionary column is 0",
         source="https://github.com/jorgecarleitao/arrow2",
         proof="files of polars 0.13 to 0.18",
+    ),
+    KnownFault(
+        code="DuckDB before 0.10",
+        application=_DUCKDB,
+        columns=Columns.ALL,
+        wrong=Fact.NULL_COUNT,
+        what="the null count includes the nulls of earlier row groups",
+        source="https://github.com/duckdb/duckdb/releases/tag/v0.10.0",
+        proof="files of DuckDB 0.3 to 0.9",
+        unversioned_only=True,
+        zeros_are_right=True,
     ),
     KnownFault(
         code="hyparquet-writer#31",

@@ -60,8 +60,8 @@ _LABELS = {
     Fact.DEPRECATED_BOUNDS: "deprecated min/max",
     Fact.NULL_COUNT: "null counts",
     Fact.PAGE_NULLS: "null counts of pages",
-    Fact.EXACTNESS: "the exactness of max",
-    Fact.PAGE_EXACTNESS: "the exactness of max of pages",
+    Fact.EXACTNESS: "max",
+    Fact.PAGE_EXACTNESS: "max of pages",
     Fact.BLOOM_FILTER: "bloom filters",
 }
 
@@ -238,7 +238,7 @@ class KnownFault:
     def versions(self) -> str:
         """The affected versions, as text."""
         if self.unversioned_only:
-            return "files without a version"
+            return "files that name no version"
         first = "" if self.first is None else f"from {_dotted(self.first)} "
         return f"{first}before {_dotted(self.fixed)}" if self.fixed else first.strip() or "all"
 

@@ -248,7 +248,7 @@ FILES_ARE_HEALTHY = Check(
         "statistics.writer_fault": Code(
             "The files' writer is known for wrong statistics of this type ([known faults of "
             "writers](known_faults.md)). Plans do not trust these statistics; the others stay in use. Spark and other "
-            "readers trust them and may lose rows. It is a note where plans can correct the statistics.",
+            "readers trust them and may lose rows.",
             "Rewrite these files with `prune write`, or with a newer version of their writer.",
         ),
         "statistics.nanoseconds": Code(

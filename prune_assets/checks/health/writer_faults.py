@@ -16,37 +16,35 @@ if TYPE_CHECKING:
     from parquet_core.trust.writer_fault import KnownFault
 
 _SHOWN_COLUMNS = 5
-_COSTS = {
-    Fact.BOUNDS: "comparisons skip only by page indexes, bloom filters and dictionaries",
-    Fact.LOWER_BOUND: "`<` and `<=` skip only by page indexes and dictionaries",
-    Fact.PAGE_BOUNDS: "comparisons skip no page",
-    Fact.NULL_COUNT: "IS NULL skips no row group",
-    Fact.PAGE_NULLS: "IS NULL skips no page",
-    Fact.BLOOM_FILTER: "bloom filters skip nothing",
-}
+# The first entry whose facts are all wrong says what a fault costs.
+_COSTS = (
+    (Fact.BOUNDS | Fact.PAGE_BOUNDS, "comparisons skip only by dictionaries and bloom filters"),
+    (Fact.BOUNDS | Fact.NULL_COUNT, "only page indexes, dictionaries and bloom filters skip"),
+    (Fact.BOUNDS, "comparisons skip only by page indexes, dictionaries and bloom filters"),
+    (Fact.LOWER_BOUND, "`<` and `<=` skip only by page indexes and dictionaries"),
+    (Fact.NULL_COUNT, "`IS NULL` skips less"),
+    (Fact.BLOOM_FILTER, "bloom filters skip nothing"),
+)
+_NO_COST = "plans correct them"
 
 
 def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:
-    """Report each known fault that may affect the columns, once for all columns that it affects.
-
-    A fault whose facts can be corrected costs no skipping, so it is only a note.
-    """
+    """Report each known fault that may affect the columns, once for all columns that it affects."""
     affected: dict[KnownFault, list[tuple[LeafColumn, int]]] = {}
     for column in columns:
         for fault, groups in index.footers.faulty(column).items():
             affected.setdefault(fault, []).append((column, int(groups.sum())))
     for fault, of_columns in affected.items():
         names = tuple(column.name for column, _ in of_columns)
-        costs = [_COSTS[fact] for fact in _COSTS if fact in fault.wrong]
+        cost = next((text for facts, text in _COSTS if facts in fault.wrong), _NO_COST)
         labels = fault.columns.value if len(names) > 1 else fault.columns.value.replace("columns", "column", 1)
         message = (
             f"{' and '.join(fault.wrong.labels)} of {len(names):,} {labels} ({_listed(names)}) by {fault.application} "
             f"are not trusted in {counted(max(count for _, count in of_columns), 'row group')}: "
-            f"{fault.what} ({fault.code}). {'; '.join([*costs, 'readers that trust them may lose rows'])}"
+            f"{fault.what} ({fault.code}); {cost}; readers that trust them may lose rows"
         )
         remedy = f"rewrite these files with another writer, or a newer version of it: {WRITE_ANEW}"
-        severity = Severity.WARN if costs else Severity.INFO
-        yield Finding("statistics.writer_fault", severity, location, message, remedy, names)
+        yield Finding("statistics.writer_fault", Severity.WARN, location, message, remedy, names)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -60,6 +60,7 @@ INT64 = (pa.int64(), Physical.INT64, 0)
             "parquet-go version latest",
             {"PARQUET-251", "arrow-go#210", "arrow-go#917", "arrow-go#525", "xitongsys/parquet-go nulls"},
         ),
+        ("DuckDB", {"DuckDB before 0.10", "PARQUET-251"}),
         ("DuckDB version v1.2.0 (build 5f5512b827)", set()),
     ],
 )
@@ -217,3 +218,10 @@ def test_a_file_that_trusts_its_writer_has_all_facts():
     believed = trust(column, Provenance((column,), (1,), {}, "parquet-cpp-arrow version 8.0.0"), believing=True)
     assert believed.bounds
     assert not believed.wrong
+
+
+def test_duckdb_adds_the_nulls_of_earlier_row_groups():
+    """All rows null by the count and no bounds, as for floats with NaN: nothing proves it."""
+    assert facts(DOUBLE, "DuckDB", {"nulls": 10}) == (None, None, None)
+    assert facts(DOUBLE, "DuckDB", {"nulls": 0})[2] == 0
+    assert facts(DOUBLE, "DuckDB version v1.2.0 (build 5f5512b827)", {"nulls": 10})[2] == 10

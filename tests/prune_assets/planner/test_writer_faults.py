@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import fastparquet
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -167,3 +168,12 @@ def test_counts_of_real_files_are_those_of_their_values():
     """The file of polars has one row below 0, which its bounds deny."""
     values = pq.read_table(real(POLARS))["d"]
     assert pc.sum(pc.less(values, pa.scalar(Decimal(0), values.type))).as_py() == 1
+
+
+def test_a_length_of_integers_is_no_other_type(tmp_path):
+    """fastparquet writes a type_length of 64 for INT64 columns; beside files of other writers it means nothing."""
+    fastparquet.write(str(tmp_path / "b.parquet"), pd.DataFrame({"n": [5, 6], "f": [0.5, 1.5]}))
+    pq.write_table(pa.table({"n": [1, 2], "f": [2.5, 3.5]}), tmp_path / "a.parquet")
+    assert pr.count(tmp_path, where="n > 1 AND f > 0") == 3
+    assert pr.plan(tmp_path, where="n > 5").report.kept.rows == 2
+    assert pr.plan(tmp_path, where="n > 6").report.kept.rows == 0
