@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.claim_checks import CheckedClaims, Miscount, Outside
 
 WRITE_AGAIN = "write the file again"
-REWRITE = f"{WRITE_AGAIN}, with a writer that tells the truth, and do not skip by it until then"
+REWRITE = f"{WRITE_AGAIN}, with another writer or a newer version of it; no filter on this column is safe before that"
 _RANK = {severity: rank for rank, severity in enumerate((Severity.ERROR, Severity.WARN, Severity.INFO))}
 
 
