@@ -18,7 +18,6 @@ from writers.releases import INSTALLED, RELEASES, Release
 from writers.truth import Truth
 
 SCRIPTS = Path(machine.SCRIPTS)
-NOT_PRUNED = {"fixed_size_binary[3]", "fixed_size_binary[16]"}
 
 
 @pytest.mark.parametrize("release", INSTALLED, ids=lambda release: release.library)
@@ -34,9 +33,8 @@ def test_plans_of_installed_writers_skip():
     """A rule that distrusts all statistics would be seen."""
     pyarrow = next(release for release in INSTALLED if release.library == "pyarrow")
     tally = machine.run([pyarrow], seed=3, count=3, first=10).tally
-    skippable = sum(count for (_, name), count in tally.skippable.items() if name not in NOT_PRUNED)
-    assert skippable > 10
-    assert tally.skipped.total() == pytest.approx(skippable, abs=1)
+    assert tally.skippable.total() > 10
+    assert tally.skipped.total() >= tally.skippable.total() - 1, tally.skippable - tally.skipped
 
 
 @pytest.mark.deep

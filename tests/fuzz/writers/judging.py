@@ -73,7 +73,7 @@ def _asked(truth, condition, tally):
     try:
         return truth.selected(condition)
     except duckdb.Error as error:
-        tally.refused[f"DuckDB: {_line(error, '')}"] += 1
+        tally.refused[f"DuckDB: {_line(error)}"] += 1
         return None
 
 
@@ -121,7 +121,7 @@ def _judged(file, condition, right, tally):
         try:
             wrong = answer(file, condition, right, tally)
         except PruneError as error:
-            tally.refused[f"{call}: {_line(error, file.path).replace(where, 'CONDITION')}"] += 1
+            tally.refused[f"{call}: {_line(error, file.path, where)}"] += 1
             continue
         except Exception as error:  # noqa: BLE001 - any other error is a finding
             wrong = f"{type(error).__name__}: {_line(error, file.path)}"
@@ -131,8 +131,10 @@ def _judged(file, condition, right, tally):
     return findings
 
 
-def _line(error, path):
-    return " ".join(str(error).replace(str(path), "FILE").split())[:160]
+def _line(error, path="", where="CONDITION"):
+    """Return a reason without the path and the condition, so that equal ones are counted together."""
+    text = str(error).replace(str(path), "FILE") if path else str(error)
+    return " ".join(text.replace(where, "CONDITION").split())[:160]
 
 
 def _planned(file, condition, right, tally):

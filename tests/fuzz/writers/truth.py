@@ -26,6 +26,8 @@ class Truth:
             self.groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             self.created_by = file.metadata.created_by
             table = file.read(use_threads=False)
+        # Plans skip nothing by these types, whoever wrote them: INT96 and nanoseconds, which are read alike, and bytes.
+        self.unpruned = {field.name for field in table.schema if _is_unpruned(field.type)}
         self.table = _comparable(table.combine_chunks())
         self.columns = {}
         for field in self.table.schema:
@@ -77,12 +79,16 @@ class Truth:
     def skippable(self, condition):
         """Return the row groups in which the true bounds and counts rule out a match."""
         number = list(self.columns).index(condition.column)
-        if condition.form in {"LIKE", "isnan"}:
+        if condition.form in {"LIKE", "isnan"} or condition.column in self.unpruned:
             return set()
         test = condition.may_hold(f"low{number}", f"high{number}", f"nulls{number}", "rows_")
         # Spark compares NaN as larger than every number, and most writers leave it out of bounds.
         text = f"SELECT group_ FROM s WHERE NOT coalesce({test}, false) AND nan{number} = 0"
         return {group for (group,) in self.connection.execute(text).fetchall()}
+
+
+def _is_unpruned(kind):
+    return pa.types.is_fixed_size_binary(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns")
 
 
 def _comparable(table):

@@ -74,7 +74,7 @@ def write(recipe, path):
     names = ", ".join(selected(column) for column in columns)
     try:
         connection.execute(text.format(names, path, ", ".join(asked + later)))
-    except (RuntimeError, duckdb.Error):  # older ones have no such option
+    except (RuntimeError, getattr(duckdb, "Error", RuntimeError)):  # older ones have no such option
         connection.execute(text.format(names, path, ", ".join(asked)))
 
 

@@ -103,7 +103,7 @@ def settings(recipe):
 def rows_of(table, start, length):
     if hasattr(table, "slice"):
         return table.slice(start, length)
-    columns = [column.slice(start, length) for column in table.columns]
+    columns = [getattr(column, "data", column).slice(start, length) for column in table.columns]
     return pa.Table.from_arrays(columns, names=table.schema.names)
 
 
