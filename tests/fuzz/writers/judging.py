@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import duckdb
+from planner.truth import settings
 
 import prune_assets as pr
 from parquet_core.access_plan import Verdict
@@ -15,6 +16,7 @@ from parquet_core.errors import PruneError
 from .recipes import ROW
 
 UTC = pr.SparkSemantics(time_zone="UTC")
+AS_STORED = {"spark.sql.session.timeZone": "UTC", "spark.sql.parquet.filterPushdown": "false"}
 
 
 class Finding(NamedTuple):
@@ -83,7 +85,8 @@ def _as_spark(file, asked, tally, spark):
         return asked
     texts = [f"coalesce({condition.spark}, false) AS p{i}" for i, (condition, _) in enumerate(asked)]
     try:
-        rows = spark.read.parquet(str(file.path)).selectExpr(ROW, *texts).collect()
+        with settings(spark, AS_STORED):
+            rows = spark.read.parquet(str(file.path)).selectExpr(ROW, *texts).collect()
     except Exception as error:  # noqa: BLE001 - what Spark cannot read is DuckDB's alone
         tally.refused[f"Spark: {_line(error, file.path)}"] += 1
         return asked
