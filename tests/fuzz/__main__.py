@@ -3,7 +3,8 @@
 `metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files;
 `contradictions` plants them in metadata; `planner` holds plans against Spark's own answers and what other readers skip,
 `ordinary` all that people call against Spark, on what they ask; `iceberg` reads of Iceberg's tables against Spark and
-Iceberg; `writers` compares answers on files of old and new releases of other libraries with the rows of these files;
+Iceberg; `writers` compares answers on files of old and new releases of other libraries with the rows of these files, and
+downloads the libraries, so it runs only if it is named;
 `kills` ends writers of tables at random instants.
 Exits with 1 for any finding.
 """
@@ -35,9 +36,9 @@ def _limits(count: int, what: str, seconds: float) -> Callable[[Callable[..., bo
 @click.group(invoke_without_command=True)
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
+    """Without a subcommand run all but `writers`, which downloads gigabytes; a finding does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, writers, kills)
+        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
