@@ -3,7 +3,7 @@
 `metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files;
 `contradictions` plants them in metadata; `planner` holds plans against Spark's own answers and what other readers skip,
 `ordinary` all that people call against Spark, on what they ask; `iceberg` reads of Iceberg's tables against Spark and
-Iceberg; `writers` compares answers on files of old and new releases of other libraries with the rows of these files, and
+Iceberg; `writers` compares answers on files of old and new releases of other libraries with their rows, and
 downloads the libraries, so it runs only if it is named;
 `kills` ends writers of tables at random instants.
 Exits with 1 for any finding.
