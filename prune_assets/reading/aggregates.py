@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_core.layout.sort_key import SortKey
 from prune_assets.planner.plan_read import plan_read
-from prune_assets.reading.arrow_columns import ColumnNotRead, names_of
+from prune_assets.reading.arrow_columns import names_of, not_read
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.ordered_rows import rows_in_order
 
@@ -130,7 +130,7 @@ def min_max(
     if any(
         leaf.path[0] == names[0] and (len(leaf.path) > 1 or leaf.max_repetition_level) for leaf in planned.table.columns
     ):
-        raise ColumnNotRead(names[0], "min_max of a list, a map or a struct is not defined")
+        raise not_read(names[0], "min_max of a list, a map or a struct is not defined")
     ends = [SortKey(column, descending=descending, nulls_last=True) for descending in (False, True)]
     least, greatest = (rows_in_order(planned, names, [key], 1, session).column(0).to_pylist() for key in ends)
     return (least or [None])[0], (greatest or [None])[0]

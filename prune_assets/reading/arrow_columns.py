@@ -38,14 +38,19 @@ _AS_SPARK = {
 class ColumnNotRead(UnsupportedFeature):
     """A column that is not read into Arrow, and why."""
 
-    def __init__(self, column: str, why: str) -> None:
-        """Keep the column and the reason."""
-        super().__init__(f"column {column!r}: {why}; name other columns, or let Spark read it")
+    def __init__(self, message: str, column: str = "", why: str = "") -> None:
+        """Keep the column and the reason with the message."""
+        super().__init__(message)
         self.column, self.why = column, why
 
-    def __reduce__(self) -> tuple[type[ColumnNotRead], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[ColumnNotRead], tuple[str, str, str]]:
         """Return how to unpickle the error: other processes raise it too."""
-        return ColumnNotRead, (self.column, self.why)
+        return ColumnNotRead, (str(self), self.column, self.why)
+
+
+def not_read(column: str, why: str) -> ColumnNotRead:
+    """Return the error that names a column that is not read."""
+    return ColumnNotRead(f"column {column!r}: {why}; name other columns, or let Spark read it", column, why)
 
 
 class FileColumns(NamedTuple):
@@ -97,7 +102,7 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
     every = plan.table.constants(index, numbers, columns.types)
     for number, constants in zip(numbers, every, strict=True):
         for name, why in constants.unknown.items():
-            raise ColumnNotRead(name, why)
+            raise not_read(name, why)
         key = int(index.kind[number]), frozenset(constants.values)
         if key not in kinds:
             kinds[key] = _in_files_of_kind(columns, index, number, given=key[1])
@@ -186,7 +191,7 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
     try:
         declared = plan.table.declared_type(name)
     except UnsupportedFeature as error:
-        raise ColumnNotRead(name, str(error)) from None
+        raise not_read(name, str(error)) from None
     if declared is not None:
         return as_spark(name, declared.declared), as_spark(name, declared.stored)
     for kind in plan.index.kinds:
@@ -194,7 +199,7 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
         if all(leaf is not None for leaf in found):
             stored = _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
             return stored, stored
-    raise ColumnNotRead(name, "no file has all parts of it")
+    raise not_read(name, "no file has all parts of it")
 
 
 def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
@@ -206,12 +211,12 @@ def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) ->
     if not found and name not in columns.filled and lacks_column(name, kind):
         return ()
     if not found or name in kind.hidden:
-        raise ColumnNotRead(name, f"{path} has it, or parts of it, under another name")
+        raise not_read(name, f"{path} has it, or parts of it, under another name")
     if any(is_rebased(leaf, kind) for leaf in found):
-        raise ColumnNotRead(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
+        raise not_read(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
     stored, wanted = _nested_type(name, found, kind), columns.in_files[name]
     if not _is_read_as(stored, wanted, is_filled=name in columns.filled):
-        raise ColumnNotRead(name, f"{path} has it as {stored}, the table declares {columns.types[name]}")
+        raise not_read(name, f"{path} has it as {stored}, the table declares {columns.types[name]}")
     return found
 
 
@@ -251,7 +256,7 @@ def _nested_type(name: str, leaves: Sequence[LeafColumn], kind: Provenance) -> p
     try:
         stored = empty_table(kind, schema_of(kind, numbers), numbers).schema.field(0).type
     except (pa.ArrowException, OSError) as error:
-        raise ColumnNotRead(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
+        raise not_read(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
     return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
 
 
@@ -261,7 +266,7 @@ def _flat_type(column: LeafColumn, plan: PlannedRead) -> pa.DataType:
         return pa.null()
     if column.type is None or column.unsupported:
         # Annotated bytes among them, of which Spark makes strings.
-        raise ColumnNotRead(name, column.unsupported or "its type is not known")
+        raise not_read(name, column.unsupported or "its type is not known")
     return as_spark(name, column.type, is_int96=column.physical is Physical.INT96)
 
 
@@ -286,12 +291,12 @@ def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.Data
         return pa.list_(as_spark_field(name, kind.value_field, is_int96=is_int96))
     if pa.types.is_timestamp(kind):
         if kind.unit == "ns" and not is_int96:
-            raise ColumnNotRead(name, "Spark does not read timestamps of nanoseconds")
+            raise not_read(name, "Spark does not read timestamps of nanoseconds")
         return pa.timestamp("us", kind.tz)
     if pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     if pa.types.is_time(kind) or pa.types.is_float16(kind):
-        raise ColumnNotRead(name, f"Spark does not read type {kind} everywhere")
+        raise not_read(name, f"Spark does not read type {kind} everywhere")
     return _AS_SPARK.get(kind, kind)
 
 
@@ -312,14 +317,14 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
             return ()
         if column.always_null and (stored := kind.by_path.get(column.path)) is not None:
             untyped = index.files[_untyped_file(column, index)].path
-            raise ColumnNotRead(
+            raise not_read(
                 name,
                 f"{path} stores it as {stored.type}, {untyped} as null, a type without values; write {untyped} again "
                 f"with the column as {stored.type}",
             )
-        raise ColumnNotRead(name, f"{path} stores it as another type, under another name, or not at all")
+        raise not_read(name, f"{path} stores it as another type, under another name, or not at all")
     if is_rebased(found, kind) and not any_type:
-        raise ColumnNotRead(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
+        raise not_read(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
     return (found,)
 
 

@@ -15,7 +15,7 @@ from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.value_tests import value_tests
-from prune_assets.reading.arrow_columns import ArrowColumns, ColumnNotRead, arrow_columns, columns_of_files
+from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, not_read
 from prune_assets.reading.read_stats import noted
 from prune_assets.reading.row_filter import adapted, compared_values, stages_of, typed_columns
 from prune_assets.reading.row_pages import GroupRows, RowPages
@@ -232,7 +232,7 @@ class ArrowScan:
                 try:
                     arrays.append(values.cast(self.columns.types[name]))
                 except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                    raise ColumnNotRead(name, f"{file.path} has it as {values.type} ({error})") from None
+                    raise not_read(name, f"{file.path} has it as {values.type} ({error})") from None
         return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
 
     def _deleted_rows(self, number: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from parquet_core.errors import UnknownColumn
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.layout.sort_key import direction_hint, parse_sort_key
 from parquet_core.ragged import distinct
-from prune_assets.reading.arrow_columns import ColumnNotRead, names_of
+from prune_assets.reading.arrow_columns import names_of, not_read
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
 from prune_assets.reading.row_order import ranks_of_bounds, ranks_of_values, sorted_positions
@@ -59,7 +59,7 @@ def rows_in_order(
     scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session)
     for name in spelled:
         if pa.types.is_nested(kind := scan.columns.types[name]):
-            raise ColumnNotRead(name, f"rows are not sorted by {kind}")
+            raise not_read(name, f"rows are not sorted by {kind}")
     return (_all(scan, keys) if limit is None else _first(scan, keys, limit)).select(list(names))
 
 
