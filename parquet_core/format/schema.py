@@ -71,8 +71,8 @@ class LeafColumn:
     `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the
     values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
     on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
-    is in bytes, for FIXED_LEN_BYTE_ARRAY alone. `may_be_filled`: where a file lacks the column, Spark may read
-    something else than null. `field_id`: the number that the writer gave it, None without one. `always_null`: the
+    is written in bytes; some writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark pushes no filter on
+    such columns down. `may_be_filled`: where a file lacks the column, Spark may read something else than null. `field_id`: the number that the writer gave it, None without one. `always_null`: the
     writer declared the null type, whose physical type means nothing.
     """
 
@@ -88,6 +88,11 @@ class LeafColumn:
     may_be_filled: bool = False
     field_id: int | None = None
     always_null: bool = False
+
+    @property
+    def byte_width(self) -> int:
+        """The bytes of a value of FIXED_LEN_BYTE_ARRAY, 0 for every other type."""
+        return self.type_length if self.physical is Physical.FIXED_LEN_BYTE_ARRAY else 0
 
     @property
     def name(self) -> str:
@@ -214,8 +219,7 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
         physical=physical,
         type=values,
         order=order,
-        # Some writers give one for other types too, where it means nothing.
-        type_length=(length or 0) if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
+        type_length=0 if length is None else length,
         max_definition_level=group.definition,
         max_repetition_level=group.repetition,
         unsupported=reason,

@@ -103,7 +103,7 @@ def _differences_of(columns: Sequence[LeafColumn], table: Sequence[LeafColumn]) 
 
 def _form(column: LeafColumn) -> tuple[object, ...]:
     levels = column.max_definition_level, column.max_repetition_level
-    return column.path, column.physical, column.type, column.type_length, levels
+    return column.path, column.physical, column.type, column.byte_width, levels
 
 
 def _said(column: LeafColumn) -> str:

@@ -33,10 +33,10 @@ def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
-    alike = (leaf.physical, _comparable(leaf), leaf.type_length, leaf.max_repetition_level) == (
+    alike = (leaf.physical, _comparable(leaf), leaf.byte_width, leaf.max_repetition_level) == (
         column.physical,
         _comparable(column),
-        column.type_length,
+        column.byte_width,
         column.max_repetition_level,
     )
     return leaf if alike else None

@@ -75,7 +75,7 @@ def _as_decimal(stored: pa.DataType, wanted: pa.DataType) -> bool:
 
 def stored_form(leaf: LeafColumn) -> object:
     """Return the key of the way in which a leaf stores its values."""
-    return leaf.physical, leaf.type, leaf.type_length
+    return leaf.physical, leaf.type, leaf.byte_width
 
 
 def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:

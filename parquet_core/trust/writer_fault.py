@@ -178,7 +178,7 @@ _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
     Columns.UNSIGNED: lambda leaf, _: _is_unsigned(leaf),
     Columns.STRINGS: lambda leaf, _: leaf.physical is Physical.BYTE_ARRAY and not _is_decimal(leaf),
     Columns.BYTES: lambda leaf, _: leaf.physical in _BYTE_ARRAYS and not _is_decimal(leaf),
-    Columns.UUIDS: lambda leaf, _: leaf.type_length == _UUID_BYTES and not _is_decimal(leaf),
+    Columns.UUIDS: lambda leaf, _: leaf.byte_width == _UUID_BYTES and not _is_decimal(leaf),
     Columns.TIMESTAMPS: lambda leaf, _: leaf.type is not None and bool(pa.types.is_timestamp(leaf.type)),
     Columns.DICTIONARIES: _may_be_arrow_dictionary,
     Columns.STRUCT_FIELDS: lambda leaf, _: len(leaf.path) > 1 and leaf.max_repetition_level == 0,
