@@ -68,12 +68,13 @@ class SchemaElement:
 class LeafColumn:
     """A leaf of the schema tree.
 
-    `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the
-    values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
-    on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
-    is written in bytes; some writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark pushes no filter on
-    such columns down. `may_be_filled`: where a file lacks the column, Spark may read something else than null. `field_id`: the number that the writer gave it, None without one. `always_null`: the
-    writer declared the null type, whose physical type means nothing.
+    `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the values, None
+    when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates on this column cannot
+    prune, empty when they can; its bounds may be known all the same. `type_length` is written in bytes; some
+    writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark pushes no filter on such columns down.
+    `may_be_filled`: where a file lacks the column, Spark may read something else than null. `field_id`: the number
+    that the writer gave it, None without one. `always_null`: the writer declared the null type, whose physical type
+    means nothing.
     """
 
     path: Path
