@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.writer_fault import KnownFault
 
 _SHOWN_COLUMNS = 5
-# The first entry whose facts are all wrong says what a fault costs.
+# Costs of a fault: the first entry counts whose facts are all wrong.
 _COSTS = (
     (Fact.BOUNDS | Fact.PAGE_BOUNDS, "comparisons skip only by dictionaries and bloom filters"),
     (Fact.BOUNDS | Fact.NULL_COUNT, "only page indexes, dictionaries and bloom filters skip"),
