@@ -39,6 +39,7 @@ def test_plans_of_installed_writers_skip():
 
 @pytest.mark.deep
 @pytest.mark.spark
+@pytest.mark.timeout(900)  # most of it downloads
 def test_old_writers_lose_no_row(spark):
     """Wheels are downloaded where the cache of `make fuzz` lacks them."""
     names = {"pyarrow 3.0.0", "pyarrow 5.0.0", "pyarrow 10.0.1", "polars 0.20.31", "polars 1.38.1"}

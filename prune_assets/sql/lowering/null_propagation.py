@@ -90,7 +90,7 @@ def _is_text(node: exp.Expr, scope: Scope) -> bool | None:
 
 
 class _Level(NamedTuple):
-    """A function of one operand, and whether operand and result are texts; `types`: those of a column in its place."""
+    """A function of one operand, whether its operand and its result are texts, and the column types in its scope."""
 
     operand: exp.Expr
     operand_is_text: bool
