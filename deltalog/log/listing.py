@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from deltalog.errors import BrokenLog, NoSuchVersion, NotADeltaTable
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import is_remote, list_directory, name_of
+from parquet_core.storage.spellings import step_where_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +74,7 @@ def list_log(table: str) -> LogListing:
     listing = _sorted_out(location, files)
     if not listing.commits and not listing.checkpoints:
         if not is_remote(table) and not os.path.lexists(table):
-            raise NotADeltaTable(f"{table}: no such file or directory; check the path")
+            raise NotADeltaTable(f"{table}: no such file or directory; {step_where_missing(table)}")
         raise NotADeltaTable(f"{table}: not a Delta table: no {LOG} with a commit or checkpoint in it; check the path")
     return listing
 

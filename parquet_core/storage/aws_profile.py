@@ -9,7 +9,8 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import StorageFailure
+from parquet_core.errors import StorageFailure, WrongUse
+from parquet_core.storage.known_stores import first_set
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,16 +34,23 @@ def profile_options(root: str) -> dict[str, Any]:
     name = profile_asked()
     if name is None or not reads_profiles():
         return {}
-    from botocore.exceptions import BotoCoreError
+    from botocore.exceptions import (
+        BotoCoreError,
+        ConfigNotFound,
+        ConfigParseError,
+        PartialCredentialsError,
+        ProfileNotFound,
+    )
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:
         provider = Boto3CredentialProvider()
     except (BotoCoreError, ValueError) as error:
-        raise StorageFailure(
+        of_files = (ConfigNotFound, ConfigParseError, PartialCredentialsError, ProfileNotFound)
+        raise (WrongUse if isinstance(error, of_files) else StorageFailure)(
             f"{root}: {PROFILE}={name} gives no credentials ({error}); check ~/.aws/config and ~/.aws/credentials"
         ) from None
-    region = os.environ.get("AWS_REGION")
+    region = first_set(("AWS_REGION",), os.environ)
     return {"credential_provider": provider} | ({} if region is None else {"region": region})
 
 

@@ -6,16 +6,26 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import PruneError, StaleListing, StorageFailure, TableNotFound, UnsupportedFeature
+from parquet_core.errors import (
+    PruneError,
+    StaleListing,
+    StorageFailure,
+    TableNotFound,
+    UnsupportedFeature,
+    WrongUse,
+)
 from parquet_core.printable import HIDDEN, redacted
 from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
+from parquet_core.storage.environment import endpoint_of, variables_in
 from parquet_core.storage.known_stores import OF_SCHEME
-from parquet_core.storage.schemes import is_remote, scheme_of
+from parquet_core.storage.schemes import bucket_of, is_remote, scheme_of
+from parquet_core.storage.spellings import store_of_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.storage.files import DataFile
+    from parquet_core.storage.known_stores import Store
 
 # Where the libraries ask for credentials when the environment holds none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
@@ -24,50 +34,106 @@ _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist",
 _DENIED = re.compile(r"status code: 40[13]\b|\(code: 40[13]\)")
 _BODY = re.compile(r"<Code>([^<]*)</Code>(?:\s*<Message>([^<]*)</Message>)?")
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z -]*)")
+# What a server says while it is out of order, or asked too often.
+_PASSING = re.compile(r"status code: (?:5\d\d|429)\b")
+_WITHOUT_ANSWER = re.compile(r"error sending request|timed out")
 
 
 @contextmanager
 def explaining(uri: str) -> Iterator[None]:
-    """Turn whatever a storage library raises inside into an error of ours."""
+    """Turn whatever a storage library raises inside into an error of ours.
+
+    That includes the panic of a library in Rust, which is no Exception and has no class that can be imported.
+    """
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - the libraries raise built-in errors beside their own
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         raise _explained(error, uri) from None
 
 
-def _explained(error: Exception, uri: str) -> PruneError:
+@contextmanager
+def opening(uri: str, store: Store) -> Iterator[None]:
+    """Turn what a library says of its settings into WrongUse, with the variables whose values it quotes."""
+    try:
+        yield
+    except PruneError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        message = _one_line(error)
+        named = ", ".join(variables_in(message, store)) or _settings(uri)
+        raise _absent(error, message, uri) or WrongUse(f"{uri}: {message[:300]}; check {named}") from None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Tell whether a library in Rust failed where its authors expected no failure."""
+    return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"
+
+
+def is_without_answer(message: str) -> bool:
+    """Tell whether no server answered a request."""
+    return _WITHOUT_ANSWER.search(message) is not None
+
+
+def is_passing(message: str) -> bool:
+    """Tell whether a server asked to try again later."""
+    return _PASSING.search(message) is not None
+
+
+def server_of(uri: str) -> str:
+    """Return the endpoint of a URI's store and the variable that sets it, for messages."""
+    store = OF_SCHEME.get(scheme_of(uri) or "")
+    endpoint = None if store is None else endpoint_of(store)
+    return "the server" if endpoint is None else f"{endpoint[0]} ({endpoint[1]})"
+
+
+def _explained(error: BaseException, uri: str) -> PruneError:
     if isinstance(error, PruneError):
         return error
-    # obstore appends the structure of its error, and answers of servers have lines of their own.
-    message = " ".join(str(error).partition("Debug source")[0].split())
+    message = _one_line(error)
+    if is_panic(error):
+        return StorageFailure(f"{uri}: the library of the store failed ({message[:300]}); check {_settings(uri)}")
     for judge in (_absent, _denied, _unsupported):
         explained = judge(error, message, uri)
         if explained is not None:
             return explained
-    return StorageFailure(f"{uri}: {_answer(message, type(error).__name__)}; {_next_step(message, uri)}")
+    return StorageFailure(f"{uri}: {_answer(message, type(error).__name__, uri)}; {_next_step(message, uri)}")
 
 
-def _absent(error: Exception, message: str, uri: str) -> PruneError | None:
+def _one_line(error: BaseException) -> str:
+    """Return a message without the structure of the error, which obstore appends."""
+    return " ".join(str(error).partition("Debug source")[0].split())
+
+
+def _absent(error: BaseException, message: str, uri: str) -> PruneError | None:
     if not _bucket(uri) and scheme_of(uri) in OF_SCHEME:
         return TableNotFound(f"{uri}: names no bucket or container; write {scheme_of(uri)}://BUCKET/PATH")
     if _NO_BUCKET.search(message):
         return TableNotFound(f"{uri}: there is no bucket {_bucket(uri)!r}; check its name and the endpoint")
     if isinstance(error, FileNotFoundError):
         return TableNotFound(f"{uri}: no such object or directory; check the path")
+    if "Account must be specified" in message:
+        return WrongUse(f"{uri}: names no storage account; {_credentials(uri)}")
     return None
 
 
-def _denied(error: Exception, message: str, uri: str) -> PruneError | None:
+def _denied(error: BaseException, message: str, uri: str) -> PruneError | None:
     if _ASKED_THE_MACHINE.search(message):
         return StorageFailure(f"{uri}: no credentials in the environment; {_credentials(uri)}")
     # Of a listing obstore raises a general error.
     if isinstance(error, PermissionError) or _DENIED.search(message):
-        answer = _answer(message, "permission denied")
+        if (meant := store_of_url(uri)) is not None:
+            step = f"HTTP sends no credentials: write {meant}"
+            return StorageFailure(f"{uri}: access denied ({_answer(message, 'permission denied', uri)}); {step}")
+        answer = _answer(message, "permission denied", uri)
         return StorageFailure(f"{uri}: access denied ({answer}); check the permissions, or {_credentials(uri)}")
     return None
 
 
-def _unsupported(error: Exception, message: str, uri: str) -> PruneError | None:
+def _unsupported(error: BaseException, message: str, uri: str) -> PruneError | None:
     kind = type(error).__name__
     if isinstance(error, ImportError):
         return UnsupportedFeature(f"{uri}: {message or kind}; install what it names to read {scheme_of(uri)}://")
@@ -96,25 +162,33 @@ def gone(file: DataFile) -> StaleListing:
 
 
 def _next_step(message: str, uri: str) -> str:
-    if "Account must be specified" in message:
-        return _credentials(uri)
     if "redirect" in message:
         return "set AWS_REGION to the region of the bucket"
     if "builder error" in message:
-        return "check the endpoint; for one with http:// set AWS_ALLOW_HTTP=true"
-    if "error sending request" in message or "timed out" in message:
+        return f"check the endpoint; for one with http:// set {_prefix(uri)}ALLOW_HTTP=true"
+    if is_without_answer(message):
         return "check the network and the endpoint"
     return f"check that {_bucket(uri)} exists and can be reached"
 
 
-def _answer(message: str, otherwise: str) -> str:
+def _settings(uri: str) -> str:
+    prefix = _prefix(uri)
+    return f"the endpoint, and the environment variables {prefix}.." if prefix else "the address"
+
+
+def _prefix(uri: str) -> str:
+    store = OF_SCHEME.get(scheme_of(uri) or "")
+    return "" if store is None else store.variables[0]
+
+
+def _answer(message: str, otherwise: str, uri: str) -> str:
     """Return the part of a message that tells most: what the server said, or how it began."""
     if body := _BODY.search(message):
         return ": ".join(part for part in body.groups() if part)
     if status := _STATUS.search(message):
         return f"answer {status[1].strip()}"
     if "error sending request" in message:
-        return "the server cannot be reached"
+        return f"{server_of(uri)} cannot be reached"
     return message[:300] or otherwise
 
 
@@ -129,4 +203,4 @@ def _credentials(uri: str) -> str:
 
 def _bucket(uri: str) -> str:
     # Who asks is no part of its name, and may hold a password.
-    return redacted(uri).partition("://")[2].partition("/")[0].partition("?")[0].removeprefix(f"{HIDDEN}@")
+    return bucket_of(redacted(uri)).partition("?")[0].removeprefix(f"{HIDDEN}@")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from itertools import repeat
 from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
@@ -16,6 +15,7 @@ from parquet_core.errors import StaleListing, StorageFailure, TableNotFound
 from parquet_core.storage.failures import changed
 from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
 from parquet_core.storage.schemes import is_remote
+from parquet_core.storage.spellings import step_where_missing
 
 try:
     from parquet_core.storage import system_calls
@@ -23,6 +23,7 @@ except ImportError:  # there was no compiler, or no POSIX
     system_calls = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
@@ -41,7 +42,6 @@ _MOST_BYTES = 1 << 61
 _SIZE, _MODIFIED, _CHANGED = attrgetter("size"), attrgetter("modified_ns"), attrgetter("changed_ns")
 # Who opens a pipe waits for a writer: one that took the place of a listed file is opened, and cannot be read.
 _FOR_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-_COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
 class Walked(NamedTuple):
@@ -110,14 +110,7 @@ def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageF
     if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
         return TableNotFound(f"{path}: no file system has such a path ({_said(error)}); check it")
     if isinstance(error, FileNotFoundError):
-        if path.startswith("dbfs:"):
-            return TableNotFound(
-                f"{path}: only Databricks itself reads dbfs:/; give the table's address in its store (s3://, abfss://, gs://)"
-                ", or its name, unity:catalog.schema.table"
-            )
-        if _COLLAPSED.match(path):
-            return TableNotFound(f"{path}: no such file or directory; give the URI as text, not as a Path")
-        return TableNotFound(f"{path}: no such file or directory; check the path")
+        return TableNotFound(f"{path}: no such file or directory; {step_where_missing(path)}")
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
 
 

@@ -18,7 +18,8 @@ from obstore.exceptions import (
 
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
 from parquet_core.storage.failures import explaining
-from parquet_core.storage.objects import object_store, root_of
+from parquet_core.storage.objects import object_store
+from parquet_core.storage.schemes import root_of
 
 if TYPE_CHECKING:
     from pathlib import Path

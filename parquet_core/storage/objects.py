@@ -22,16 +22,20 @@ from obstore.store import HTTPStore, S3Store, from_url
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.aws_profile import profile_options
-from parquet_core.storage.failures import changed, explaining, gone
+from parquet_core.storage.connection import Connection
+from parquet_core.storage.environment import check_variables, client_settings, of_stores, without_blanks
+from parquet_core.storage.failures import changed, explaining, gone, is_without_answer, opening
 from parquet_core.storage.files import DataFile
-from parquet_core.storage.known_stores import S3_ENDPOINTS, S3_REGIONS, S3_VIRTUAL, STORES
-from parquet_core.storage.schemes import address
+from parquet_core.storage.known_stores import OF_SCHEME, S3_ENDPOINTS, S3_REGIONS, S3_VIRTUAL, first_set
+from parquet_core.storage.schemes import address, bucket_of, root_of, scheme_of
+from parquet_core.storage.spellings import store_of_url
+from parquet_core.storage.store_places import place_of, regional_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from obstore import GetOptions, ObjectMeta
-    from obstore.store import ObjectStore, RetryConfig
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
     _Settings = tuple[tuple[str, str], ...]
 
@@ -44,8 +48,11 @@ RETRIES: RetryConfig = {
     "retry_timeout": timedelta(seconds=60),
 }
 
+# Of requests that are repeated with more patience if the store has answered before.
+_CONNECT_SECONDS = 2
+_SHORT_RETRY_TIME = timedelta(seconds=5)
+
 Listed = TypeVar("Listed")
-_PREFIXES = tuple(prefix for store in STORES for prefix in store.variables)
 # By bucket, how a Spark session reaches it.
 _OF_SESSIONS: dict[str, dict[str, str]] = {}
 # The body of an answer ended early, or what arrived of it is not a listing.
@@ -55,11 +62,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket or container; `root` is its URI with a slash at the end."""
+    """A bucket or container; `root` is its URI with a slash at the end.
+
+    `options`: of the library, in addition to those of the environment.
+    """
 
     root: str
-    store: ObjectStore
+    connection: Connection
+    options: dict[str, Any]
     _below: dict[str, S3Store] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def store(self) -> ObjectStore:
+        """Return the store of the library, to write with."""
+        return self.connection.patient
 
     def find(self, uri: str) -> DataFile | None:
         """Look an object up; None when there is none of exactly this name."""
@@ -67,22 +83,22 @@ class Bucket:
             return None
         with explaining(uri):
             try:
-                return file_of(obstore.head(*self._place(uri)), self.root + self.key(uri))
+                meta = self.connection.request(lambda store: obstore.head(*self._place(store, uri)))
             except FileNotFoundError:
                 return None
+            return file_of(meta, self.root + self.key(uri))
 
     def walk(self, uri: str) -> list[DataFile]:
         """List all objects below a directory, at any depth; none when there is no such directory."""
+        prefix = self.key(uri) or None
         with explaining(uri):
-            listed = _whole(
-                lambda: [*chain.from_iterable(obstore.list(self.store, self.key(uri) or None, chunk_size=1000))]
-            )
+            listed = self._whole(lambda store: [*chain.from_iterable(obstore.list(store, prefix, chunk_size=1000))])
         return [self._file(meta) for meta in listed]
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
         """List what lies directly in a directory and has a name that matches."""
         with explaining(prefix):
-            listed = _whole(lambda: obstore.list_with_delimiter(self.store, self.key(prefix) or None))
+            listed = self._whole(lambda store: obstore.list_with_delimiter(store, self.key(prefix) or None))
         directories = [self.root + key for key in listed["common_prefixes"] if _matches(key, wanted)]
         return directories, [self._file(meta) for meta in listed["objects"] if _matches(meta["path"], wanted)]
 
@@ -91,17 +107,33 @@ class Bucket:
 
         The request carries the ETag that the listing gave, and the store refuses it for any other content.
         """
-        return read_object(*self._place(file.path), file, start, length)
+        with explaining(file.path):
+            return self.connection.request(
+                lambda store: read_object(*self._place(store, file.path), file, start, length)
+            )
 
-    def _place(self, uri: str) -> tuple[ObjectStore, str]:
+    def _whole(self, listing: Callable[[ObjectStore], Listed]) -> Listed:
+        """Return a listing; list again if an answer breaks off, which obstore does for reads alone."""
+        pause = RETRIES["backoff"]["init_backoff"].total_seconds()
+        for _ in range(RETRIES["max_retries"]):
+            try:
+                return self.connection.request(listing)
+            except GenericError as error:
+                if not _BROKEN_LISTING.search(str(error)):
+                    raise
+            time.sleep(pause)
+            pause *= 2
+        return self.connection.request(listing)
+
+    def _place(self, store: ObjectStore, uri: str) -> tuple[ObjectStore, str]:
         """Return a store that takes the key of an object, and the key: obstore takes none with an empty part."""
         key = self.key(uri)
         above, empty, name = f"/{key}".rpartition("//")
         # Clients normalize dots, so the URL would name another object.
-        if not empty or not isinstance(self.store, S3Store) or {".", ".."} & set(key.split("/")):
-            return self.store, key
+        if not empty or not isinstance(store, S3Store) or {".", ".."} & set(key.split("/")):
+            return store, key
         if above not in self._below:
-            self._below[above] = _below(self.store, above)
+            self._below[above] = _below(place_of(self.root).uri, self.options, above)
         return self._below[above], name
 
     def key(self, uri: str) -> str:
@@ -112,42 +144,19 @@ class Bucket:
         return file_of(meta, self.root + meta["path"])
 
 
-def _whole(listing: Callable[[], Listed]) -> Listed:
-    """Return a listing; list again if an answer breaks off, which obstore does for reads alone."""
-    pause = RETRIES["backoff"]["init_backoff"].total_seconds()
-    for _ in range(RETRIES["max_retries"]):
-        try:
-            return listing()
-        except GenericError as error:
-            if not _BROKEN_LISTING.search(str(error)):
-                raise
-        time.sleep(pause)
-        pause *= 2
-    return listing()
-
-
-def _below(store: S3Store, path: str) -> S3Store:
+def _below(uri: str, options: dict[str, Any], path: str) -> S3Store:
     """Return a store whose keys are below `path` and an empty part: the path becomes a part of its endpoint."""
-    config: dict[str, Any] = dict(store.config)
-    endpoint = config.get("endpoint") or _first(S3_ENDPOINTS)
-    is_virtual = str(config.get("virtual_hosted_style_request") or os.environ.get(S3_VIRTUAL, "")).lower()
+    bucket = bucket_of(uri)
+    endpoint = options.get("endpoint") or first_set(S3_ENDPOINTS, os.environ)
+    is_virtual = str(options.get("virtual_hosted_style_request") or os.environ.get(S3_VIRTUAL, "")).lower()
     if endpoint is None:
-        region = config.get("region") or _first(S3_REGIONS) or "us-east-1"
-        endpoint = f"https://s3.{region}.amazonaws.com/{config['bucket']}"
+        region = options.get("region") or first_set(S3_REGIONS, os.environ) or "us-east-1"
+        endpoint = f"https://{regional_host(region)}/{bucket}"
     elif is_virtual not in {"true", "1"}:
-        endpoint = f"{endpoint.rstrip('/')}/{config['bucket']}"
-    config |= {"endpoint": f"{endpoint}{quote(path, safe='/-._~')}/", "virtual_hosted_style_request": "true"}
-    options = {
-        "config": config,
-        "client_options": store.client_options,
-        "credential_provider": store.credential_provider,
-    }
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return S3Store(retry_config=RETRIES, **given)
-
-
-def _first(variables: tuple[str, ...]) -> str | None:
-    return next((os.environ[name] for name in variables if os.environ.get(name)), None)
+        endpoint = f"{endpoint.rstrip('/')}/{bucket}"
+    moved = {"endpoint": f"{endpoint}{quote(path, safe='/-._~')}/", "virtual_hosted_style_request": "true"}
+    with without_blanks():
+        return S3Store(bucket, retry_config=RETRIES, **options | moved)
 
 
 def _matches(key: str, wanted: re.Pattern[str]) -> bool:
@@ -162,14 +171,7 @@ def object_store(uri: str) -> Bucket:
 def store_settings(uri: str) -> tuple[str, _Settings, _Settings]:
     """Return the root of a bucket and how the environment and sessions reach it: equal only for the same store."""
     root = root_of(uri)
-    environment = tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
-    return root, environment, tuple(_OF_SESSIONS.get(address(root), {}).items())
-
-
-def root_of(uri: str) -> str:
-    """Return the URI of the bucket that an object lies in, with a slash at the end."""
-    scheme, _, rest = uri.partition("://")
-    return f"{scheme}://{rest.partition('/')[0]}/"
+    return root, tuple(of_stores().items()), tuple(_OF_SESSIONS.get(address(root), {}).items())
 
 
 def reach_as_session(uri: str, options: dict[str, str]) -> None:
@@ -187,13 +189,30 @@ def session_options() -> dict[str, dict[str, str]]:
 
 @lru_cache(maxsize=64)
 def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
-    with explaining(root):
-        uri, options = address(root), dict[str, Any](of_session)
-        if uri.startswith("s3://"):
+    store = OF_SCHEME[scheme_of(root) or ""]
+    check_variables(root, store)
+    with opening(root, store):
+        place = place_of(root)
+        options: dict[str, Any] = dict(of_session) | place.options
+        if store.scheme == "s3":
             options |= profile_options(root)
-        if options.get("endpoint", "").startswith("http://") and "AWS_ALLOW_HTTP" not in os.environ:
-            options["client_options"] = {"allow_http": True}
-        return Bucket(root, from_url(uri, retry_config=RETRIES, **options))
+        client = client_settings(store)
+        if options.get("endpoint", "").startswith("http://") and "allow_http" not in client:
+            client["allow_http"] = "true"
+            options["client_options"] = client
+        hasty = options | {"client_options": {"connect_timeout": f"{_CONNECT_SECONDS}s"} | client}
+        with without_blanks():
+            first = from_url(place.uri, retry_config=_short_retries(), **hasty)
+        return Bucket(root, Connection(root, first, lambda: _patient(place.uri, options)), options)
+
+
+def _patient(uri: str, options: dict[str, Any]) -> ObjectStore:
+    with without_blanks():
+        return from_url(uri, retry_config=RETRIES, **options)
+
+
+def _short_retries() -> RetryConfig:
+    return {**RETRIES, "retry_timeout": _SHORT_RETRY_TIME}
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:
@@ -215,21 +234,20 @@ def read_object(store: ObjectStore, key: str, file: DataFile, start: int, length
     options: GetOptions = {"range": (start, start + length)}
     if file.etag is not None and not file.etag.startswith("W/"):
         options["if_match"] = file.etag
-    with explaining(file.path):
-        try:
-            answer = obstore.get(store, key, options=options)
-            data = answer.bytes().to_bytes()
-        except FileNotFoundError:
-            raise gone(file) from None
-        except PreconditionError:
-            raise changed(file) from None
-        except GenericError as error:
-            if "Range Not Satisfiable" not in str(error):
-                raise
-            raise changed(file) from None
-        if not _is_same(file, file_of(answer.meta, file.path)) or len(data) != length:
-            raise changed(file)
-        return data
+    try:
+        answer = obstore.get(store, key, options=options)
+        data = answer.bytes().to_bytes()
+    except FileNotFoundError:
+        raise gone(file) from None
+    except PreconditionError:
+        raise changed(file) from None
+    except GenericError as error:
+        if "Range Not Satisfiable" not in str(error):
+            raise
+        raise changed(file) from None
+    if not _is_same(file, file_of(answer.meta, file.path)) or len(data) != length:
+        raise changed(file)
+    return data
 
 
 def _is_same(listed: DataFile, now: DataFile) -> bool:
@@ -249,14 +267,16 @@ class WebServer:
     def find(self, uri: str) -> DataFile | None:
         """Ask for size, time and ETag; None for 404. UnsupportedFeature for a page, which is what directories are."""
         with explaining(uri):
-            store, key = _web_place(uri)
+            connection, key = _web_place(uri)
             try:
-                answer = obstore.get(store, key, options={"head": True})
+                answer = connection.request(lambda store: obstore.get(store, key, options={"head": True}))
             except FileNotFoundError:
                 return None
-            except BaseError:
+            except BaseError as error:
+                if is_without_answer(str(error)):
+                    raise
                 # A signed URL may be good for GET alone.
-                answer = obstore.get(store, key, options={"range": (0, 1)})
+                answer = connection.request(lambda store: obstore.get(store, key, options={"range": (0, 1)}))
         if answer.attributes.get("Content-Type", "").startswith("text/html"):
             _refuse(uri)
         return file_of(answer.meta, uri)
@@ -275,8 +295,8 @@ class WebServer:
         That it changed shows in its ETag; of a server without ETags in size and time, to the second.
         """
         with explaining(file.path):
-            store, key = _web_place(file.path)
-        return read_object(store, key, file, start, length)
+            connection, key = _web_place(file.path)
+            return connection.request(lambda store: read_object(store, key, file, start, length))
 
 
 def web_server(uri: str) -> WebServer:
@@ -286,11 +306,13 @@ def web_server(uri: str) -> WebServer:
 
 
 def _refuse(uri: str) -> NoReturn:
-    raise UnsupportedFeature(f"{uri}: HTTP has no listing of a directory; give the URLs of its files as a list")
+    meant = store_of_url(uri.rstrip("/*"))
+    step = "give the URLs of its files as a list" + ("" if meant is None else f", or write {meant}")
+    raise UnsupportedFeature(f"{uri}: HTTP has no listing of a directory; {step}")
 
 
-def _web_place(uri: str) -> tuple[HTTPStore, str]:
-    """Return the store and the path in it; a URL with a query (signed) is a store by itself."""
+def _web_place(uri: str) -> tuple[Connection, str]:
+    """Return the server and the path on it; a URL with a query (signed) is a server by itself."""
     if "?" in uri:
         return _open_web(uri), ""
     scheme, _, rest = uri.partition("://")
@@ -299,5 +321,7 @@ def _web_place(uri: str) -> tuple[HTTPStore, str]:
 
 
 @lru_cache(maxsize=256)
-def _open_web(url: str) -> HTTPStore:
-    return HTTPStore(url, client_options={"allow_http": True}, retry_config=RETRIES)
+def _open_web(url: str) -> Connection:
+    hasty: ClientConfig = {"allow_http": True, "connect_timeout": f"{_CONNECT_SECONDS}s"}
+    first = HTTPStore(url, client_options=hasty, retry_config=_short_retries())
+    return Connection(url, first, lambda: HTTPStore(url, client_options={"allow_http": True}, retry_config=RETRIES))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from parquet_core.errors import UnsupportedFeature
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import local
 from parquet_core.storage.failures import changed, gone
 from parquet_core.storage.globs import Listing
 from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
+from parquet_core.storage.spellings import meant_by
 
 if TYPE_CHECKING:
     import re
@@ -34,6 +35,8 @@ def remote_of(uri: str) -> Remote:
     """Return the store that a URI belongs to, with the credentials of the environment; connects to nothing yet."""
     scheme = scheme_of(uri)
     assert scheme is not None
+    if scheme not in WEB and (meant := meant_by(uri)) is not None:
+        raise WrongUse(f"{uri}: is not an address of a store here; write {meant}")
     if scheme in OF_SCHEME:
         from parquet_core.storage.objects import object_store
 

@@ -10,7 +10,12 @@ from parquet_core.storage.known_stores import OF_SCHEME
 
 # With `::` for the chained URIs of fsspec, which are refused by name.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]*)://")
-_BLOBS = ".blob.core."
+_BLOBS = ".blob."
+# The ARN of an access point, as the bucket of an address; its name follows a slash or a colon.
+ACCESS_POINT = re.compile(
+    r"arn:[^:/]+:s3:(?P<region>[^:/]+):(?P<account>\d+):accesspoint[:/](?P<name>[a-z0-9-]+)", re.ASCII
+)
+_ARN_WITH_SLASH = re.compile(r"(?:[^/]*:(?:accesspoint|outpost)/)?[^/]*")
 
 
 def scheme_of(table: str) -> str | None:
@@ -37,11 +42,34 @@ def address(table: str) -> str:
     scheme = scheme_of(table)
     if scheme is None:
         return local_path(table)
-    bucket, slash, below = table.partition("://")[2].partition("/")
+    rest = table.partition("://")[2]
+    bucket = bucket_of(table)
+    below = rest[len(bucket) :]
     if scheme in {"wasb", "wasbs"}:
-        bucket = bucket.replace(_BLOBS, ".dfs.core.")
+        bucket = bucket.replace(_BLOBS, ".dfs.", 1)
+    elif bucket.startswith("arn:"):
+        bucket = bucket.replace(":accesspoint:", ":accesspoint/", 1)
     store = OF_SCHEME.get(scheme)
-    return f"{scheme if store is None else store.scheme}://{bucket}{slash}{below}"
+    return f"{scheme if store is None else store.scheme}://{bucket}{below}"
+
+
+def bucket_of(uri: str) -> str:
+    """Return the bucket of a URI, the host of a web server, or the ARN of an access point.
+
+    >>> bucket_of("s3://lake/t"), bucket_of("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/lake/t")
+    ('lake', 'arn:aws:s3:eu-west-1:123456789012:accesspoint/lake')
+    """
+    rest = uri.partition("://")[2]
+    if not rest.startswith("arn:"):
+        return rest.partition("/")[0]
+    found = _ARN_WITH_SLASH.match(rest)
+    assert found is not None
+    return found[0]
+
+
+def root_of(uri: str) -> str:
+    """Return the URI of the bucket that an object is in, with a slash at the end."""
+    return f"{uri.partition('://')[0]}://{bucket_of(uri)}/"
 
 
 def is_remote(table: str) -> bool:

@@ -77,3 +77,19 @@ def upload(put):
         return uri
 
     return copy
+
+
+@pytest.fixture
+def impatient_stores(monkeypatch):
+    """Stores that pause a millisecond before they try again."""
+    from datetime import timedelta
+
+    from parquet_core.storage import objects
+
+    pause = timedelta(milliseconds=1)
+    monkeypatch.setitem(objects.RETRIES, "backoff", {"init_backoff": pause, "max_backoff": pause, "base": 2})
+    objects._open.cache_clear()
+    objects._open_web.cache_clear()
+    yield
+    objects._open.cache_clear()
+    objects._open_web.cache_clear()

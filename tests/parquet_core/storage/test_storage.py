@@ -116,12 +116,12 @@ def test_file_uris_are_local_and_others_are_not(tmp_path):
 
 
 def test_an_address_that_only_databricks_reads_is_told():
-    with pytest.raises(TableNotFound, match=r"^dbfs:/lake/t: only Databricks itself .* or its name, unity:catalog"):
+    with pytest.raises(TableNotFound, match=r"^dbfs:/lake/t: .* DESCRIBE DETAIL .* name, unity:catalog"):
         list_data_files("dbfs:/lake/t")
 
 
 def test_a_path_that_was_a_uri_is_told(tmp_path):
-    with pytest.raises(TableNotFound, match="give the URI as text, not as a Path"):
+    with pytest.raises(TableNotFound, match="write s3://bucket/t as text, not as a Path"):
         list_data_files(Path("s3://bucket/t"))
 
 

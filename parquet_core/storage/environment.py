@@ -1,0 +1,137 @@
+"""Environment variables of stores, checked before a library reads them: some values end it with a panic."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from parquet_core.errors import WrongUse
+from parquet_core.storage.known_stores import STORES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.storage.known_stores import Store
+
+_PREFIXES = tuple(prefix for store in STORES for prefix in store.variables)
+_CHANGING = RLock()
+# Settings of a client that a variable may hold, with the prefix of its store.
+_CLIENT_SETTINGS = (
+    "allow_http",
+    "allow_invalid_certificates",
+    "connect_timeout",
+    "default_content_type",
+    "http1_only",
+    "http2_only",
+    "pool_idle_timeout",
+    "pool_max_idle_per_host",
+    "proxy_url",
+    "proxy_ca_certificate",
+    "proxy_excludes",
+    "randomize_addresses",
+    "read_timeout",
+    "timeout",
+    "user_agent",
+)
+
+
+def of_stores() -> dict[str, str]:
+    """Return the variables of all stores, sorted by name."""
+    return dict(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
+
+
+@contextmanager
+def without_blanks() -> Iterator[None]:
+    """Hide blank variables of stores while a library reads the environment: a blank variable counts as not set."""
+    with _CHANGING:
+        blank = {name: value for name, value in of_stores().items() if not value.strip()}
+        try:
+            for name in blank:
+                del os.environ[name]
+            yield
+        finally:
+            os.environ.update(blank)
+
+
+def client_settings(store: Store) -> dict[str, str]:
+    """Return the settings of a client that variables of a store hold."""
+    prefix = store.variables[0]
+    names = {name: f"{prefix}{name.upper()}" for name in _CLIENT_SETTINGS}
+    return {name: value for name, variable in names.items() if (value := os.environ.get(variable, "").strip())}
+
+
+def endpoint_of(store: Store) -> tuple[str, str] | None:
+    """Return the endpoint that a variable sets, and the variable; None if none does."""
+    return next(((value, name) for name in store.endpoints if (value := os.environ.get(name, "").strip())), None)
+
+
+def check_variables(place: str, store: Store) -> None:
+    """Refuse values of a store's variables that its library cannot use.
+
+    Raises WrongUse that names the first such variable: a URL without a scheme or host, a control character in what is
+    sent in a header, a missing file, and one of a pair alone.
+    """
+    environment = {name: value for name, value in of_stores().items() if value.strip()}
+    asks = not any(name in environment for name in store.keys)
+    for name in (*store.endpoints, *(store.identity_urls if asks else ())):
+        if name in environment and not _is_url(environment[name]):
+            raise WrongUse(f"{place}: {name}={environment[name]} is not a URL; write {_as_url(environment[name])}")
+    for name in store.texts:
+        if not environment.get(name, "").isprintable():
+            raise WrongUse(f"{place}: {name} has a line break or another control character; set it without")
+    for name in store.identity_files if asks else ():
+        if name in environment:
+            _check_file(place, name, environment[name])
+    missing = [name for name in store.pair if name not in environment]
+    if missing and len(missing) < len(store.pair):
+        (given,) = {*store.pair} - {*missing}
+        raise WrongUse(f"{place}: {given} is set without {missing[0]}; set {missing[0]} too, or unset {given}")
+
+
+def _is_url(text: str) -> bool:
+    """Tell whether a text is a URL with a scheme, a host, and a port if any, that needs no encoding."""
+    try:
+        parts = urlsplit(text)
+        return (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+            and text.isascii()
+            and text.isprintable()
+            and not set(text) & set(' "<>\\^`{|}')
+        )
+    except ValueError:
+        return False
+
+
+def _as_url(text: str) -> str:
+    host = text.strip().partition("://")[2 if "://" in text else 0].strip("/ ")
+    for scheme in ("http", "https"):
+        if not _is_url(f"{scheme}://{host}"):
+            return "http://HOST:PORT or https://HOST"
+    return f"http://{host} or https://{host}"
+
+
+def _check_file(place: str, name: str, path: str) -> None:
+    found = Path(path)
+    if found.is_dir():
+        raise WrongUse(f"{place}: {name}={path}: is a directory; name a file")
+    if not found.exists():
+        raise WrongUse(f"{place}: {name}={path}: no such file; check the path, or unset {name}")
+    if not os.access(found, os.R_OK):
+        raise WrongUse(f"{place}: {name}={path}: may not be read; check its permissions")
+
+
+def variables_in(message: str, store: Store) -> list[str]:
+    """Return the variables of a store whose values a library quotes in its message."""
+    return [
+        name
+        for name, value in of_stores().items()
+        if name.upper().startswith(store.variables)
+        and (shown := " ".join(value.split()))
+        and any(quoted in message for quoted in (f'"{shown}"', f"'{shown}'", f": {shown}.", f" from {shown}:"))
+    ]

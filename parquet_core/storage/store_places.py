@@ -1,0 +1,125 @@
+"""Places in a store that its library does not know by their addresses: access points of S3, other clouds of Azure."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.storage.known_stores import (
+    AWS_DOMAIN,
+    AWS_DOMAINS,
+    AZURE_AUTHORITY,
+    AZURE_CLOUDS,
+    AZURE_ENDPOINTS,
+    S3_ENDPOINTS,
+    S3_REGIONS,
+    first_set,
+)
+from parquet_core.storage.schemes import ACCESS_POINT, address, root_of
+
+_ARN = re.compile(r"arn:[^:]*:(?P<service>[^:]*):(?P<region>[^:]*):[^:]*:.*")
+_AZURE_HOST = re.compile(r"(?P<account>[^.]+)(?P<zone>\.z\w\w)?\.(?:dfs|blob)\.(?P<cloud>.+)")
+_FABRIC = "fabric.microsoft.com"
+
+
+class Place(NamedTuple):
+    """The URI that the library opens, and its options in addition to those of the environment."""
+
+    uri: str
+    options: dict[str, str]
+
+
+def place_of(uri: str) -> Place:
+    """Return the place of a bucket or container.
+
+    >>> place_of("s3://lake/t"), place_of("abfss://lake@account.dfs.core.windows.net/t")
+    (Place(uri='s3://lake/', options={}), Place(uri='abfss://lake@account.dfs.core.windows.net/', options={}))
+    >>> place_of("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/lake/t").options["endpoint"]
+    'https://lake-123456789012.s3-accesspoint.eu-west-1.amazonaws.com'
+
+    Raises UnsupportedFeature for the ARN of anything but an access point of one region, and WrongUse for a host that
+    is not Azure's.
+    """
+    root = root_of(address(uri))
+    scheme, _, rest = root.partition("://")
+    name = rest.rstrip("/")
+    if scheme == "s3":
+        return _access_point(uri, name) if name.startswith("arn:") else Place(root, _regional_endpoint())
+    if scheme == "abfss" and "@" in name:
+        return _container(uri, root, *name.split("@", 1))
+    return Place(root, {})
+
+
+def regional_host(region: str) -> str:
+    """Return the host of S3 in a region.
+
+    >>> regional_host("eu-west-1"), regional_host("cn-north-1")
+    ('s3.eu-west-1.amazonaws.com', 's3.cn-north-1.amazonaws.com.cn')
+    """
+    return f"s3.{region}.{_domain(region)}"
+
+
+def _domain(region: str) -> str:
+    return AWS_DOMAINS.get(region.partition("-")[0], AWS_DOMAIN)
+
+
+def _regional_endpoint() -> dict[str, str]:
+    """Return the endpoint of a region whose host the library gets wrong; empty for others."""
+    region = first_set(S3_REGIONS, os.environ)
+    if region is None or _domain(region) == AWS_DOMAIN or first_set(S3_ENDPOINTS, os.environ) is not None:
+        return {}
+    return {"endpoint": f"https://{regional_host(region)}"}
+
+
+def _access_point(uri: str, arn: str) -> Place:
+    """Return the place of an access point, which has a host of its own, also below a given endpoint."""
+    found = ACCESS_POINT.fullmatch(arn)
+    if found is None:
+        raise UnsupportedFeature(f"{uri}: {_refusal(arn)}")
+    name, region = f"{found['name']}-{found['account']}", found["region"]
+    endpoint = first_set(S3_ENDPOINTS, os.environ) or f"https://s3-accesspoint.{region}.{_domain(region)}"
+    options = {
+        "endpoint": endpoint.replace("://", f"://{name}.", 1),
+        "region": region,
+        "virtual_hosted_style_request": "true",
+    }
+    return Place(f"s3://{name}/", options)
+
+
+def _refusal(arn: str) -> str:
+    found = _ARN.fullmatch(arn)
+    if found is None or not found["service"].startswith("s3"):
+        return "is not an ARN of S3; write s3://BUCKET/PATH"
+    if found["service"] != "s3":
+        return f"places of {found['service']} are not read; name the bucket behind it"
+    if not found["region"]:
+        return "a multi-Region access point is not read; name an access point of one region, or the bucket"
+    return "is not an access point; write s3://arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME/PATH, or s3://BUCKET/PATH"
+
+
+def _container(uri: str, root: str, container: str, host: str) -> Place:
+    found = _AZURE_HOST.fullmatch(host)
+    if found is not None and (found["cloud"] == _FABRIC or host.endswith(".core.windows.net")):
+        return Place(root, {})
+    given = first_set(AZURE_ENDPOINTS, os.environ)
+    # A token is sent as it is, so a host that an address or a log names has to be Azure's.
+    if found is None or (given is None and found["cloud"] not in AZURE_CLOUDS):
+        raise WrongUse(f"{uri}: {host} is not a host of Azure; {_azure_remedy(container, host)}")
+    options = {"account_name": found["account"]}
+    if given is None:
+        options["endpoint"] = f"https://{found['account']}{found['zone'] or ''}.blob.{found['cloud']}"
+    authority = AZURE_CLOUDS.get(found["cloud"])
+    if authority is not None and not os.environ.get(AZURE_AUTHORITY, "").strip():
+        options["authority_host"] = authority
+    return Place(f"az://{container}/", options)
+
+
+def _azure_remedy(container: str, host: str) -> str:
+    found = _AZURE_HOST.fullmatch(host)
+    if found is None:
+        account = host.partition(".")[0].partition(":")[0]
+        known = f"write abfss://{container}@{account}.dfs.core.windows.net/PATH"
+        return f"{known}, or az://{container}/PATH with {AZURE_ENDPOINTS[0]} for an emulator"
+    return f"set {AZURE_ENDPOINTS[0]}=https://{host.replace('.dfs.', '.blob.', 1)} to send it credentials"
