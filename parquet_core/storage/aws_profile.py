@@ -29,25 +29,35 @@ def reads_profiles() -> bool:
     return find_spec("boto3") is not None
 
 
+def is_wrong_setting(error: Exception) -> bool:
+    """Tell whether boto3 refuses its settings, before it sends a request."""
+    from botocore import exceptions
+
+    wrong = (
+        exceptions.BaseEndpointResolverError,
+        exceptions.ConfigNotFound,
+        exceptions.ConfigParseError,
+        exceptions.InvalidConfigError,
+        exceptions.PartialCredentialsError,
+        exceptions.ProfileNotFound,
+        exceptions.ValidationError,
+    )
+    # An endpoint that is no URL is a plain ValueError.
+    return isinstance(error, wrong) or type(error) is ValueError
+
+
 def profile_options(root: str) -> dict[str, Any]:
     """Return obstore's options for the requested profile; empty if none is requested, or none can be read."""
     name = profile_asked()
     if name is None or not reads_profiles():
         return {}
-    from botocore.exceptions import (
-        BotoCoreError,
-        ConfigNotFound,
-        ConfigParseError,
-        PartialCredentialsError,
-        ProfileNotFound,
-    )
+    from botocore.exceptions import BotoCoreError
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:
         provider = Boto3CredentialProvider()
     except (BotoCoreError, ValueError) as error:
-        of_files = (ConfigNotFound, ConfigParseError, PartialCredentialsError, ProfileNotFound)
-        raise (WrongUse if isinstance(error, of_files) else StorageFailure)(
+        raise (WrongUse if is_wrong_setting(error) else StorageFailure)(
             f"{root}: {PROFILE}={name} gives no credentials ({error}); check ~/.aws/config and ~/.aws/credentials"
         ) from None
     region = first_set(("AWS_REGION",), os.environ)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
@@ -52,6 +53,7 @@ RETRIES: RetryConfig = {
 _CONNECT_SECONDS = 2
 _SHORT_RETRY_TIME = timedelta(seconds=5)
 
+_OPENING = Lock()
 Listed = TypeVar("Listed")
 # By bucket, how a Spark session reaches it.
 _OF_SESSIONS: dict[str, dict[str, str]] = {}
@@ -165,7 +167,9 @@ def _matches(key: str, wanted: re.Pattern[str]) -> bool:
 
 def object_store(uri: str) -> Bucket:
     """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
-    return _open(*store_settings(uri))
+    # Not made twice by two threads, which takes as long.
+    with _OPENING:
+        return _open(*store_settings(uri))
 
 
 def store_settings(uri: str) -> tuple[str, _Settings, _Settings]:

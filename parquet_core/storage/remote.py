@@ -35,8 +35,7 @@ def remote_of(uri: str) -> Remote:
     """Return the store that a URI belongs to, with the credentials of the environment; connects to nothing yet."""
     scheme = scheme_of(uri)
     assert scheme is not None
-    if scheme not in WEB and (meant := meant_by(uri)) is not None:
-        raise WrongUse(f"{uri}: is not an address of a store here; write {meant}")
+    refuse_other_spelling(uri)
     if scheme in OF_SCHEME:
         from parquet_core.storage.objects import object_store
 
@@ -51,6 +50,12 @@ def remote_of(uri: str) -> Remote:
     from parquet_core.storage.filesystems import filesystem
 
     return filesystem(uri)
+
+
+def refuse_other_spelling(uri: str) -> None:
+    """Raise WrongUse for a URI as other tools write it, with what to write; a local path may have any name."""
+    if is_remote(uri) and (meant := meant_by(uri)) is not None:
+        raise WrongUse(f"{uri}: is not an address of a store here; write {meant}")
 
 
 def list_directory(path: str | os.PathLike[str], wanted: re.Pattern[str]) -> list[DataFile]:

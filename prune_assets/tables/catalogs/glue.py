@@ -6,13 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
+from parquet_core.storage.aws_profile import is_wrong_setting
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
+
+# Of five attempts; boto3 waits a minute for each.
+_CONNECT_SECONDS = 3
 
 
 def glue_table(name: str) -> CatalogEntry:
     """Ask Glue for `database.table`, and for the places of its partitions."""
     try:
         import boto3
+        from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
         raise WrongUse(
@@ -22,7 +27,8 @@ def glue_table(name: str) -> CatalogEntry:
     if not database or "." in database:
         raise WrongUse(f"glue:{name}: write glue:database.table")
     try:
-        client = boto3.client("glue")
+        # The default session of boto3 keeps the credentials that the environment had first.
+        client = boto3.session.Session().client("glue", config=Config(connect_timeout=_CONNECT_SECONDS))
         found = client.get_table(DatabaseName=database, Name=table)["Table"]
         entry = _entry(f"glue:{name}", found)
         if not found.get("PartitionKeys") or _provider(found) != "parquet":
@@ -36,8 +42,11 @@ def glue_table(name: str) -> CatalogEntry:
         if error.response["Error"]["Code"] == "EntityNotFoundException":
             raise TableNotFound(f"glue:{name}: Glue has no such table in this account and region") from None
         raise StorageFailure(f"glue:{name}: {error}") from error
-    except BotoCoreError as error:
-        raise StorageFailure(f"glue:{name}: {error}; set AWS_REGION and credentials, or AWS_PROFILE") from error
+    except (BotoCoreError, ValueError) as error:
+        problem = f"glue:{name}: {str(error).rstrip('.')}"
+        if is_wrong_setting(error):
+            raise WrongUse(f"{problem}; set AWS_REGION and credentials, or AWS_PROFILE") from error
+        raise StorageFailure(f"{problem}; check the network, AWS_REGION and the credentials") from error
 
 
 def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:

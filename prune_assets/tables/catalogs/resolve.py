@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
+from parquet_core.storage.remote import refuse_other_spelling
 from prune_assets.tables.catalogs.entry import plain
 from prune_assets.tables.catalogs.glue import glue_table
 from prune_assets.tables.catalogs.names import NAME, SUFFIXES, may_be_of_session
@@ -68,6 +69,8 @@ def catalog_entry(
     if isinstance(table, str) and (by_path := _BY_PATH.fullmatch(table)) is not None:
         raise WrongUse(f"{table}: is how Spark SQL names a path; name the path alone: {by_path[1]}")
     if not isinstance(table, str) or "/" in table:
+        if isinstance(table, str):
+            refuse_other_spelling(table)
         return None
     catalog, colon, name = table.partition(":")
     if colon and catalog in CATALOGS and not os.path.lexists(table):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import StorageFailure, TableNotFound, WrongUse
+from parquet_core.errors import PruneError, StorageFailure, TableNotFound, WrongUse
 from prune_assets.tables.catalogs.entry import CatalogEntry
 
 if TYPE_CHECKING:
@@ -73,17 +73,51 @@ def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
     from prune_assets.tables.iceberg.opening import check_installed
 
     check_installed(full)
-    from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
-        yield cache(partial(load_catalog, catalog))
+        yield cache(partial(_loaded, full, catalog))
+    except PruneError:
+        raise
     except (NoSuchTableError, NoSuchNamespaceError) as error:
         what = "table" if isinstance(error, NoSuchTableError) else "table or namespace"
         raise TableNotFound(f"{full}: the catalog has no such {what}; check the name") from None
     except Exception as error:  # noqa: BLE001 - each catalog has a client with errors of its own
-        why = f"{type(error).__name__}: {error}".split("\n", 1)[0][:300]
-        raise StorageFailure(
-            f"{full}: the catalog does not answer ({why}); set PYICEBERG_CATALOG__{catalog.upper()}__URI, or see "
-            "pyiceberg's configuration"
-        ) from None
+        raise StorageFailure(f"{full}: the catalog does not answer ({_why(error)}); {_step(catalog)}") from None
+
+
+def _loaded(full: str, catalog: str) -> Catalog:
+    """Return a catalog as it is configured; WrongUse where the settings make none."""
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.exceptions import NotInstalledError
+
+    try:
+        return load_catalog(catalog)
+    except Exception as error:
+        if isinstance(error, NotInstalledError) or _is_wrong_setting(error):
+            raise WrongUse(f"{full}: the catalog is not configured ({_why(error)}); {_step(catalog)}") from None
+        raise
+
+
+def _is_wrong_setting(error: Exception) -> bool:
+    """Tell whether a client refused its settings, before it sent a request."""
+    if type(error) is ValueError:
+        return True
+    package = type(error).__module__.partition(".")[0]
+    if package == "botocore":
+        from parquet_core.storage.aws_profile import is_wrong_setting
+
+        return is_wrong_setting(error)
+    if package == "requests":
+        from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
+
+        return isinstance(error, InvalidSchema | InvalidURL | MissingSchema)
+    return False
+
+
+def _why(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".split("\n", 1)[0][:300]
+
+
+def _step(catalog: str) -> str:
+    return f"set PYICEBERG_CATALOG__{catalog.upper()}__URI, or see pyiceberg's configuration"

@@ -24,6 +24,45 @@ PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
 
 @pytest.fixture
+def no_settings(clean_environment, tmp_path):
+    """An environment that says nothing of AWS, nor do files."""
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        clean_environment.setenv(name, str(tmp_path / "none"))
+    return clean_environment
+
+
+KEYS = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (KEYS, "region"),
+        (
+            {"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "x"},
+            "AWS_SECRET_ACCESS_KEY",
+        ),
+        ({"AWS_DEFAULT_REGION": "eu-west-1", "AWS_PROFILE": "yours"}, "yours"),
+        (KEYS | {"AWS_DEFAULT_REGION": "not a region"}, "not a region"),
+        (KEYS | {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ENDPOINT_URL": "localhost:9000"}, "localhost:9000"),
+    ],
+)
+def test_glue_without_configuration_is_wrong_use(no_settings, environment, said):
+    for name, value in environment.items():
+        no_settings.setenv(name, value)
+    ended = CliRunner().invoke(main, ["count", "glue:lake.orders"])
+    assert ended.exit_code == 2, ended.stderr
+    assert ended.stderr.startswith("error: glue:lake.orders: ")
+    assert said in ended.stderr
+
+
+def test_glue_that_is_not_there_is_an_outage(no_settings):
+    for name, value in KEYS.items() | {"AWS_DEFAULT_REGION": "x", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}.items():
+        no_settings.setenv(name, value)
+    assert CliRunner().invoke(main, ["count", "glue:lake.orders"]).exit_code == 3
+
+
+@pytest.fixture
 def glue(monkeypatch):
     for name, value in {"REGION": "eu-west-1", "ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x"}.items():
         monkeypatch.setenv("AWS_DEFAULT_REGION" if name == "REGION" else f"AWS_{name}", value)

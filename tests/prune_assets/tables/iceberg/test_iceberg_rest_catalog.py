@@ -62,6 +62,24 @@ def test_commands_find_a_table_of_a_rest_catalog(prune, address, name):
     assert (report["table"], report["kept"]["files"], report["total"]["files"]) == (name, 1, 2)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "set PYICEBERG_CATALOG__LAKE__URI"),
+        ({"TYPE": "rest"}, "URI missing"),
+        ({"TYPE": "rust"}, "'rust' is not a valid CatalogType"),
+        ({"URI": "nonsense"}, "nonsense"),
+        ({"TYPE": "glue"}, "region"),
+    ],
+)
+def test_a_catalog_without_configuration_is_wrong_use(prune, address, clean_environment, settings, said):
+    for name, value in settings.items():
+        clean_environment.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
+    line = prune(address, "count", "iceberg:lake.db.t", code=2)
+    assert line.startswith("error: iceberg:lake.db.t: the catalog is not configured (")
+    assert said in line
+
+
 def test_what_the_catalog_lacks_and_a_server_that_is_not_there_are_named(prune, address):
     assert "iceberg:rest.db.no: the catalog has no such table" in prune(address, "count", "rest.db.no", code=2)
     gone = "http://127.0.0.1:1"
