@@ -1,12 +1,12 @@
 """The only door to bytes: list the data files of a table, read ranges of files, count the requests, write small files.
 
 - a path or `file:` URI: local files;
-- `s3://`, `s3a://`, `s3n://`, `gs://`, `az://`, `abfs://`, `abfss://`, `wasb://`, `wasbs://`, `http://`, `https://`:
-  obstore; what are names of one store names one table, and `address` returns its one spelling;
+- `s3://`, `s3a://`, `s3n://`, `gs://`, `gcs://`, `az://`, `azure://`, `abfs://`, `abfss://`, `wasb://`, `wasbs://`,
+  `http://`, `https://`: obstore; what are names of one store names one table, and `address` returns its one spelling;
 - any other scheme (`memory://`, `hdfs://`, ...): fsspec and what it finds installed.
 
 Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-`GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). Of `~/.aws` obstore reads nothing: the profile of
+`GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). Of `~/.aws` obstore reads nothing: the profile of
 `AWS_PROFILE` is taken through boto3 where that is installed. Both are imported when such a URI is first used.
 """
 

@@ -129,7 +129,7 @@ def advise(
     shown = without_notes(advice, said=said)
     click.echo(advice.to_json() if as_json else str(shown))
     if apply and advice.advised is not None:
-        spark = start_session()
+        spark = start_session(table)
         with showing_progress(spark):
             done = pr.apply_advice(spark, table, advice, workload=ran, session=semantics_of(time_zone), budget=budget)
         click.echo(f"\n{done.optimized}\n{done}", err=as_json)

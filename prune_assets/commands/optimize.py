@@ -88,7 +88,7 @@ def optimize(
         asks_more = rows or where is not None or predicates or needs_session(table)
         done = optimize_table(None, dry_run=True) if dry_run or not asks_more else None
         if done is None or (done.picked and not dry_run):
-            spark = start_session()
+            spark = start_session(table)
             with showing_progress(spark):
                 done = optimize_table(spark)
     done = replace(done, dry_run=dry_run)

@@ -77,7 +77,7 @@ def write(
         click.echo(
             f"nanoseconds are rounded down to microseconds, as Spark has none: {', '.join(nanoseconds)}", err=True
         )
-    spark = start_session()
+    spark = start_session(source, table)
     reading = nanoseconds_as_numbers(spark) if nanoseconds else nullcontext()
     with naming_layout_file(layout_file), showing_progress(spark), reading:
         frame = pr.read(spark, source, where="true" if nanoseconds else rows)

@@ -13,12 +13,22 @@ import re
 import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import address, is_remote
 from parquet_core.storage.aws_profile import profile_asked, profile_keys
-from parquet_core.storage.known_stores import OF_SCHEME, S3_ENDPOINTS, S3_REGIONS, S3_VIRTUAL, STORES
+from parquet_core.storage.known_stores import (
+    AZURE_ENDPOINTS,
+    OF_SCHEME,
+    S3_ENDPOINTS,
+    S3_REGIONS,
+    S3_VIRTUAL,
+    STORES,
+    first_set,
+)
+from parquet_core.storage.schemes import bucket_of
+from prune_assets.session.drivers import missing_driver
 from prune_assets.session.spark_versions import java_error
 
 if TYPE_CHECKING:
@@ -63,11 +73,15 @@ def spark_uri(path: str) -> str:
     >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
     ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
 
-    Raises WrongUse for `az://` where no account is named.
+    Raises WrongUse for `az://` where no account is named, and UnsupportedFeature for the ARN of an access point.
     """
     if not is_remote(path):
         return f"file:{absolute(path)}"
     scheme, rest = address(path).split("://", 1)
+    if rest.startswith("arn:"):
+        raise UnsupportedFeature(
+            f"{path}: Spark reads no ARN; write the alias of the access point, s3://NAME-..-s3alias/.., or the bucket"
+        )
     store = OF_SCHEME.get(scheme)
     spark_scheme = scheme if store is None else store.spark_scheme
     return _with_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
@@ -100,7 +114,15 @@ def _with_account(path: str, rest: str) -> str:
             f"{path}: Spark needs the name of the storage account; set AZURE_STORAGE_ACCOUNT_NAME, or write "
             f"abfss://{container}@ACCOUNT.dfs.core.windows.net{slash}{below}"
         )
-    return f"abfss://{container}@{account}.dfs.core.windows.net{slash}{below}"
+    return f"abfss://{container}@{_host_of(account)}{slash}{below}"
+
+
+def _host_of(account: str) -> str:
+    """Return the host of a storage account, in the cloud of the endpoint that the environment names."""
+    named = urlsplit(first_set(AZURE_ENDPOINTS, os.environ) or "").hostname or ""
+    if named.startswith(f"{account}.blob."):
+        return named.replace(".blob.", ".dfs.", 1)
+    return f"{account}.dfs.core.windows.net"
 
 
 def absolute(path: str) -> str:
@@ -146,15 +168,15 @@ def options_for(session: SparkSession, path: str) -> dict[str, str]:
     return {f"fs.s3a.{name}": value for name, value in options.items()}
 
 
-def _first(names: Sequence[str]) -> str | None:
-    return next((value for name in names if (value := os.environ.get(name))), None)
+def _first(names: tuple[str, ...]) -> str | None:
+    return first_set(names, os.environ)
 
 
 def _bucket(path: str) -> str | None:
     """Return the bucket of an address of S3; None for any other place."""
     if not is_remote(path) or not (rest := address(path)).startswith("s3://"):
         return None
-    return rest.removeprefix("s3://").partition("/")[0]
+    return bucket_of(rest)
 
 
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
@@ -238,8 +260,8 @@ def explaining(session: SparkSession, path: str) -> Iterator[None]:
 
 def _explained(session: SparkSession, path: str, message: str) -> Exception | None:
     if _NO_DRIVER.search(message) or _NO_CLASS.search(message):
-        return UnsupportedFeature(f"{path}: this Spark has no driver for {_remedy(session, path)}")
-    bucket = path.partition("://")[2].partition("/")[0]
+        return UnsupportedFeature(f"{path}: {_remedy(session, path)}")
+    bucket = bucket_of(path)
     if _NO_BUCKET.search(message):
         return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
     if (found := _DENIED.search(message)) is not None:
@@ -254,10 +276,9 @@ def _explained(session: SparkSession, path: str, message: str) -> Exception | No
 
 def _remedy(session: SparkSession, path: str) -> str:
     scheme = spark_uri(path).partition("://")[0]
-    driver = next((store.driver for store in STORES if store.spark_scheme == scheme), None)
-    if driver is None:
-        return f"{scheme}://; start it with the jar of one (spark.jars)"
-    if driver.startswith("org.apache.hadoop") and hasattr(session, "_jvm"):
-        version = session._jvm.org.apache.hadoop.util.VersionInfo.getVersion()  # type: ignore[union-attr]  # noqa: SLF001
-        driver = f"{driver}:{version}"
-    return f"{scheme}://; start it with spark.jars.packages={driver}, the version that goes with its Hadoop"
+    store = next((store for store in STORES if store.spark_scheme == scheme), None)
+    if store is None:
+        return f"this Spark has no driver for {scheme}://; start it with the jar of one (spark.jars)"
+    java: Any = getattr(session, "_jvm", None)
+    version = None if java is None else java.org.apache.hadoop.util.VersionInfo.getVersion()
+    return missing_driver(store, version)

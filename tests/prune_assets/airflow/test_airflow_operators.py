@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -281,6 +282,14 @@ def test_the_event_of_an_outlet_has_the_numbers_and_the_partition(ids, context):
 )
 def test_a_connection_is_a_server_or_a_master(connection, options):
     assert options_of(Connection(conn_id="spark", conn_type="generic", **connection)) == options
+
+
+def test_the_connection_of_the_guide_is_one(monkeypatch):
+    guide = (Path(__file__).parents[3] / "docs" / "airflow.md").read_text()
+    (text,) = re.findall(r"export AIRFLOW_CONN_SPARK='(.*?)'", guide, re.DOTALL)
+    options = options_of(Connection.from_json(text, conn_id="spark"))
+    assert options["spark.master"] == "local[4]"
+    assert options["spark.jars.packages"] == "org.apache.hadoop:hadoop-aws:HADOOP_VERSION"
 
 
 def test_a_connection_that_is_not_there_is_named(context, tmp_path):

@@ -59,7 +59,7 @@ def test_optimize_starts_spark_where_metadata_cannot_answer_alone(tmp_path, layo
     pq.write_table(pa.table({"id": range(10)}), table / "a.parquet", write_page_index=True)
     started = []
 
-    def start():
+    def start(*_):
         started.append(1)
         raise WrongUse("Spark was started")
 

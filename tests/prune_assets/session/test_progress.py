@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from prune_assets.session import spark_session
+from prune_assets.session import progress, spark_session
 from prune_assets.session.progress import showing_progress, start_session, tasks_text
 
 
@@ -32,13 +33,56 @@ def test_no_terminal_is_shown_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    """Lines of a log without the time between them."""
+    for name in ("_SECONDS", "_BETWEEN_LINES"):
+        monkeypatch.setattr(progress, name, 0.0)
+
+
+def test_a_log_gets_a_line_for_each_stage(capsys, at_once):
+    shown = [[], [0], [0], [0, 1], [2], []]
+    stages, seen = {0: stage(1, 8), 1: stage(0, 4), 2: stage(5, 9)}, threading.Event()
+
+    def active():
+        if not shown:
+            seen.set()
+        return shown.pop(0) if shown else []
+
+    tracker = SimpleNamespace(getActiveStageIds=active, getStageInfo=stages.get)
+    spark = SimpleNamespace(_sc=SimpleNamespace(statusTracker=lambda: tracker))
+    with showing_progress(spark):
+        assert seen.wait(30)
+    assert capsys.readouterr().err.splitlines() == [
+        "Spark: stage 0: 1 of 8 tasks done",
+        "Spark: stages 0, 1: 1 of 12 tasks done",
+        "Spark: stage 2: 5 of 9 tasks done",
+    ]
+
+
+def test_a_log_of_many_stages_gets_few_lines(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    count, seen = iter(range(10_000)), threading.Event()
+
+    def active():
+        number = next(count)
+        if number > 200:
+            seen.set()
+        return [number]
+
+    tracker = SimpleNamespace(getActiveStageIds=active, getStageInfo=lambda _: stage(0, 1))
+    with showing_progress(SimpleNamespace(_sc=SimpleNamespace(statusTracker=lambda: tracker))):
+        assert seen.wait(30)
+    assert len(capsys.readouterr().err.splitlines()) < 20
+
+
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_terminal_is_told_that_spark_starts(is_terminal, capsys, monkeypatch):
+def test_that_spark_starts_is_told_on_terminals_and_in_logs(is_terminal, capsys, monkeypatch):
     said = []
     monkeypatch.setattr(spark_session, "spark_session", lambda: said.append(capsys.readouterr()) or "session")
     monkeypatch.setattr(Console, "is_terminal", is_terminal)
     assert start_session() == "session"
-    assert said == [("", "starting Spark ...\n" if is_terminal else "")]
+    assert said == [("", "starting Spark ...\n")]
 
 
 @pytest.mark.parametrize(("debug", "levels"), [("", ["OFF"]), ("1", [])])
