@@ -1,4 +1,4 @@
-"""Requests to a store: the first one fails within seconds if nothing answers, and says what it waits for."""
+"""Requests to a store: the first one fails within seconds if no server answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 Answer = TypeVar("Answer")
-# Seconds without an answer after which a line names what is waited for.
+# Seconds without an answer after which a line names the endpoint.
 SILENT_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Connection:
     def request(self, send: Callable[[ObjectStore], Answer]) -> Answer:
         """Make a request; repeat it for a minute where a store that has answered does not, or asks to come back."""
         try:
-            with nullcontext() if self.answered else self._naming_what_is_waited_for():
+            with nullcontext() if self.answered else self._naming_the_endpoint():
                 answer = send(self.hasty)
         except GenericError as error:
             silent = is_without_answer(str(error))
@@ -66,7 +66,7 @@ class Connection:
         return send(self.patient)
 
     @contextmanager
-    def _naming_what_is_waited_for(self) -> Iterator[None]:
+    def _naming_the_endpoint(self) -> Iterator[None]:
         timer = Timer(SILENT_SECONDS, self._name)
         timer.daemon = True
         timer.start()

@@ -26,6 +26,10 @@ _CLIENT_SETTINGS = (
     "connect_timeout",
     "default_content_type",
     "http1_only",
+    "http2_keep_alive_interval",
+    "http2_keep_alive_timeout",
+    "http2_keep_alive_while_idle",
+    "http2_max_frame_size",
     "http2_only",
     "pool_idle_timeout",
     "pool_max_idle_per_host",
@@ -72,8 +76,8 @@ def endpoint_of(store: Store) -> tuple[str, str] | None:
 def check_variables(place: str, store: Store) -> None:
     """Refuse values of a store's variables that its library cannot use.
 
-    Raises WrongUse that names the first such variable: a URL without a scheme or host, a control character in what is
-    sent in a header, a missing file, and one of a pair alone.
+    Raises WrongUse with the name of the first such variable: a URL without a scheme or host, a control character in a
+    credential or region, a missing file, or one variable of a pair.
     """
     environment = {name: value for name, value in of_stores().items() if value.strip()}
     asks = not any(name in environment for name in store.keys)

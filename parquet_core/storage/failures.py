@@ -34,7 +34,7 @@ _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist",
 _DENIED = re.compile(r"status code: 40[13]\b|\(code: 40[13]\)")
 _BODY = re.compile(r"<Code>([^<]*)</Code>(?:\s*<Message>([^<]*)</Message>)?")
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z -]*)")
-# What a server says while it is out of order, or asked too often.
+# Answers of a server that is out of order or overloaded.
 _PASSING = re.compile(r"status code: (?:5\d\d|429)\b")
 _WITHOUT_ANSWER = re.compile(r"error sending request|timed out")
 
@@ -55,7 +55,7 @@ def explaining(uri: str) -> Iterator[None]:
 
 @contextmanager
 def opening(uri: str, store: Store) -> Iterator[None]:
-    """Turn what a library says of its settings into WrongUse, with the variables whose values it quotes."""
+    """Turn errors of a library about its settings into WrongUse, with the variables whose values the errors quote."""
     try:
         yield
     except PruneError:

@@ -66,7 +66,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Bucket:
     """A bucket or container; `root` is its URI with a slash at the end.
 
-    `options`: of the library, in addition to those of the environment.
+    `options`: options of the library that the environment lacks.
     """
 
     root: str
@@ -167,7 +167,7 @@ def _matches(key: str, wanted: re.Pattern[str]) -> bool:
 
 def object_store(uri: str) -> Bucket:
     """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
-    # Not made twice by two threads, which takes as long.
+    # Two threads would make the same store twice, 50 ms each.
     with _OPENING:
         return _open(*store_settings(uri))
 

@@ -63,7 +63,7 @@ _URLS = (
 
 
 def meant_by(address: str) -> str | None:
-    """Return what to write instead of an address of another tool; None for one that is read as it is.
+    """Return the address to write instead of one in the form of another tool; None if the address is readable.
 
     >>> meant_by("arn:aws:s3:::lake/orders"), meant_by("s3://minio:9000/lake/orders")
     ('s3://lake/orders', 's3://lake/orders with AWS_ENDPOINT_URL=http://minio:9000')

@@ -20,12 +20,14 @@ from parquet_core.storage.known_stores import (
 from parquet_core.storage.schemes import ACCESS_POINT, address, root_of
 
 _ARN = re.compile(r"arn:[^:]*:(?P<service>[^:]*):(?P<region>[^:]*):[^:]*:.*")
+# Looser than the stores are; a library would take a part of another name.
+_BUCKET = re.compile(r"[A-Za-z0-9._$-]+")
 _AZURE_HOST = re.compile(r"(?P<account>[^.]+)(?P<zone>\.z\w\w)?\.(?:dfs|blob)\.(?P<cloud>.+)")
 _FABRIC = "fabric.microsoft.com"
 
 
 class Place(NamedTuple):
-    """The URI that the library opens, and its options in addition to those of the environment."""
+    """The URI that the library opens, and options that the environment lacks."""
 
     uri: str
     options: dict[str, str]
@@ -39,17 +41,21 @@ def place_of(uri: str) -> Place:
     >>> place_of("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/lake/t").options["endpoint"]
     'https://lake-123456789012.s3-accesspoint.eu-west-1.amazonaws.com'
 
-    Raises UnsupportedFeature for the ARN of anything but an access point of one region, and WrongUse for a host that
-    is not Azure's.
+    Raises UnsupportedFeature for the ARN of anything but an access point of one region, and WrongUse for an impossible
+    name and for a host that is not Azure's.
     """
     root = root_of(address(uri))
     scheme, _, rest = root.partition("://")
     name = rest.rstrip("/")
-    if scheme == "s3":
-        return _access_point(uri, name) if name.startswith("arn:") else Place(root, _regional_endpoint())
-    if scheme == "abfss" and "@" in name:
-        return _container(uri, root, *name.split("@", 1))
-    return Place(root, {})
+    if name.startswith("arn:"):
+        return _access_point(uri, name)
+    container, at, host = name.partition("@")
+    bucket = container if scheme == "abfss" or not at else host
+    if bucket and not _BUCKET.fullmatch(bucket):
+        raise WrongUse(f"{uri}: {bucket!r} is not the name of a bucket or container; check it")
+    if scheme == "abfss" and at:
+        return _container(uri, root, container, host)
+    return Place(root, _regional_endpoint() if scheme == "s3" else {})
 
 
 def regional_host(region: str) -> str:
@@ -93,7 +99,7 @@ def _refusal(arn: str) -> str:
     if found is None or not found["service"].startswith("s3"):
         return "is not an ARN of S3; write s3://BUCKET/PATH"
     if found["service"] != "s3":
-        return f"places of {found['service']} are not read; name the bucket behind it"
+        return f"places of {found['service']} are not read; name the bucket"
     if not found["region"]:
         return "a multi-Region access point is not read; name an access point of one region, or the bucket"
     return "is not an access point; write s3://arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME/PATH, or s3://BUCKET/PATH"
@@ -104,7 +110,7 @@ def _container(uri: str, root: str, container: str, host: str) -> Place:
     if found is not None and (found["cloud"] == _FABRIC or host.endswith(".core.windows.net")):
         return Place(root, {})
     given = first_set(AZURE_ENDPOINTS, os.environ)
-    # A token is sent as it is, so a host that an address or a log names has to be Azure's.
+    # The request carries the token, so the host in an address or a log must belong to Azure.
     if found is None or (given is None and found["cloud"] not in AZURE_CLOUDS):
         raise WrongUse(f"{uri}: {host} is not a host of Azure; {_azure_remedy(container, host)}")
     options = {"account_name": found["account"]}
@@ -119,7 +125,7 @@ def _container(uri: str, root: str, container: str, host: str) -> Place:
 def _azure_remedy(container: str, host: str) -> str:
     found = _AZURE_HOST.fullmatch(host)
     if found is None:
-        account = host.partition(".")[0].partition(":")[0]
+        account = host.partition(".")[0].partition(":")[0] or "ACCOUNT"
         known = f"write abfss://{container}@{account}.dfs.core.windows.net/PATH"
         return f"{known}, or az://{container}/PATH with {AZURE_ENDPOINTS[0]} for an emulator"
     return f"set {AZURE_ENDPOINTS[0]}=https://{host.replace('.dfs.', '.blob.', 1)} to send it credentials"

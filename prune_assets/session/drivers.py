@@ -1,4 +1,4 @@
-"""The drivers with which Spark reads stores, looked for before Spark starts, which takes a minute and more."""
+"""Find missing drivers of stores before Spark starts, which takes a minute or more."""
 
 from __future__ import annotations
 

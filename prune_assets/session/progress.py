@@ -1,4 +1,4 @@
-"""Progress of a command on stderr, while somebody waits for it."""
+"""Progress of a command on stderr."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def _console() -> Console:
 
 
 def showing_progress(session: SparkSession) -> AbstractContextManager[None]:
-    """Show the tasks of the stages that run on stderr; Spark Connect shows its own.
+    """Show the tasks of running stages on stderr; Spark Connect shows its own progress.
 
-    What is no terminal, such as a log, gets a line when a stage starts, and some while it runs.
+    If stderr is not a terminal, print a line when a stage starts and every 30 seconds while it runs.
     """
     context = getattr(session, "_sc", None)
     if context is None:

@@ -87,7 +87,7 @@ def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
 
 
 def _loaded(full: str, catalog: str) -> Catalog:
-    """Return a catalog as it is configured; WrongUse where the settings make none."""
+    """Load a configured catalog; WrongUse if its settings are missing or invalid."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NotInstalledError
 

@@ -212,6 +212,25 @@ def test_a_directory_by_the_url_of_a_store(url, meant):
     assert f"write {meant}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "s3://b c/t",
+        "s3://b:9000",
+        "s3://b:x/t",
+        "s3://b%20c/t",
+        "s3://\u00e9/t",
+        "gs://b:1/t",
+        "az://b c/t",
+        "s3://b?x=1",
+    ],
+)
+def test_what_cannot_be_a_bucket_is_named(environment, table):
+    environment(AZURE_STORAGE_ACCOUNT_NAME="acc", **AZURE, **KEYS)
+    with pytest.raises(WrongUse, match="is not the name of a bucket or container"):
+        list_data_files(table)
+
+
 @pytest.mark.parametrize("bucket", ["under_score.and.dot", "b_", "my.bucket.example.com", "1234", "UPPER"])
 @pytest.mark.parametrize("scheme", ["gs", "gcs", "s3", "s3n"])
 def test_buckets_with_unusual_names(environment, web, scheme, bucket):
