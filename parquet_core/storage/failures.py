@@ -48,7 +48,7 @@ def explaining(uri: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, Exception) and not is_panic(error):
+        if not is_failure(error):
             raise
         raise _explained(error, uri) from None
 
@@ -61,7 +61,7 @@ def opening(uri: str, store: Store) -> Iterator[None]:
     except PruneError:
         raise
     except BaseException as error:
-        if not isinstance(error, Exception) and not is_panic(error):
+        if not is_failure(error):
             raise
         message = _one_line(error)
         named = ", ".join(variables_in(message, store)) or _settings(uri)
@@ -71,6 +71,11 @@ def opening(uri: str, store: Store) -> Iterator[None]:
 def is_panic(error: BaseException) -> bool:
     """Tell whether a library in Rust failed where its authors expected no failure."""
     return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether an error is of a library, and no interrupt or exit."""
+    return isinstance(error, Exception) or is_panic(error)
 
 
 def is_without_answer(message: str) -> bool:

@@ -17,7 +17,7 @@ from obstore.exceptions import (
 )
 
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
-from parquet_core.storage.failures import explaining
+from parquet_core.storage.failures import explaining, is_failure
 from parquet_core.storage.objects import object_store
 from parquet_core.storage.schemes import root_of
 
@@ -50,7 +50,9 @@ class ObjectWriter(NamedTuple):
                 f"{uri}: the store cannot create an object only if it does not exist; for S3 unset "
                 "AWS_CONDITIONAL_PUT or set it to etag"
             ) from None
-        except Exception as error:  # noqa: BLE001 - the library raises built-in errors beside its own
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             if _NOT_IMPLEMENTED.search(str(error)):
                 raise _overwrites(uri, "does not implement") from None
             raise _judged(error, uri) from None
@@ -89,7 +91,9 @@ class ObjectWriter(NamedTuple):
         """Write an object over the one of this name, if any."""
         try:
             obstore.put(self.bucket.store, self.bucket.key(uri), data, use_multipart=False)
-        except Exception as error:  # noqa: BLE001 - as above
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             raise _judged(error, uri) from None
 
 
@@ -106,7 +110,7 @@ def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
     )
 
 
-def _judged(error: Exception, uri: str) -> PruneError:
+def _judged(error: BaseException, uri: str) -> PruneError:
     """Tell a failure after which nothing was written from one after which that is not known."""
     message = str(error)
     refused = isinstance(error, _REFUSALS) or _REFUSED.search(message) is not None

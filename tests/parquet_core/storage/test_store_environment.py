@@ -7,10 +7,13 @@ import os
 import obstore
 import pytest
 
-from parquet_core.errors import PruneError, StorageFailure, WrongUse
+from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, WrongUse
 from parquet_core.storage import list_data_files
+from parquet_core.storage.connection import Connection
 from parquet_core.storage.failures import explaining
 from parquet_core.storage.known_stores import STORES
+from parquet_core.storage.object_writing import ObjectWriter
+from parquet_core.storage.objects import Bucket
 
 DATA = b"x" * 1000
 S3 = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
@@ -196,6 +199,16 @@ def test_no_panic_of_a_library_passes(clean_environment):
     store = obstore.store.S3Store("b", endpoint="localhost:9000")
     with pytest.raises(PruneError, match=r"^s3://b/t: .*; check the endpoint"), explaining("s3://b/t"):
         obstore.head(store, "t")
+
+
+@pytest.mark.parametrize("write", [ObjectWriter.put, ObjectWriter.put_if_absent])
+def test_no_panic_passes_a_write(clean_environment, write):
+    for name, value in S3.items():
+        clean_environment.setenv(name, value)
+    store = obstore.store.S3Store("b", endpoint="localhost:9000")
+    writer = ObjectWriter(Bucket("s3://b/", Connection("s3://b/", store, lambda: store), {}))
+    with pytest.raises(UncertainWrite, match=r"^s3://b/t: the library of the store failed"):
+        write(writer, "s3://b/t", b"1")
 
 
 def test_an_interrupt_passes():
