@@ -167,7 +167,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         parts = [_plain(where)] if where is not None else []
         if context.has_asset_partitions and PARTITION_EXPR in metadata:
             columns = _plain(metadata[PARTITION_EXPR])
-            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location))))
+            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location)), is_exact=True))
         return read(session, location, where=" AND ".join(f"({part})" for part in parts) or "true")
 
 
@@ -192,7 +192,7 @@ def _partitions_of(context: dg.OutputContext, metadata: "Mapping[str, Any]", df:
             f"{name}: the asset is partitioned but names no partition column, so each run would overwrite all rows; "
             "pass partition_expr to pruned_asset"
         )
-    return partition_predicate(context, columns, _kinds(df.schema))
+    return partition_predicate(context, columns, _kinds(df.schema), is_exact=True)
 
 
 def _kinds(schema: "StructType") -> dict[str, str]:
