@@ -4,10 +4,11 @@
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from parquet_core.errors import LayoutError, WrongUse
 from prune_assets.checks.remedies import in_words_of
+from prune_assets.dagster.arguments import check_arguments, checked
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
 
 
+@checked()
 def pruned_asset(
     *,
     layout: "LayoutSource",
@@ -111,6 +113,13 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         default="parquet", description="parquet, delta or iceberg, for tables whose asset does not say."
     )
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
+
+    @field_validator("format", mode="before")
+    @classmethod
+    def _is_format(cls, given: object) -> object:
+        if not isinstance(given, dg.EnvVar):
+            check_arguments(cls, {"format": given})
+        return given
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
         """Return where the table of an asset lies; of Iceberg its name, since the session's catalog knows where."""

@@ -9,6 +9,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.checks import unreadable_result
@@ -25,6 +26,7 @@ _CHECK = "layout_fits_queries"
 _BAR = 24
 
 
+@checked()
 def build_layout_advice_asset(
     table_asset: AssetName,
     *,
@@ -74,6 +76,7 @@ def build_layout_advice_asset(
     return layout_advice
 
 
+@checked()
 def build_layout_advice_check(
     asset_key: AssetName,
     table: "str | Path",

@@ -9,6 +9,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.dagster.arguments import check_arguments, checked, instance_of
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import place_metadata
 from prune_assets.dagster.resources import session_of
@@ -61,9 +62,8 @@ class MaintainedTable:
     automatic: bool = False
 
     def __post_init__(self) -> None:
+        check_arguments(type(self), vars(self))
         object.__setattr__(self, "layout", load_layout(self.layout))
-        if isinstance(self.predicates, str):
-            raise WrongUse(f"predicates={self.predicates!r}: give a list of predicates, e.g. [{self.predicates!r}]")
         if self.automatic and (self.workload is None or self.budget is None or self.where is not None):
             raise WrongUse(
                 f"{self.key.to_user_string()}: automatic=True follows a workload within a budget, in the whole table; "
@@ -119,6 +119,10 @@ class MaintainedTable:
         return follow_advice(spark, self.table, workload=self.ran(), declared=declared, budget=self.budget)
 
 
+_KEPT = instance_of(MaintainedTable, "the table, e.g. MaintainedTable('sales/orders', 'lake/orders', layout)")
+
+
+@checked(kept=_KEPT)
 def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
     """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
 
@@ -156,6 +160,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     return optimize_job
 
 
+@checked(kept=_KEPT)
 def build_layout_drift_sensor(
     kept: MaintainedTable,
     *,

@@ -9,6 +9,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import listed
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partition_keys import PartitionKeys
 from prune_assets.dagster.partitions import kinds_of_partitions
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@checked()
 def build_changed_partitions_sensor(
     name: str,
     asset: AssetName,

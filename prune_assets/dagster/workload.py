@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.quantities import bytes_text
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import code_references
 from prune_assets.report.markdown import as_code
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MOST_TABLES = 20
 
 
+@checked()
 def build_workload_asset(
     name: str,
     event_logs: "Path | str | Sequence[Path | str]",
