@@ -13,6 +13,7 @@ from prune_assets.dagster.arguments import check_arguments, checked, instance_of
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import place_metadata
 from prune_assets.dagster.resources import session_of
+from prune_assets.dagster.workload import load_materialized
 from prune_assets.layout_file import load_layout
 from prune_assets.tables.changes import table_fingerprint
 
@@ -105,9 +106,7 @@ class MaintainedTable:
 
     def ran(self) -> "Workload | Sequence[str]":
         """Return what ran on it; nothing where no workload was given."""
-        from prune_assets.workload.load import load_workload
-
-        return load_workload(self.workload or (), table=str(self.table), latest=self.latest)
+        return load_materialized(self.workload or (), self.table, self.latest)
 
     def follow_advice(self, spark: "SparkSession") -> "Followed | None":
         """Change its layout where its workload asks for it; None where it is not automatic."""
