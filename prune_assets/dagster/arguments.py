@@ -85,7 +85,7 @@ def any_of(expected: str, *arguments: Argument) -> Argument:
 
 
 def list_of(argument: Argument, expected: str) -> Argument:
-    """Return an argument that is a list of another one; a string is not a list."""
+    """Return an argument that is a list of other arguments; a string is not a list."""
 
     def check(value: Any) -> str | None:
         is_list = isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
@@ -131,7 +131,7 @@ _EXPRESSION = any_of("the partition column, or a mapping of dimensions to column
 PREDICATES_BY_NAME = mapping_of(_TEXT, _TEXT, "each predicate a name, e.g. {'one_day': \"day = DATE '2024-03-01'\"}")
 TEXT_OR_FUNCTION = any_of("a string, or a function", _TEXT, lambda value: None if callable(value) else "")
 
-# By the names of parameters, which mean the same in all functions.
+# Keyed by parameter name: a name means the same in all functions.
 ARGUMENTS: dict[str, Argument] = {
     **dict.fromkeys(("asset", "asset_key", "key", "table_asset"), _ASSET),
     **dict.fromkeys(("table", "reports", "baseline", "workloads", "pages", "project_dir"), _PATH),

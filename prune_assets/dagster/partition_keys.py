@@ -43,7 +43,7 @@ class PartitionKeys:
     def of(self, values: Mapping[str, str | None]) -> list[str]:
         """Return the keys of the partitions whose predicates select files with these values of partition columns.
 
-        `values`: texts by column, as the log or the names of folders have them; None is null.
+        `values`: texts by column, from the log or from the names of folders; None is null.
         """
         keys = [dimension.keys_of(values[dimension.column]) for dimension in self._dimensions.values()]
         if "" in self._dimensions:

@@ -82,8 +82,8 @@ def _both_passes(local: datetime, zone: ZoneInfo) -> list[datetime]:
 class TimeType:
     """A type of partition columns of time windows.
 
-    `values_of`: the values of a window. `instants_of`: a parsed value, as `values_of` has it, and instants of which one
-    at least is in each window that has the value.
+    `values_of`: the values of a window. `instants_of`: a parsed value in the form of `values_of`, and instants; each
+    window that has the value has one of the instants.
     """
 
     values_of: Callable[[dg.TimeWindow], WindowValues]

@@ -76,7 +76,7 @@ def build_workload_asset(
 def load_materialized(
     workload: "WorkloadSource", table: "Path | str", latest: int | None, deps: "Sequence[dg.AssetKey]" = ()
 ) -> "Workload | Sequence[str]":
-    """Load a workload as `load_workload` does; `deps`: assets of which one fills it.
+    """Load a workload as `load_workload` does; `deps`: assets; one of them fills it.
 
     Raises WrongUse for a folder that is not filled yet.
     """
