@@ -41,9 +41,9 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
 
     One listing a directory, of at most `depth` levels. A directory with `_delta_log` is a Delta table, one with
     Iceberg's files of metadata in `metadata` one of Iceberg; one that holds files named `*.parquet`, or directories
-    named `column=value`, is one of plain Parquet. What is below a table belongs to it, except that a plain table without
-    partitions consists of the files directly in its directory: directories below are searched, as for any other
-    directory. Tables of Hudi are passed over.
+    named `column=value`, is one of plain Parquet. What is below a table belongs to it, except for a plain table without
+    partitions: it consists of the files directly in its directory, and the directories below are searched too. Tables
+    of Hudi are passed over.
 
     `root`: a directory or an address; `iceberg:catalog` or `iceberg:catalog.database` for what a catalog of pyiceberg
     lists, whose tables are then named so. Raises TableNotFound where there is no such directory, and StorageFailure.
