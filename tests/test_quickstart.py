@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+import yaml
+
+from prune_assets.components.scaffolding import EXAMPLES
 
 # Dagster's own, where it loads any component.
 pytestmark = [
@@ -57,3 +61,48 @@ def test_those_of_the_copy_pass(defs, spark):
     found = results_of(run(defs, dg.AssetSelection.assets("laid_out")))
     assert len(found) == 5
     assert all(found.values())
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of the project, in which a user works on."""
+    return shutil.copytree(QUICKSTART, tmp_path / "project", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
+
+
+def test_a_component_that_is_added_is_loaded(project):
+    """As `dg scaffold defs` adds it: a folder of `defs` with a file defs.yaml."""
+    added = {"type": "prune_assets.components.LayoutChecksComponent", "attributes": EXAMPLES["LayoutChecksComponent"]}
+    folder = project / "quickstart" / "defs" / "my_tables"
+    folder.mkdir()
+    (folder / "defs.yaml").write_text(yaml.safe_dump(added))
+    program = (
+        "import quickstart.definitions as d; "
+        "print(sorted(key.to_user_string() for key in d.defs().resolve_asset_graph().get_all_asset_keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=project, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "['laid_out', 'sales/orders', 'table']"
+
+
+def test_the_project_installs_with_its_yaml(project, tmp_path):
+    program = "from setuptools import setup; setup()"
+    command = [sys.executable, "-c", program, "-q", "install_lib", "--install-dir", str(tmp_path / "site")]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    installed = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*.*")}
+    assert {"quickstart/definitions.py", "quickstart/defs/first_check/defs.yaml"} <= installed
+
+
+def test_dg_scaffolds_and_checks_components_of_the_project(project):
+    pytest.importorskip("dagster_dg_cli", reason="no dg; install dagster-dg-cli")
+    lake = {"type": "prune_assets.components.LakeComponent", "attributes": {"root": str(project)}}
+
+    def dg_cli(*arguments):
+        command = [sys.executable, "-c", "from dagster_dg_cli.cli import main; main()", *arguments]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    dg_cli("scaffold", "defs", "prune_assets.components.LayoutChecksComponent", "my_tables")
+    dg_cli("scaffold", "defs", "prune_assets.components.LakeComponent", "lake")
+    (project / "quickstart" / "defs" / "lake" / "defs.yaml").write_text(yaml.safe_dump(lake))
+    dg_cli("check", "defs")
+    assert "sales/orders" in dg_cli("list", "defs", "--json")

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.components.fields import CheckOptions, Layout, checks_of
 from prune_assets.components.layout_checks import WhenChecked, automation
+from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.external import external_table
 from prune_assets.layout_file import load_layout
@@ -32,7 +33,7 @@ class TableRule(CheckOptions):
 
 
 @dg.scaffold_with(FromExample)
-class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
+class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
     """The tables below a directory or an address, or in a catalog of Iceberg, as observed assets with checks.
 
     They are listed when the state is refreshed (`dg utils refresh-defs-state`, and whenever `dg dev` loads the code);
@@ -54,10 +55,12 @@ class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
     rules: Annotated[
         list[TableRule], dg.Resolver.default(description="Layouts by names; the first that matches counts.")
     ] = []  # noqa: RUF012 - pydantic copies it
-    when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run by themselves.")] = WhenChecked(
-        name="lake"
-    )
+    when: Annotated[WhenChecked | None, dg.Resolver.default(description="When the checks run by themselves.")] = None
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
+
+    def names(self) -> tuple[str | None, str]:
+        """Return the name in its YAML, and the default, which is the name of version 0.2."""
+        return (None, "lake") if self.when is None else (self.when.name, "layouts")
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
@@ -69,7 +72,7 @@ class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
         found = tables_below(self.root, depth=self.depth)
         state_path.write_text(json.dumps([[table.name, table.location, table.format] for table in found]))
 
-    def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:  # noqa: ARG002 - of the base class
+    def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
         """Return an asset and the checks of each table on the list."""
         if state_path is None:
             return dg.Definitions()
@@ -81,4 +84,5 @@ class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
             layout, options = (_ANY, CheckOptions()) if rule is None else (rule.layout, rule)
             checks += checks_of(key, path, layout, options)
             places[key] = path
-        return dg.Definitions(assets=assets, asset_checks=checks, **automation(self.when, places, checks))
+        automated = automation(self.name_in(context), self.when or WhenChecked(), places, checks)
+        return dg.Definitions(assets=assets, asset_checks=checks, **automated)

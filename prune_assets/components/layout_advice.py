@@ -8,6 +8,7 @@ from pydantic import Field
 
 from prune_assets.components.advised_table import AdvisedTable
 from prune_assets.components.fields import place_of
+from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.layout_advice import build_layout_advice_asset, build_layout_advice_check
 from prune_assets.dagster.optimizing import build_optimize_job
@@ -23,7 +24,7 @@ def _day(context: dg.ResolutionContext, given: Any) -> dt.date | None:
 
 
 @dg.scaffold_with(FromExample)
-class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
+class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     """What queries ran by Spark's event logs, the layout that they ask for of each table, and a check that warns.
 
     It starts no Spark and changes nothing, but for the tables that are `automatic`: a job optimizes each of them, and
@@ -61,8 +62,12 @@ class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
         str | None, dg.Resolver.default(description="A folder below the project for the advice as HTML pages.")
     ] = None
     name: Annotated[
-        str, dg.Resolver.default(description="The key of the workload's asset; begins the names of job and schedule.")
-    ] = "queries"
+        str | None,
+        dg.Resolver.default(
+            description="The key of the workload's asset; begins the names of job and schedule. By default `queries`, "
+            "after the component's path if several components would have this name."
+        ),
+    ] = None
     schedule: Annotated[
         str | None,
         dg.Resolver.default(
@@ -72,21 +77,25 @@ class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
     ] = None
     timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
 
+    def names(self) -> tuple[str | None, str]:
+        """Return the name in its YAML, and the default, which is the name of version 0.2."""
+        return self.name, "queries"
+
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the workload, the advice and the check of each table, and what runs them."""
-        workloads = place_of(self.workloads, context)
+        name, workloads = self.name_in(context), place_of(self.workloads, context)
         days = None
         if self.since is not None:
             days = dg.DailyPartitionsDefinition(self.since.isoformat(), timezone=self.timezone)
         ran = build_workload_asset(
-            self.name,
+            name,
             [place_of(logs, context) for logs in self.event_logs],
             workloads=workloads,
             price_per_tib=self.price_per_tib,
             partitions_def=days,
         )
         pages = None if self.pages is None else place_of(self.pages, context)
-        asked: dict[str, Any] = {"workload": workloads, "latest": self.latest, "more_deps": [self.name]}
+        asked: dict[str, Any] = {"workload": workloads, "latest": self.latest, "more_deps": [name]}
         advice, checks, optimizing = [], [], []
         for table in self.tables:
             place = place_of(table.table, context)
@@ -94,21 +103,22 @@ class LayoutAdviceComponent(dg.Component, dg.Model, dg.Resolvable):
             optimizing += [] if kept is None else [build_optimize_job(kept)]
             advice.append(build_layout_advice_asset(table.asset, table=place, pages=pages, **asked))
             checks.append(build_layout_advice_check(table.asset, place, max_share=table.max_share, **asked))
-        automation = self._automation(ran, advice, checks, optimizing)
+        automation = self._automation(name, ran, advice, checks, optimizing)
         return dg.Definitions(assets=[ran, *advice], asset_checks=checks, **automation)
 
     def _automation(
         self,
+        name: str,
         ran: dg.AssetsDefinition,
         advice: list[dg.AssetsDefinition],
         checks: list[dg.AssetChecksDefinition],
         optimizing: list[dg.JobDefinition],
     ) -> dict[str, Any]:
         """Return the jobs and their schedules; queries of days come in a job of their own, the others before advice."""
-        own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{self.name}_of_a_day", selection=[ran])]
+        own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{name}_of_a_day", selection=[ran])]
         together = advice if own else [ran, *advice]
         selection = dg.AssetSelection.assets(*together) | dg.AssetSelection.checks(*checks)
-        job = dg.define_asset_job(f"{self.name}_advice", selection=selection, executor_def=dg.in_process_executor)
+        job = dg.define_asset_job(f"{name}_advice", selection=selection, executor_def=dg.in_process_executor)
         jobs = [job, *own, *optimizing]
         if self.schedule is None:
             return {"jobs": jobs}

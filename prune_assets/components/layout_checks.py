@@ -7,6 +7,7 @@ import dagster as dg
 from pydantic import Field, field_validator
 
 from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
+from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.external import external_table
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
@@ -33,8 +34,12 @@ class WhenChecked(dg.Model, dg.Resolvable):
     """When the checks of tables run without being asked."""
 
     name: Annotated[
-        str, dg.Resolver.default(description="Begins the names of the job, the schedule and the sensor.")
-    ] = "layouts"
+        str | None,
+        dg.Resolver.default(
+            description="Begins the names of the job, the schedule and the sensor. By default `layouts`, for a lake "
+            "without `when` `lake`; after the component's path if several components would have this name."
+        ),
+    ] = None
     schedule: Annotated[
         str | None, dg.Resolver.default(description="A cron expression; no schedule when left out.")
     ] = None
@@ -49,7 +54,7 @@ class WhenChecked(dg.Model, dg.Resolvable):
 
 
 @dg.scaffold_with(FromExample)
-class LayoutChecksComponent(dg.Component, dg.Model, dg.Resolvable):
+class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     """Checks of tables that others write, read from the bytes that are there; they start no Spark."""
 
     tables: Annotated[list[CheckedTable], dg.Resolver.default(description="The tables."), Field(min_length=1)]
@@ -68,14 +73,21 @@ class LayoutChecksComponent(dg.Component, dg.Model, dg.Resolvable):
             for table in self.tables
             if table.external
         ]
-        return dg.Definitions(assets=external, asset_checks=checks, **automation(self.when, places, checks))
+        automated = automation(self.name_in(context), self.when, places, checks)
+        return dg.Definitions(assets=external, asset_checks=checks, **automated)
+
+    def names(self) -> tuple[str | None, str]:
+        """Return the name in its YAML, and the default, which is the name of version 0.2."""
+        return self.when.name, "layouts"
 
 
-def automation(when: WhenChecked, places: Mapping[Any, str], checks: list[dg.AssetChecksDefinition]) -> dict[str, Any]:
+def automation(
+    name: str, when: WhenChecked, places: Mapping[Any, str], checks: list[dg.AssetChecksDefinition]
+) -> dict[str, Any]:
     """Return the job, the schedule and the sensor of checks, as `Definitions` takes them."""
     if not checks:
         return {}
-    job = build_layout_validation_job(f"{when.name}_validation", checks=checks)
+    job = build_layout_validation_job(f"{name}_validation", checks=checks)
     options: dict[str, Any] = {"jobs": [job]}
     if when.schedule is not None:
         options["schedules"] = [
@@ -83,6 +95,6 @@ def automation(when: WhenChecked, places: Mapping[Any, str], checks: list[dg.Ass
         ]
     if when.sensor is not None:
         options["sensors"] = [
-            build_new_files_sensor(f"{when.name}_changed", tables=places, checks=checks, mode=when.sensor, observe=True)
+            build_new_files_sensor(f"{name}_changed", tables=places, checks=checks, mode=when.sensor, observe=True)
         ]
     return options

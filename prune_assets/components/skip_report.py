@@ -32,6 +32,9 @@ class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
     reports: Annotated[str, dg.Resolver.default(description="The directory of the reports, below the project.")] = (
         "reports"
     )
+    key_prefix: Annotated[str | list[str], dg.Resolver.default(description="Begins the keys of the assets.")] = (
+        "skip_reports"
+    )
     group_name: Annotated[str, dg.Resolver.default(description="The group of the assets.")] = "skip_reports"
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -42,7 +45,13 @@ class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
         return dg.Definitions(
             assets=[
                 build_skip_report_asset(
-                    name, self.asset, where, table=table, reports=reports, group_name=self.group_name
+                    name,
+                    self.asset,
+                    where,
+                    table=table,
+                    reports=reports,
+                    key_prefix=self.key_prefix,
+                    group_name=self.group_name,
                 )
                 for name, where in self.predicates.items()
             ]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import dagster as dg
 
 from parquet_core.errors import WrongUse
+from prune_assets.dagster.arguments import TEXT_OR_FUNCTION, checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import layout_check_specs, layout_results
 from prune_assets.dagster.metadata import (
@@ -50,6 +51,7 @@ class Choice:
     metadata: "Mapping[str, Any]" = field(default_factory=dict)
 
 
+@checked()
 def build_table_asset(
     key: AssetName,
     *,
@@ -134,6 +136,7 @@ def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
         )
 
 
+@checked(where=TEXT_OR_FUNCTION)
 def build_skip_report_asset(
     name: str,
     table_asset: AssetName,

@@ -8,13 +8,14 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
+from prune_assets.dagster.arguments import checked, instance_of, list_of
 from prune_assets.dagster.assets import asset_with
+from prune_assets.dagster.optimizing import MaintainedTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.reads import WorkloadReads
-    from prune_assets.dagster.optimizing import MaintainedTable
     from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.workload.query_shapes import Workload
 
@@ -31,6 +32,10 @@ class _Then(NamedTuple):
     shares: dict[str, float]
 
 
+_TABLES = list_of(instance_of(MaintainedTable, ""), "a list of tables, e.g. [MaintainedTable(..)]")
+
+
+@checked(tables=_TABLES)
 def build_fleet_asset(
     tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
 ) -> dg.AssetsDefinition:

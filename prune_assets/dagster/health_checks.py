@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_files, check_log
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_specs, results_of
 from prune_assets.tables.table import MAX_COMMITS
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
 
 
+@checked()
 def build_log_health_check(
     asset_key: AssetName,
     table: "str | Path",
@@ -48,6 +50,7 @@ def build_log_health_check(
     return _build(OF_LOG, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
 
 
+@checked()
 def build_file_health_check(
     asset_key: AssetName,
     table: "str | Path",

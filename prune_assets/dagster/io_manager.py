@@ -4,10 +4,11 @@
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from parquet_core.errors import LayoutError, WrongUse
 from prune_assets.checks.remedies import in_words_of
+from prune_assets.dagster.arguments import check_arguments, checked
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
 
 
+@checked()
 def pruned_asset(
     *,
     layout: "LayoutSource",
@@ -112,6 +114,13 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     )
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
 
+    @field_validator("format", mode="before")
+    @classmethod
+    def _is_format(cls, given: object) -> object:
+        if not isinstance(given, dg.EnvVar):
+            check_arguments(cls, {"format": given})
+        return given
+
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
         """Return where the table of an asset lies; of Iceberg its name, since the session's catalog knows where."""
         named = _plain(metadata.get(TABLE))
@@ -167,7 +176,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         parts = [_plain(where)] if where is not None else []
         if context.has_asset_partitions and PARTITION_EXPR in metadata:
             columns = _plain(metadata[PARTITION_EXPR])
-            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location))))
+            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location)), is_exact=True))
         return read(session, location, where=" AND ".join(f"({part})" for part in parts) or "true")
 
 
@@ -192,7 +201,7 @@ def _partitions_of(context: dg.OutputContext, metadata: "Mapping[str, Any]", df:
             f"{name}: the asset is partitioned but names no partition column, so each run would overwrite all rows; "
             "pass partition_expr to pruned_asset"
         )
-    return partition_predicate(context, columns, _kinds(df.schema))
+    return partition_predicate(context, columns, _kinds(df.schema), is_exact=True)
 
 
 def _kinds(schema: "StructType") -> dict[str, str]:

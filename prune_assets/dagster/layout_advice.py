@@ -9,10 +9,12 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.checks import unreadable_result
 from prune_assets.dagster.metadata import code_references
+from prune_assets.dagster.workload import load_materialized
 from prune_assets.report.markdown import as_code
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ _CHECK = "layout_fits_queries"
 _BAR = 24
 
 
+@checked()
 def build_layout_advice_asset(
     table_asset: AssetName,
     *,
@@ -52,7 +55,7 @@ def build_layout_advice_asset(
     an HTML page. `more_deps`: assets that come first beside that of the table, such as the workload's. All else is
     passed to Dagster's `asset`.
     """
-    key = asset_key_of(table_asset)
+    key, deps = asset_key_of(table_asset), [asset_key_of(dep) for dep in more_deps]
     described = code_references() | dict(asset_options.pop("metadata", None) or {})
     defaults: dict[str, Any] = {
         "group_name": "layout_advice",
@@ -62,18 +65,19 @@ def build_layout_advice_asset(
 
     @asset_with(
         key=key.with_prefix(key_prefix),
-        deps=[key, *map(asset_key_of, more_deps)],
+        deps=[key, *deps],
         metadata=described,
         **(defaults | asset_options),
     )
     def layout_advice(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
-        advice = _advice(table, workload, latest)
+        advice = _advice(table, workload, latest, deps)
         context.log.info(str(advice))
         return dg.MaterializeResult(metadata=_metadata(advice) | _page(advice, pages, key))
 
     return layout_advice
 
 
+@checked()
 def build_layout_advice_check(
     asset_key: AssetName,
     table: "str | Path",
@@ -98,17 +102,17 @@ def build_layout_advice_check(
     """
     if not 0 < max_share <= 1:
         raise WrongUse(f"max_share={max_share}: must be a share of today's bytes, above 0 and up to 1, e.g. 0.5")
-    asset_key = asset_key_of(asset_key)
+    asset_key, deps = asset_key_of(asset_key), [asset_key_of(dep) for dep in more_deps]
 
     @dg.asset_check(
         asset=asset_key,
         name=name,
-        additional_deps=[asset_key_of(dep) for dep in more_deps],
+        additional_deps=deps,
         description=f"No other layout makes the queries read less than {max_share:.0%} of today's bytes.",
     )
     def layout_advice_check() -> dg.AssetCheckResult:
         try:
-            advice = _advice(table, workload, latest)
+            advice = _advice(table, workload, latest, deps)
         except PruneError as error:
             return unreadable_result(name, asset_key, dg.AssetCheckSeverity.WARN, error)
         saves = advice.advised is not None and advice.advised.bytes < max_share * advice.today
@@ -122,11 +126,12 @@ def build_layout_advice_check(
     return layout_advice_check
 
 
-def _advice(table: "Path | str", workload: "WorkloadSource", latest: int | None) -> "LayoutAdvice":
+def _advice(
+    table: "Path | str", workload: "WorkloadSource", latest: int | None, deps: "Sequence[dg.AssetKey]"
+) -> "LayoutAdvice":
     from prune_assets.advisor.advise import advise
-    from prune_assets.workload.load import load_workload
 
-    return advise(table, workload=load_workload(workload, table=str(table), latest=latest))
+    return advise(table, workload=load_materialized(workload, table, latest, deps))
 
 
 def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:

@@ -8,6 +8,7 @@ import dagster as dg
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.report import AuditReport
 
 
+@checked()
 def build_statistics_truth_check(
     asset_key: AssetName,
     table: "str | Path",

@@ -9,9 +9,11 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.dagster.arguments import check_arguments, checked, instance_of
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import place_metadata
 from prune_assets.dagster.resources import session_of
+from prune_assets.dagster.workload import load_materialized
 from prune_assets.layout_file import load_layout
 from prune_assets.tables.changes import table_fingerprint
 
@@ -61,9 +63,8 @@ class MaintainedTable:
     automatic: bool = False
 
     def __post_init__(self) -> None:
+        check_arguments(type(self), vars(self))
         object.__setattr__(self, "layout", load_layout(self.layout))
-        if isinstance(self.predicates, str):
-            raise WrongUse(f"predicates={self.predicates!r}: give a list of predicates, e.g. [{self.predicates!r}]")
         if self.automatic and (self.workload is None or self.budget is None or self.where is not None):
             raise WrongUse(
                 f"{self.key.to_user_string()}: automatic=True follows a workload within a budget, in the whole table; "
@@ -105,9 +106,7 @@ class MaintainedTable:
 
     def ran(self) -> "Workload | Sequence[str]":
         """Return what ran on it; nothing where no workload was given."""
-        from prune_assets.workload.load import load_workload
-
-        return load_workload(self.workload or (), table=str(self.table), latest=self.latest)
+        return load_materialized(self.workload or (), self.table, self.latest)
 
     def follow_advice(self, spark: "SparkSession") -> "Followed | None":
         """Change its layout where its workload asks for it; None where it is not automatic."""
@@ -119,6 +118,10 @@ class MaintainedTable:
         return follow_advice(spark, self.table, workload=self.ran(), declared=declared, budget=self.budget)
 
 
+_KEPT = instance_of(MaintainedTable, "the table, e.g. MaintainedTable('sales/orders', 'lake/orders', layout)")
+
+
+@checked(kept=_KEPT)
 def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
     """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
 
@@ -156,6 +159,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     return optimize_job
 
 
+@checked(kept=_KEPT)
 def build_layout_drift_sensor(
     kept: MaintainedTable,
     *,

@@ -9,8 +9,10 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import listed
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.partitions import kinds_of_partitions, partition_key_of
+from prune_assets.dagster.partition_keys import PartitionKeys
+from prune_assets.dagster.partitions import kinds_of_partitions
 from prune_assets.tables.changed_partitions import fingerprint_of, partition_fingerprints
 from prune_assets.tables.changes import table_fingerprint
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@checked()
 def build_changed_partitions_sensor(
     name: str,
     asset: AssetName,
@@ -77,7 +80,8 @@ def build_changed_partitions_sensor(
             if whole == seen["table"]:
                 return dg.SensorResult(skip_reason=f"{asset_key.to_user_string()}: no new files", cursor=context.cursor)
             values = partition_fingerprints(table, columns)
-            now, strays = _by_key(values, partitions, partition_expr, columns, kinds_of_partitions(str(table)))
+            known = PartitionKeys(partitions, partition_expr, kinds_of_partitions(str(table)))
+            now, strays = _by_key(values, columns, known)
         except PruneError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         if strays:
@@ -129,19 +133,15 @@ def _of_asset(
 
 
 def _by_key(
-    values: Mapping[tuple[str | None, ...], str],
-    partitions: dg.PartitionsDefinition[Any],
-    partition_expr: str | Mapping[str, str],
-    columns: Sequence[str],
-    kinds: Mapping[str, str],
+    values: Mapping[tuple[str | None, ...], str], columns: Sequence[str], known: PartitionKeys
 ) -> tuple[dict[str, str], list[str]]:
     """Return the fingerprint of each partition of the asset, and the values that belong to none."""
     parts_by_key: dict[str, list[str]] = {}
     strays = []
     for of_files, fingerprint in sorted(values.items(), key=lambda each: str(each[0])):
-        key = partition_key_of(partitions, partition_expr, kinds, dict(zip(columns, of_files, strict=True)))
-        if key is None:
+        keys = known.of(dict(zip(columns, of_files, strict=True)))
+        if not keys:
             strays.append("/".join("null" if value is None else value for value in of_files))
-        else:
-            parts_by_key.setdefault(str(key), []).append(fingerprint)
+        for key in keys:
+            parts_by_key.setdefault(key, []).append(fingerprint)
     return {key: fingerprint_of(parts) for key, parts in parts_by_key.items()}, strays

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pyarrow as pa
 
 from parquet_core.errors import LayoutError, UnsupportedFeature
+from prune_assets.dagster.window_values import TIME_TYPES, TimeType, is_made_of_days
 from prune_assets.sql.render import column_sql, literal_sql
 from prune_assets.tables.same_partitions import column_of_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parquet_core.layout.spec import LayoutSpec
 
 # The metadata key by which Dagster's own IO managers for tables are told the column.
 PARTITION_EXPR = "partition_expr"
-_TYPES = {
+VALUE_TYPES = {
     "string": pa.string(),
     "date": pa.date32(),
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), pa.int64()),
-}
-# Of a window's end, which has the zone of the partitions.
-_TIMES: dict[str, Callable[[datetime], pa.Scalar]] = {
-    "date": lambda time: pa.scalar(time.date()),
-    "timestamp": lambda time: pa.scalar(time.astimezone(UTC), pa.timestamp("us", "UTC")),
-    "timestamp_ntz": lambda time: pa.scalar(time.replace(tzinfo=None), pa.timestamp("us")),
 }
 
 
@@ -58,29 +51,38 @@ def partition_predicate(
     context: dg.OutputContext | dg.InputContext | CheckedPartitions,
     columns: str | Mapping[str, str],
     kinds: Mapping[str, str],
+    *,
+    is_exact: bool = False,
 ) -> str:
     """Return the condition that rows of the partitions of a run meet.
 
     `columns`: that of the partition, or one for each dimension; `kinds`: the columns of the table, each with Spark's
-    name of its type.
+    name of its type. `is_exact`: raise LayoutError if rows of other partitions may meet the condition too, which is
+    so for a time without a zone that the clocks show twice; by default these rows are included.
     """
     partitions = context.asset_partitions_def
     keys = list(context.asset_partition_keys)
     if not keys:
         return "false"  # an input that has no partition yet has no rows
     if isinstance(columns, str):
-        if _is_window(partitions, kinds, columns):
-            return _window(columns, kinds, context.asset_partitions_time_window)
+        if is_window(partitions, kinds, columns):
+            assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)
+            return _window(columns, kinds, partitions, context.asset_partitions_time_window, is_exact=is_exact)
         return _in(columns, kinds, keys)
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
         raise LayoutError(
             "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
         )
-    return " OR ".join(f"({_of_dimensions(partitions, columns, kinds, key)})" for key in keys)
+    return " OR ".join(f"({_of_dimensions(partitions, columns, kinds, key, is_exact=is_exact)})" for key in keys)
 
 
 def _of_dimensions(
-    partitions: dg.MultiPartitionsDefinition, columns: Mapping[str, str], kinds: Mapping[str, str], key: str
+    partitions: dg.MultiPartitionsDefinition,
+    columns: Mapping[str, str],
+    kinds: Mapping[str, str],
+    key: str,
+    *,
+    is_exact: bool,
 ) -> str:
     values = partitions.get_partition_key_from_str(key).keys_by_dimension
     parts = []
@@ -89,54 +91,82 @@ def _of_dimensions(
             raise LayoutError(f"partition_expr: the dimension {name} has no column; it has {', '.join(columns)}")
         dimension = partitions.get_partitions_def_for_dimension(name)
         column = columns[name]
-        if isinstance(dimension, dg.TimeWindowPartitionsDefinition) and _is_window(dimension, kinds, column):
-            parts.append(_window(column, kinds, dimension.time_window_for_partition_key(value)))
+        if isinstance(dimension, dg.TimeWindowPartitionsDefinition) and is_window(dimension, kinds, column):
+            window = dimension.time_window_for_partition_key(value)
+            parts.append(_window(column, kinds, dimension, window, is_exact=is_exact))
         else:
             parts.append(_in(column, kinds, [value]))
     return " AND ".join(parts)
 
 
-def _is_window(partitions: dg.PartitionsDefinition[Any], kinds: Mapping[str, str], column: str) -> bool:
-    """Tell whether partitions are ranges of the values of a column; a text, or a number, has their names."""
-    named = _TYPES.get(_kind(kinds, column)) in {pa.string(), pa.int64()}
+def is_window(partitions: dg.PartitionsDefinition[Any], kinds: Mapping[str, str], column: str) -> bool:
+    """Return True if partitions are ranges of the values of a column; a string or number column has their keys."""
+    named = VALUE_TYPES.get(kind_of(kinds, column)) in {pa.string(), pa.int64()}
     return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and not named
 
 
 def _in(column: str, kinds: Mapping[str, str], keys: Sequence[str]) -> str:
-    literals = [_literal(column, _kind(kinds, column), key) for key in keys]
+    literals = [_literal(column, kind_of(kinds, column), key) for key in keys]
     return f"{column_sql((column,))} IN ({', '.join(literals)})"
 
 
 def _literal(column: str, kind: str, key: str) -> str:
-    if kind not in _TYPES:
+    value = value_of(column, kind, key)
+    if value is None:
+        raise LayoutError(f"partition_expr: the partition {key!r} is not a valid {kind}, the type of {column}")
+    return literal_sql(value)
+
+
+def value_of(column: str, kind: str, key: str) -> pa.Scalar | None:
+    """Return the value that a partition key has in a column; None if it is not valid for the type."""
+    if kind not in VALUE_TYPES:
         raise UnsupportedFeature(
             f"partition_expr: {column} is {kind}; a partition column holds dates, times, numbers or strings"
         )
     try:
-        return literal_sql(pa.scalar(key).cast(_TYPES[kind]))
+        return pa.scalar(key).cast(VALUE_TYPES[kind])
     except pa.ArrowInvalid:
-        raise LayoutError(
-            f"partition_expr: the partition {key!r} is not a valid {kind}, the type of {column}"
-        ) from None
+        return None
 
 
-def _window(column: str, kinds: Mapping[str, str], window: dg.TimeWindow) -> str:
+def _window(
+    column: str,
+    kinds: Mapping[str, str],
+    partitions: dg.TimeWindowPartitionsDefinition,
+    window: dg.TimeWindow,
+    *,
+    is_exact: bool,
+) -> str:
     """Return the half-open range of times of a window, as the type of the column has it."""
-    kind = _kind(kinds, column)
-    if kind not in _TIMES:
-        raise UnsupportedFeature(
-            f"partition_expr: {column} is {kind}; for time windows it must be a date, a time or a string"
-        )
-    if kind == "date" and window.start.time() != window.end.time():
+    kind = kind_of(kinds, column)
+    values = time_type(column, kind).values_of(window)
+    if kind == "date" and not is_made_of_days(window, partitions):
         raise LayoutError(
             f"partition_expr: {column} is a date, but the partitions are shorter than a day; use a time or a string"
         )
-    low, high = (literal_sql(_TIMES[kind](end)) for end in (window.start, window.end))
+    if is_exact and values.repeated is not None:
+        first, last = values.repeated
+        raise LayoutError(
+            f"partition_expr: {column} has no time zone, and the clocks of {partitions.timezone} show the time from "
+            f"{first} to {last} twice, so its rows belong to several partitions; use a column of type timestamp, or "
+            "partitions in UTC"
+        )
+    low, high = (literal_sql(pa.scalar(limit, values.type)) for limit in (values.low, values.high))
     name = column_sql((column,))
     return f"{name} >= {low} AND {name} < {high}"
 
 
-def _kind(kinds: Mapping[str, str], column: str) -> str:
+def time_type(column: str, kind: str) -> TimeType:
+    """Return the type of a column that has the times of windows."""
+    if kind not in TIME_TYPES:
+        raise UnsupportedFeature(
+            f"partition_expr: {column} is {kind}; for time windows it must be a date, a time or a string"
+        )
+    return TIME_TYPES[kind]
+
+
+def kind_of(kinds: Mapping[str, str], column: str) -> str:
+    """Return Spark's name of the type of a column."""
     found = [kind for name, kind in kinds.items() if name.casefold() == column.casefold()]
     if not found:
         raise LayoutError(f"partition_expr: no column {column!r}; the columns are {', '.join(kinds)}")
@@ -180,57 +210,3 @@ def kinds_of_partitions(table: str) -> dict[str, str]:
     named = {column_of_partition(name) for name in opened.partition_names()}
     columns = (*opened.partitions, *(column for column in opened.columns if ".".join(column.path) in named))
     return {column.path[0]: spark_type(column.type) for column in columns if column.type is not None}
-
-
-def partition_key_of(
-    partitions: dg.PartitionsDefinition[Any],
-    columns: str | Mapping[str, str],
-    kinds: Mapping[str, str],
-    values: Mapping[str, str | None],
-) -> str | None:
-    """Return the partition that files with these values of partition columns belong to; None where there is none.
-
-    `columns`: as of `partition_predicate`; `values`: by column, as the log or the names of folders have them.
-    """
-    if isinstance(columns, str):
-        return _key_of_value(partitions, columns, kinds, values[columns])
-    if not isinstance(partitions, dg.MultiPartitionsDefinition):
-        raise LayoutError(
-            "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
-        )
-    keys = {
-        name: _key_of_value(partitions.get_partitions_def_for_dimension(name), column, kinds, values[column])
-        for name, column in columns.items()
-    }
-    if None in keys.values():
-        return None
-    return dg.MultiPartitionKey({name: key for name, key in keys.items() if key is not None})
-
-
-def _key_of_value(
-    partitions: dg.PartitionsDefinition[Any], column: str, kinds: Mapping[str, str], value: str | None
-) -> str | None:
-    if value is None:
-        return None
-    if isinstance(partitions, dg.TimeWindowPartitionsDefinition) and _is_window(partitions, kinds, column):
-        return _key_at(partitions, _kind(kinds, column), value)
-    return value if partitions.has_partition_key(value) else None
-
-
-def _key_at(partitions: dg.TimeWindowPartitionsDefinition, kind: str, value: str) -> str | None:
-    """Return the window that a date or time falls into."""
-    try:
-        time = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    if time.tzinfo is None:
-        if kind == "timestamp":
-            return None  # of which zone, only its writer knows
-        time = time.replace(tzinfo=ZoneInfo(partitions.timezone))
-    if time < partitions.start:
-        return None
-    key = partitions.get_partition_key_for_timestamp(time.timestamp())
-    if not partitions.has_partition_key(key):
-        return None
-    window = partitions.time_window_for_partition_key(key)
-    return key if window.start <= time < window.end else None

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import dagster as dg
 
+from prune_assets.dagster.arguments import checked
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     AssetJob: TypeAlias = UnresolvedAssetJobDefinition
 
 
+@checked()
 def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDefinition]) -> AssetJob:
     """Build a job that runs checks and materializes nothing.
 
@@ -31,6 +34,7 @@ def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDef
     )
 
 
+@checked()
 def build_layout_validation_schedule(
     job: AssetJob, *, cron_schedule: str = "0 3 * * *", execution_timezone: str = "UTC"
 ) -> dg.ScheduleDefinition:

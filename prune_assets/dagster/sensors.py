@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
+from prune_assets.dagster.arguments import checked, one_of
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.tables.changes import look, seen_tables
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@checked(mode=one_of(("run", "report")))
 def build_new_files_sensor(
     name: str,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
+from prune_assets.dagster.arguments import PREDICATES_BY_NAME, checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import skip_metadata
 from prune_assets.errors import PredicateSyntaxError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@checked(predicates=PREDICATES_BY_NAME)
 def build_skipping_checks(
     asset_key: AssetName,
     table: "str | Path",
@@ -53,10 +55,6 @@ def build_skipping_checks(
     asset_key = asset_key_of(asset_key)
     if not 0 <= min_skipped <= 1:
         raise WrongUse(f"min_skipped={min_skipped}: must be a share of the bytes, from 0 to 1, e.g. 0.9")
-    if not isinstance(predicates, Mapping):
-        raise WrongUse(
-            f"predicates={predicates!r}: give each predicate a name, {{'one_day': \"day = DATE '2024-03-01'\"}}"
-        )
     for name, where in predicates.items():
         parse_named(f"skips_{name}", where)
 

@@ -1,12 +1,16 @@
 """What queries really ran, day by day, as an asset of Dagster."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from parquet_core.errors import WrongUse
 from parquet_core.quantities import bytes_text
+from parquet_core.storage import is_remote
+from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import code_references
 from prune_assets.report.markdown import as_code
@@ -15,11 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.workload.costs import TableCost
+    from prune_assets.workload.load import WorkloadSource
     from prune_assets.workload.query_shapes import Workload
 
 MOST_TABLES = 20
 
 
+@checked()
 def build_workload_asset(
     name: str,
     event_logs: "Path | str | Sequence[Path | str]",
@@ -65,6 +71,25 @@ def build_workload_asset(
         return dg.MaterializeResult(metadata=_metadata(found, path, price_per_tib))
 
     return workload_asset
+
+
+def load_materialized(
+    workload: "WorkloadSource", table: "Path | str", latest: int | None, deps: "Sequence[dg.AssetKey]" = ()
+) -> "Workload | Sequence[str]":
+    """Load a workload as `load_workload` does; `deps`: assets; one of them fills it.
+
+    Raises WrongUse for a folder that is not filled yet.
+    """
+    from prune_assets.workload.load import load_workload
+
+    if isinstance(workload, str | os.PathLike) and not is_remote(str(workload)) and _is_empty(Path(workload)):
+        filling = " or ".join(dep.to_user_string() for dep in deps) or "the asset of build_workload_asset that fills it"
+        raise WrongUse(f"{workload}: no workload yet; materialize {filling}")
+    return load_workload(workload, table=str(table), latest=latest)
+
+
+def _is_empty(path: Path) -> bool:
+    return next(path.iterdir(), None) is None if path.is_dir() else not path.exists()
 
 
 def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dict[str, Any]:

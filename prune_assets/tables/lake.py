@@ -41,7 +41,9 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
 
     One listing a directory, of at most `depth` levels. A directory with `_delta_log` is a Delta table, one with
     Iceberg's files of metadata in `metadata` one of Iceberg; one that holds files named `*.parquet`, or directories
-    named `column=value`, is one of plain Parquet. What is below a table belongs to it. Tables of Hudi are passed over.
+    named `column=value`, is one of plain Parquet. What is below a table belongs to it, except for a plain table without
+    partitions: it consists of the files directly in its directory, and the directories below are searched too. Tables
+    of Hudi are passed over.
 
     `root`: a directory or an address; `iceberg:catalog` or `iceberg:catalog.database` for what a catalog of pyiceberg
     lists, whose tables are then named so. Raises TableNotFound where there is no such directory, and StorageFailure.
@@ -59,10 +61,11 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
         below = [path.rpartition("/")[2] for path in directories]
         kind = _kind(here, set(below), any(file.path.endswith(".parquet") for file in files))
-        if kind is None and len(name) < depth:
-            todo += [(*name, each) for each in below]
-        elif kind is not None and kind != "other":
+        if kind is not None and kind != "other":
             tables.append(FoundTable(name, here, kind))
+        is_directory_alone = kind == "parquet" and not any("=" in each for each in below)
+        if (kind is None or is_directory_alone) and len(name) < depth:
+            todo += [(*name, each) for each in below]
     return sorted(tables)
 
 

@@ -85,8 +85,13 @@ def _check_installed(path: str, format_: Format) -> None:
         check(path)
 
 
+def writable_formats() -> list[str]:
+    """Return the names of the formats that tables are written in."""
+    return [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
+
+
 def _check_name(name: str | None) -> None:
-    names = [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
+    names = writable_formats()
     if name not in {None, *names}:
         raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
 

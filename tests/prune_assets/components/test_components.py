@@ -279,6 +279,24 @@ def test_the_tables_of_a_lake_become_assets_with_checks_and_a_sensor(tmp_path):
     )
 
 
+def test_a_loose_file_hides_no_table_of_a_lake(tmp_path):
+    """Spark reads of a directory without partitions the files directly in it, so those below are other tables."""
+    root = tmp_path / "lake"
+    lake_in(root)
+    write(root / "sales" / "items" / "old", [1])
+    for place in (root, root / "sales"):
+        pq.write_table(pa.table({"id": [2, 1]}), place / "loose.parquet", write_page_index=True)
+    defs = load_lake({"root": str(root), "when": {"schedule": "@daily"}})
+    assert sorted(spec.key.to_user_string() for spec in defs.resolve_all_asset_specs()) == [
+        "events",
+        "lake",
+        "sales",
+        "sales/items",
+        "sales/items/old",
+        "sales/orders",
+    ]
+
+
 def test_a_lake_is_asked_nothing_when_the_code_loads(tmp_path, monkeypatch):
     """With a thousand tables, whose storage is not there any more."""
     file = write(tmp_path / "one", range(9))

@@ -7,7 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prune_assets.dagster import build_layout_advice_asset, build_layout_advice_check, build_workload_asset
+from parquet_core.layout.spec import LayoutSpec
+from prune_assets.dagster import (
+    MaintainedTable,
+    build_layout_advice_asset,
+    build_layout_advice_check,
+    build_workload_asset,
+)
 from prune_assets.errors import PruneError
 
 
@@ -63,3 +69,18 @@ def test_a_table_that_is_not_there_fails_the_check_in_a_line(tmp_path):
 def test_a_share_must_be_one():
     with pytest.raises(PruneError, match="max_share=2"):
         build_layout_advice_check("orders", "lake/orders", workload=[], max_share=2)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_without_a_workload_the_asset_that_makes_one_is_named(tmp_path, table, is_there):
+    workload = tmp_path / "workloads"
+    if is_there:
+        workload.mkdir()
+    advice = {"workload": workload, "more_deps": ["ops/queries"]}
+    result = build_layout_advice_check("orders", table, **advice)()
+    assert result.description == f"{workload}: no workload yet; materialize ops/queries"
+    with pytest.raises(PruneError, match="no workload yet; materialize ops/queries"):
+        dg.materialize([build_layout_advice_asset("orders", table=table, **advice)])
+    kept = MaintainedTable("orders", table, LayoutSpec(), workload=workload)
+    with pytest.raises(PruneError, match="no workload yet; materialize the asset of build_workload_asset"):
+        kept.ran()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import dagster as dg
 import pyarrow as pa
@@ -232,3 +233,54 @@ def test_partitions_that_no_column_tells_are_named(tmp_path):
     put_iceberg(tmp_path / "t", rows("2024-01-01"), "bucket[4]")
     sensor, _ = sensor_of(tmp_path / "t", expr="ts")
     assert "partition_expr: ts is not a partition column" in tick(sensor).skip_reason.skip_message
+
+
+HOURS = dg.HourlyPartitionsDefinition("2024-10-26-00:00", end_date="2024-10-28-00:00", timezone="Europe/Berlin")
+
+
+def put_hours(table, zone, **ids):
+    """A Delta table of hours of 2024-10-27, with ids in the order that they are given."""
+    hours = [datetime.fromisoformat(f"2024-10-27 {hour[1:]}:00") for hour, of_hour in ids.items() for _ in of_hour]
+    kind = pa.timestamp("us", zone)
+    columns = {
+        "at": pa.array(hours, pa.timestamp("us")).cast(kind),
+        "id": [each for some in ids.values() for each in some],
+    }
+    deltalog.write_table(str(table), pa.table(columns), mode="append", partition_by=["at"])
+
+
+def failed_checks(sensor, defs):
+    """The checks that fail in the runs that a tick asks for, by partition."""
+    found = {}
+    with dg.DagsterInstance.ephemeral() as instance:
+        data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=defs))
+        job = defs.resolve_implicit_global_asset_job_def()
+        for request in data.run_requests:
+            selected = job.get_subset(asset_selection=set(), asset_check_selection=set(request.asset_check_keys))
+            done = selected.execute_in_process(instance=instance, tags=request.tags)
+            failed = {each.check_name for each in done.get_asset_check_evaluations() if not each.passed}
+            found[request.tags["dagster/partition"]] = failed
+    return found
+
+
+def test_an_hour_that_the_clocks_show_twice_is_checked_for_both_of_its_partitions(tmp_path):
+    put_hours(tmp_path / "t", None, _01=[1, 2], _02=[2, 1], _03=[1, 2])
+    found = failed_checks(*sensor_of(tmp_path / "t", HOURS, "at"))
+    unsorted = {key for key, failed in found.items() if "sorted_order" in failed}
+    assert unsorted == {"2024-10-27-02:00", "2024-10-27-02:00+0100"}
+    assert set(found) == unsorted | {"2024-10-27-01:00", "2024-10-27-03:00"}
+
+
+@pytest.mark.parametrize("kind", ["plain", "delta"])
+def test_names_of_months_are_keys_of_the_numbers_that_folders_have(tmp_path, kind):
+    table, months = tmp_path / "t", dg.StaticPartitionsDefinition([f"{month:02d}" for month in range(1, 13)])
+    if kind == "plain":
+        for month, ids in {"01": [1, 2], "02": [2, 1], "12": [1]}.items():
+            (table / f"month={month}").mkdir(parents=True)
+            pq.write_table(pa.table({"id": ids}), table / f"month={month}" / "0.parquet", write_page_index=True)
+    else:
+        columns = {"month": [1, 1, 2, 2, 12], "id": [1, 2, 2, 1, 1]}
+        deltalog.write_table(str(table), pa.table(columns), partition_by=["month"])
+    found = failed_checks(*sensor_of(table, months, "month"))
+    assert list(found) == ["01", "02", "12"]
+    assert [key for key, failed in found.items() if "sorted_order" in failed] == ["02"]

@@ -1,0 +1,42 @@
+"""Names of jobs, schedules and sensors: the default, after the path of the component if several would share it."""
+
+import re
+
+import dagster as dg
+
+
+class Named:
+    """A component whose jobs, schedules and sensors have names that begin alike."""
+
+    def names(self) -> tuple[str | None, str]:
+        """Return the name in its YAML, None if it has none, and the default."""
+        raise NotImplementedError
+
+    def name_in(self, context: dg.ComponentLoadContext) -> str:
+        """Return what the names begin with.
+
+        The default if no other component of the project has it, which is what version 0.2 called them, so schedules
+        that run keep running. Else the path of the component and the default.
+        """
+        given, default = self.names()
+        if given is not None:
+            return given
+        of_all = [name or its_default for name, its_default in (each.names() for each in _all_of(context))]
+        return "_".join([*(_path_parts(context) if of_all.count(default) > 1 else []), default])
+
+
+def _all_of(context: dg.ComponentLoadContext) -> list[Named]:
+    """Return the components of the project; none if a component is loaded without one, as tests do."""
+    return context.component_tree.get_all_components(of_type=Named) if _path_parts(context) else []  # type: ignore[type-var]
+
+
+def _path_parts(context: dg.ComponentLoadContext) -> list[str]:
+    """Return the parts of the path below `defs`, and the number of the document in a file with several."""
+    file = getattr(context.component_loc, "file_path", None)
+    if file is None:
+        return []  # it is defined in the UI
+    number = context.component_path.instance_key
+    below = file.relative_to(context.defs_module_path).parts
+    return [
+        re.sub(r"\W", "_", part) for part in (*below, *([str(number)] if number or (number == 0 and not below) else []))
+    ]

@@ -1,0 +1,139 @@
+"""Time windows of partitions as ranges of column values, also where the clocks of a zone change."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from zoneinfo import ZoneInfo
+
+    import dagster as dg
+
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowValues:
+    """The values from `low` up to `high` that rows of a time window have; `type`: the Arrow type of both.
+
+    `repeated`: the local times that a zone shows twice, if rows with such times may belong to another window. None if
+    every row belongs to this window.
+    """
+
+    low: Any
+    high: Any
+    type: pa.DataType
+    repeated: tuple[datetime, datetime] | None = None
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.low <= value < self.high)
+
+
+def _dates(window: dg.TimeWindow) -> WindowValues:
+    return WindowValues(window.start.date(), window.end.date(), pa.date32())
+
+
+def _instants(window: dg.TimeWindow) -> WindowValues:
+    return WindowValues(window.start.astimezone(UTC), window.end.astimezone(UTC), pa.timestamp("us", "UTC"))
+
+
+def _local_times(window: dg.TimeWindow) -> WindowValues:
+    """Return the local times of a window; the end is later than the start even if the clocks are set back."""
+    start, end = window.start, window.end
+    last = (end.astimezone(UTC) - _TICK).astimezone(end.tzinfo)
+    low, high = _local(start), max(_local(end), _local(last) + _TICK)
+    at_start, at_last, at_end = map(_repeated, (start, last, end))
+    # The clocks are set back within the window: the second pass begins before `low`, or ends after `end`.
+    if at_start and not start.fold and _second_pass(at_start, start) < end:
+        low = at_start[0]
+    if at_last and last.fold and start < _second_pass(at_last, last):
+        high = at_last[1]
+    cut = [at for at, limit in ((at_start, start), (at_end, end)) if at and (limit.fold or _local(limit) != at[0])]
+    return WindowValues(low, high, pa.timestamp("us"), cut[0] if cut else None)
+
+
+def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
+    """Return a date, and instants late on that day: a window may begin after midnight."""
+    return value.date(), _both_passes(datetime.combine(value, time.max), zone)
+
+
+def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
+    """Return an instant; none for a text without a zone, which only its writer knows."""
+    return value, [value] if value.tzinfo is not None else []
+
+
+def _of_local_time(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:
+    """Return a local time, and the instants that it may be: two if the clocks show it twice."""
+    local = value.replace(tzinfo=None)
+    return local, _both_passes(local, zone)
+
+
+def _both_passes(local: datetime, zone: ZoneInfo) -> list[datetime]:
+    return [local.replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeType:
+    """A type of partition columns of time windows.
+
+    `values_of`: the values of a window. `instants_of`: a parsed value in the form of `values_of`, and instants; each
+    window that has the value has one of the instants.
+    """
+
+    values_of: Callable[[dg.TimeWindow], WindowValues]
+    instants_of: Callable[[datetime, ZoneInfo], tuple[Any, list[datetime]]]
+
+
+# By Spark's names.
+TIME_TYPES = {
+    "date": TimeType(_dates, _of_date),
+    "timestamp": TimeType(_instants, _of_instant),
+    "timestamp_ntz": TimeType(_local_times, _of_local_time),
+}
+
+
+def is_made_of_days(window: dg.TimeWindow, partitions: dg.TimeWindowPartitionsDefinition) -> bool:
+    """Return True if no other window of the partitions begins on a day of this window."""
+    return all(_is_first_of_its_day(limit, partitions) for limit in (window.start, window.end))
+
+
+def _is_first_of_its_day(limit: datetime, partitions: dg.TimeWindowPartitionsDefinition) -> bool:
+    before = partitions.get_prev_partition_window(limit, respect_bounds=False)
+    return before is None or before.start.date() < limit.date()
+
+
+def _local(time: datetime) -> datetime:
+    return time.replace(tzinfo=None, fold=0)
+
+
+def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
+    """Return the period of local times around a time that its zone shows twice; None if it shows the time once."""
+    shift = _set_back(time)
+    if not shift:
+        return None
+    # The period is as long as the shift, so it began less than one shift earlier.
+    earliest = time.replace(microsecond=0) - shift
+    seconds = range(int(shift.total_seconds()) + 1)
+    begin = earliest + timedelta(seconds=bisect_left(seconds, x=True, key=lambda s: _is_repeated(earliest, s)))
+    return _local(begin), _local(begin + shift)
+
+
+def _is_repeated(earliest: datetime, seconds: int) -> bool:
+    return bool(_set_back(earliest + timedelta(seconds=seconds)))
+
+
+def _set_back(time: datetime) -> timedelta:
+    """Return by how much the clocks are set back when they show a local time twice; zero if they show it once."""
+    first, second = (time.replace(fold=fold).utcoffset() for fold in (0, 1))
+    return timedelta() if first is None or second is None else max(first - second, timedelta())
+
+
+def _second_pass(repeated: tuple[datetime, datetime], near: datetime) -> datetime:
+    """Return the instant when the repeated period begins for the second time."""
+    return repeated[0].replace(tzinfo=near.tzinfo, fold=1).astimezone(UTC)
