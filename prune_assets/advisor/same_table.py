@@ -54,9 +54,9 @@ def _places(shapes: Sequence[QueryShape]) -> list[str]:
 
 
 def _names_without_place(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return the names of tables without those that mean another of them, or a table whose path is known.
+    """Return names of tables that mean different tables, none of them a table whose path is known.
 
-    `orders` may be `sales.orders`; `web.orders` is another.
+    `orders` may be `sales.orders`; `web.orders` is another table.
     """
     placed = {name for shape in shapes if "/" in shape.table for name in shape.names}
     called = {shape.table for shape in shapes if "/" not in shape.table}
