@@ -94,17 +94,21 @@ def _print_indented(text: str, by: int, console: Console, *, style: str = "") ->
 
 
 def _reads(shape: QueryShape) -> str:
+    some = "" if all(one.columns is None for one in shape.predicates) else ", not all of them in each run"
     if shape.columns == ALL_COLUMNS:
-        return "reads all columns"
+        return f"reads all columns{some}"
     more = len(shape.columns) - SHOWN_COLUMNS
     shown = printable(", ".join(shape.columns[:SHOWN_COLUMNS])) or "no column"
-    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}"
+    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}{some}"
 
 
 def _example(shape: QueryShape) -> str:
     """Return the predicate that ran most."""
-    most = max(shape.predicates, key=lambda one: one.runs, default=None)
-    return "" if most is None or most.where == shape.shape else printable(most.where)
+    runs: dict[str, float] = {}
+    for one in shape.predicates:
+        runs[one.where] = runs.get(one.where, 0.0) + one.runs
+    most = max(runs, key=lambda where: runs[where], default=shape.shape)
+    return "" if most == shape.shape else printable(most)
 
 
 def _name(cost: TableCost) -> str:
