@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import local
 from parquet_core.storage.failures import changed, gone
-from parquet_core.storage.globs import Listing
+from parquet_core.storage.globs import Listing, matches
 from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
     from parquet_core.storage.files import DataFile
 
@@ -67,6 +68,11 @@ def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataF
     else:
         directories, files = local.children(local_path(path).rstrip("/") + "/", wanted)
     return [directory.rstrip("/") for directory in directories], files
+
+
+def find_matches(pattern: str) -> Iterator[tuple[str, DataFile | None]]:
+    """Find what a pattern stands for: paths with their files, or with None where one may be a directory."""
+    return matches(remote_of(pattern), pattern) if is_remote(pattern) else matches(local, local_path(pattern))
 
 
 def find_file(path: str) -> DataFile | None:

@@ -24,6 +24,7 @@ from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.session.spark_session import own_jobs
 from prune_assets.simulation.queries import costs_of, queries_of
 from prune_assets.simulation.simulate import Workspace, simulate
 from prune_assets.tables.opening import open_table
@@ -110,7 +111,7 @@ def verify_advice(
 class _Trial:
     """A table, its queries, and how to write and compare layouts.
 
-    `rows`: all rows, without Spark. `most`: rows to predict from. `keys`: columns that the layouts sort or partition by.
+    `rows`: all rows, without Spark. `most`: rows to predict from. `keys`: columns that layouts sort or partition by.
     """
 
     source: Table
@@ -137,7 +138,8 @@ class _Trial:
             from prune_assets.reading.reader import read
             from prune_assets.writer import write
 
-            write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
+            with own_jobs(self.spark, f"verify {place}"):
+                write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
         elif self.rows is not None:
             per_row = self.workspace.bytes_per_row
             write_without_spark(self.rows, place, layout, table=self.source, bytes_per_row=per_row)
@@ -176,7 +178,8 @@ def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict
     found = {}
     for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
         counted = read(spark, str(place), where=one.where).agg(fn.count(fn.lit(1)))
-        counted.collect()
+        with own_jobs(spark, f"verify {place}"):
+            counted.collect()
         found[one.where] = sum(scan.rows for scan in scan_metrics(counted))
     return found
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable, redacted
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.query_shapes import ALL_COLUMNS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from prune_assets.workload.costs import TableCost
@@ -23,17 +25,32 @@ def print_workload(workload: Workload, console: Console, *, price_per_tib: float
     """Print the cost of each table, the shapes of each, and what was not understood."""
     costs = costs_of(workload, price_per_tib=price_per_tib)
     if not costs:
-        console.print("no query read a table", highlight=False)
+        console.print(_without_queries(workload), highlight=False)
     else:
         _print_costs(costs, console)
         if workload.since:
             console.print(f"from {workload.since[:19]} to {workload.until[:19]} UTC", style="dim", highlight=False)
     for cost in costs:
         _print_shapes(cost, console)
+    for left_out in _left_out(workload) if costs else ():
+        console.print(f"\nleft out: {left_out}", highlight=False)
     if workload.not_understood:
         console.print("\nnot understood, and left out:", highlight=False)
         for reason, count in workload.not_understood.items():
             console.print(f"  {count:>7,}  {printable(reason)}", highlight=False, markup=False)
+
+
+def _without_queries(workload: Workload) -> str:
+    return "; ".join(["no query read a table", *(f"left out: {one}" for one in _left_out(workload))])
+
+
+def _left_out(workload: Workload) -> Iterator[str]:
+    """Return what was read and does not count, in words."""
+    if workload.own_queries:
+        of = "of prune-assets itself (skip reports, optimize, verify)"
+        yield f"{counted(workload.own_queries, 'query', 'queries')} {of}"
+    if workload.other_applications:
+        yield f"{counted(workload.other_applications, 'application')} of other names or users"
 
 
 def _print_costs(costs: list[TableCost], console: Console) -> None:
