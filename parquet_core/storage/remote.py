@@ -71,7 +71,7 @@ def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataF
 
 
 def find_matches(pattern: str) -> Iterator[tuple[str, DataFile | None]]:
-    """Find what a pattern stands for: paths with their files, or with None where one may be a directory."""
+    """Return the paths that match a pattern, each with its file, or with None where it may be a directory."""
     return matches(remote_of(pattern), pattern) if is_remote(pattern) else matches(local, local_path(pattern))
 
 

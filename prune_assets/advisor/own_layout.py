@@ -1,4 +1,4 @@
-"""A layout that a user wants priced beside the ranking: its columns, checked against the table."""
+"""A layout that the user gave: check its columns against the table."""
 
 from __future__ import annotations
 

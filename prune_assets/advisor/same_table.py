@@ -54,7 +54,7 @@ def _places(shapes: Sequence[QueryShape]) -> list[str]:
 
 
 def _names_without_place(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return names of tables that mean different tables, none of them a table whose path is known.
+    """Return the names that mean different tables, without names of tables whose path is known.
 
     `orders` may be `sales.orders`; `web.orders` is another table.
     """

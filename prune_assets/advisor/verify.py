@@ -68,7 +68,7 @@ def verify_advice(
     on_sample: bool = False,
     session: SparkSemantics | None = None,
 ) -> LayoutAdvice:
-    """Write the first three layouts of the advice, and your own, and return the advice with the bytes that plans read.
+    """Write the first three layouts and your own, plan the queries on them, and return the advice with the results.
 
     Each is written into a temporary folder beside the table, which is removed afterwards; every query is planned on it.
 

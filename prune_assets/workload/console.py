@@ -45,7 +45,7 @@ def _without_queries(workload: Workload) -> str:
 
 
 def _left_out(workload: Workload) -> Iterator[str]:
-    """Return what was read and does not count, in words."""
+    """Say which queries and applications are not counted."""
     if workload.own_queries:
         of = "of prune-assets itself (skip reports, optimize, verify)"
         yield f"{counted(workload.own_queries, 'query', 'queries')} {of}"

@@ -54,7 +54,7 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class _Shape:
-    # Those that the first scan read, and those that any has.
+    # The columns of the first scan, to tell whether all scans read the same.
     first_columns: tuple[str, ...]
     runs: float = 0.0
     totals: ScanTotals = field(default_factory=ScanTotals)

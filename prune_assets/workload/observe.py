@@ -50,10 +50,10 @@ def workload(
     `event_logs`: logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`. `since`,
     `until`: only queries that began then or later, and before that; without a zone in UTC. `table`: only this one, by
     its path or its name in a catalog. `cursor`: a file that notes what was read; the next call with it returns what ran
-    since. `progress`: called with the bytes that were read and those there are. `app`: only applications of this name
-    or id, or of several, with `*` for any text; `user`: only those that these users started.
+    since. `progress`: called with the bytes that were read and those there are. `app`: only applications with this name
+    or id, or one of several, with `*` for any text; `user`: only applications that these users started.
 
-    Queries of prune-assets itself, such as those of skip reports and `optimize`, are counted in `own_queries` alone.
+    Queries that prune-assets itself ran, such as for skip reports and `optimize`, are counted in `own_queries` alone.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -14,7 +14,7 @@ ALL_COLUMNS = ("*",)
 class RanPredicate(NamedTuple):
     """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many queries had it.
 
-    `columns`: those that these queries read; None if all queries of the shape read the same columns.
+    `columns`: columns that these queries read; None if all queries of the shape read the same columns.
     """
 
     where: str
@@ -63,8 +63,8 @@ class QueryShape:
 class Workload:
     """Query shapes, and by reason how many scans could not be understood.
 
-    `own_queries`: queries of prune-assets itself, such as those of skip reports and `optimize`, which are left out.
-    `other_applications`: applications that `app` and `user` leave out.
+    `own_queries`: how many queries prune-assets itself ran, such as for skip reports and `optimize`; no shape has them.
+    `other_applications`: how many applications `app` and `user` leave out.
     """
 
     shapes: tuple[QueryShape, ...]

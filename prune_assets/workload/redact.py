@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from prune_assets.workload.constants import constants_of, replaced
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -47,7 +47,7 @@ class _Execution:
     zone: str | None
     # As it began, and as it was last.
     plans: list[ExecutionStart | AdaptiveUpdate]
-    # Of a job of prune-assets itself.
+    # A job of prune-assets ran it.
     is_own: bool
     not_understood: Counter[str] = field(default_factory=Counter)
 

@@ -44,7 +44,7 @@ class Cursor:
             self.logs = _read(self.path).logs
 
     def has_read(self, log: EventLog) -> bool:
-        """Tell whether a log was read when it was what it is now."""
+        """Tell whether a log was read and has not changed since."""
         state = self.logs.get(_key(log))
         return state is not None and state.is_finished == log.is_finished and state.size == log.size
 

@@ -79,7 +79,7 @@ class ByteStream(io.RawIOBase):
 
 
 def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
-    """Return the bytes of a file as it was when it was listed."""
+    """Return the bytes that a file had when it was listed."""
     # A running application appends to its log: the times change, and the bytes that were listed do not.
     listed = file._replace(modified_ns=0, changed_ns=0)
     step = _REMOTE_BLOCK if is_remote(file.path) else BLOCK
@@ -90,7 +90,7 @@ def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
 def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
     """Return the decompressed bytes of a log, block by block.
 
-    Raises NoEventLog for what is none, MalformedFile for a damaged one, after the blocks before the damage, and
+    Raises NoEventLog for other files, MalformedFile for a damaged log, after the blocks before the damage, and
     UnsupportedFeature for a compression that is not read.
     """
     read = _ranges(file, traffic) if isinstance(file, DataFile) else read_member(file, traffic)

@@ -1,4 +1,4 @@
-"""The event logs in directories, stores and zips: single files, and parts that follow one another."""
+"""The event logs in directories, stores and zips: single files, and the parts of rolling logs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ANY = re.compile(".+", re.DOTALL)
 _ROLLING = re.compile(r"(?:^|/)eventlog_v2_[^/]*$")
 _PART = re.compile(r"^events_([0-9]+)_(.*?)(?:\.(?!compact)[a-z0-9]+)?(\.compact)?$")
 _STATUS = re.compile(r"^appstatus_(.*?)(\.inprogress)?$")
-# What Databricks delivers: the current part, and those before it by the time at which they ended.
+# Databricks delivers the current part as `eventlog`, and earlier parts with the time at which they ended.
 _DATABRICKS = re.compile(r"^eventlog(?:-([0-9]{4}(?:-[0-9]{2}){2}--[0-9]{2}-[0-9]{2}).*)?$")
-# Beside a folder of this name Databricks delivers what the driver and executors print.
+# Other folders of a cluster have the output of driver and executors.
 _DATABRICKS_FOLDER = "eventlog"
 _LAST = "~"
 _IN_PROGRESS = ".inprogress"
-# In folders that nobody named, files of other names are no logs.
+# In subfolders, files with other names are not read.
 _LIKELY = re.compile(
     r"^(?!.*(?:stdout|stderr|log4j))[^.]+(?:\.(?:zstd|lz4|snappy|lzf|gz|bz2|zip|inprogress|compact))*$"
 )
-# Folders below the one that is named: Databricks has 4, days and hours of a store as many.
+# Levels of subfolders: log delivery of Databricks has 4, a folder for each hour in a store too.
 _DEEPEST = 8
 _MOST_FOLDERS = 10_000
 
@@ -74,7 +74,11 @@ def find_logs(paths: Sequence[str]) -> list[EventLog]:
 
 
 def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
-    """Return what a path or a pattern names: each file, or None for what may be a directory."""
+    """Return the matches of a path or a pattern, each with its file, or with None where it may be a directory."""
+    if path.startswith("dbfs:"):
+        raise WrongUse(
+            f"{path}: only Databricks itself reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"
+        )
     file = find_file(path)
     if file is None and has_magic(path):
         yield from ((place.rstrip("/"), file) for place, file in sorted(find_matches(path)))

@@ -36,7 +36,7 @@ LogFile: TypeAlias = DataFile | ZippedFile
 
 
 def is_zip(file: LogFile) -> bool:
-    """Tell by its name whether a file is a zip; a zip in a zip is none."""
+    """Tell by its name whether a file is a zip; zips in zips are not read."""
     return isinstance(file, DataFile) and file.path.lower().endswith(".zip")
 
 

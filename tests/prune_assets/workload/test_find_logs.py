@@ -91,6 +91,11 @@ def test_a_pattern_names_files_and_folders(tmp_path):
         find_logs([str(tmp_path / "logs" / "x*")])
 
 
+def test_a_path_that_databricks_alone_reads_says_how_to_copy_it():
+    with pytest.raises(WrongUse, match=r"^dbfs:/logs/0101-abc: .*`databricks fs cp -r dbfs:/logs/0101-abc logs`"):
+        find_logs(["dbfs:/logs/0101-abc/"])
+
+
 def test_too_many_folders_are_refused_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("prune_assets.workload.event_logs.find_logs._MOST_FOLDERS", 2)
     make(tmp_path / "a", "x.parquet")

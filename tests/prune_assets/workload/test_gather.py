@@ -12,7 +12,14 @@ from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.gather import MOST_TEXT, Gathered
 from prune_assets.workload.json_form import from_json, to_json
 from prune_assets.workload.merge import merged
-from prune_assets.workload.query_shapes import ALL_COLUMNS, MOST_PREDICATES, QueryShape, RanPredicate, ScanTotals, Workload
+from prune_assets.workload.query_shapes import (
+    ALL_COLUMNS,
+    MOST_PREDICATES,
+    QueryShape,
+    RanPredicate,
+    ScanTotals,
+    Workload,
+)
 from prune_assets.workload.ran_scan import RanScan
 from prune_assets.workload.redact import redacted
 
@@ -83,7 +90,12 @@ def test_a_shape_is_a_filter_whatever_columns_and_joins_its_queries_have():
     ]
     for found in (gathered(*scans).workload(), merged([gathered(one).workload() for one in scans])):
         (shape,) = found.shapes
-        assert (shape.shape, shape.runs, shape.columns, shape.joined_on) == ("sat = ?", 4.0, ("a", "b", "sat"), ("sat",))
+        assert (shape.shape, shape.runs, shape.columns, shape.joined_on) == (
+            "sat = ?",
+            4.0,
+            ("a", "b", "sat"),
+            ("sat",),
+        )
         assert shape.predicates == (
             RanPredicate("sat = 1", 1.0, ("a", "sat")),
             RanPredicate("sat = 1", 2.0, ("b", "sat")),
