@@ -25,7 +25,7 @@ def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
     columns = (*table.columns, *table.partitions)
     refuse_unknown_columns(layout, list(dict.fromkeys(column.path[0] for column in columns)))
     known = {column.path[0].casefold(): column.path for column in reversed(columns) if len(column.path) == 1}
-    found = []
+    found: list[Path] = []
     for option, names in _keys(layout).items():
         for name in names:
             if name.casefold() not in known:

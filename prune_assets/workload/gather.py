@@ -18,6 +18,7 @@ from prune_assets.workload.query_shapes import (
     ScanTotals,
     Workload,
 )
+from prune_assets.workload.same_shape import same_shape
 
 if TYPE_CHECKING:
     from prune_assets.workload.ran_scan import RanScan
@@ -32,10 +33,10 @@ MOST_TEXT = 200_000
 
 
 class _Key(NamedTuple):
-    """What scans of one shape share, as fields of `QueryShape`."""
+    """What scans of one shape share: `form` is that of all filters that mean the same but for their constants."""
 
     table: str
-    shape: str
+    form: str
     left_out: tuple[str, ...]
 
 
@@ -54,6 +55,7 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class _Shape:
+    shape: str
     # The columns of the first scan, to tell whether all scans read the same.
     first_columns: tuple[str, ...]
     runs: float = 0.0
@@ -74,6 +76,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self.shapes: dict[_Key, _Shape] = {}
+        self.forms: dict[str, str] = {}
         self.not_understood: Counter[str] = Counter()
         self.first: int | None = None
         self.last: int | None = None
@@ -85,11 +88,12 @@ class Gathered:
         except PredicateSyntaxError:
             self.not_understood["a predicate that is no SQL"] += 1
             return
-        key = _Key(scan.table, name, scan.left_out)
+        key = _Key(scan.table, self._form(name), scan.left_out)
         if key not in self.shapes and len(self.shapes) >= MOST_SHAPES:
             self.not_understood["more shapes than are kept"] += 1
             return
-        shape = self.shapes.setdefault(key, _Shape(scan.columns))
+        shape = self.shapes.setdefault(key, _Shape(name, scan.columns))
+        shape.shape = min(shape.shape, name)
         shape.runs += scan.runs
         shape.totals = added(shape.totals, scan.totals)
         _add_predicate(shape, _Read(scan.where, scan.columns), scan.runs)
@@ -103,12 +107,17 @@ class Gathered:
             self.first = scan.time if self.first is None else min(self.first, scan.time)
             self.last = scan.time if self.last is None else max(self.last, scan.time)
 
+    def _form(self, shape: str) -> str:
+        if shape not in self.forms and len(self.forms) < MOST_SHAPES:
+            self.forms[shape] = same_shape(shape) if shape else ""
+        return self.forms.get(shape, shape)
+
     def workload(self, *, since: str = "", until: str = "", problems: tuple[str, ...] = ()) -> Workload:
         """Return all shapes, those that read most first."""
         shapes = [
             QueryShape(
                 table=key.table,
-                shape=key.shape,
+                shape=shape.shape,
                 columns=ALL_COLUMNS if shape.columns.issuperset(ALL_COLUMNS) else tuple(sorted(shape.columns)),
                 runs=shape.runs,
                 predicates=tuple(

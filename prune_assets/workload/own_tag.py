@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OWN_TAG = "prune-assets"
-# Spark Connect puts user and session before a tag: SparkConnect_Execute_User_.._Session_.._Tag_prune-assets.
+# Spark Connect puts user and session before a tag: SparkConnect_SessionTag_User_.._Session_.._Tag_prune-assets.
 _OF_CONNECT = f"_Tag_{OWN_TAG}"
 
 

@@ -77,7 +77,7 @@ def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
     """Return the matches of a path or a pattern, each with its file, or with None where it may be a directory."""
     if path.startswith("dbfs:"):
         raise WrongUse(
-            f"{path}: only Databricks itself reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"
+            f"{path}: only Databricks reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"
         )
     file = find_file(path)
     if file is None and has_magic(path):

@@ -105,6 +105,24 @@ def test_a_shape_is_a_filter_whatever_columns_and_joins_its_queries_have():
         assert [one.columns for one in redacted(found).shapes[0].predicates] == [one[2] for one in shape.predicates]
 
 
+@pytest.mark.parametrize(
+    "wheres",
+    [
+        ["a = 1 AND b > 2", "b > 3 AND a = 4", "4 < b AND (a = 1)"],
+        ["day BETWEEN 1 AND 2", "day >= 1 AND day <= 2", "(day <= 3 AND day >= 2)"],
+        ["a != 1", "NOT (a = 2)", "a <> 3"],
+        ["a IN (1, 2)", "a IN (3)"],
+        ["Sat = 1", "`sat` = 2"],
+    ],
+)
+def test_filters_that_mean_the_same_are_one_shape_in_any_order(wheres):
+    scans = [scan(where) for where in wheres]
+    (shape,) = gathered(*scans).workload().shapes
+    assert shape.runs == len(wheres)
+    assert {one.where for one in shape.predicates} == {*wheres}
+    assert gathered(*reversed(scans)).workload().shapes == (shape,)
+
+
 def test_one_that_reads_all_columns_makes_them_all():
     (shape,) = gathered(scan("k = 1", columns=ALL_COLUMNS), scan("k = 1", columns=())).workload().shapes
     assert shape.columns == ALL_COLUMNS

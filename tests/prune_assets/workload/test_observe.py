@@ -108,7 +108,7 @@ def test_progress_ends_at_the_size_of_all_logs(log):
 
 
 OWN = ["spark-session-1", "prune-assets"]
-OF_CONNECT = ["SparkConnect_Execute_User_u_Session_s_Tag_prune-assets"]
+OF_CONNECT = ["SparkConnect_SessionTag_User__Session_0b85b37a-3fa4-4e4b_Tag_prune-assets"]
 
 
 @pytest.mark.parametrize("tags", [OWN, OF_CONNECT])
