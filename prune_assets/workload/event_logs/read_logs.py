@@ -56,12 +56,16 @@ class LogReader:
             return
         self._fetched = 0
         application = Application(passed_over=() if cursor is None else cursor.counted(log))
+        known = None
         for file in log.files:
             # Only the last file can still be written.
             is_whole = log.is_finished or file is not log.files[-1]
             for line in self._lines(file, is_whole=is_whole):
                 yield from self._take(line, application)
-                if application.start is not None and not self.is_wanted(application.start):
+                if application.start is known:
+                    continue
+                known = application.start
+                if known is not None and not self.is_wanted(known):
                     self.left_out.append(application.name)
                     self.advance(log.size - self._fetched)
                     return
