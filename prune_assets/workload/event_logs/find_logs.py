@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import MalformedFile, TableNotFound, WrongUse
-from parquet_core.storage import find_file, is_hidden
+from parquet_core.storage import find_file, is_hidden, is_remote, local_path
 from parquet_core.storage.globs import has_magic
 from parquet_core.storage.remote import find_matches, look_into
 from prune_assets.workload.event_logs.zips import is_zip, members_of
@@ -70,7 +71,12 @@ def find_logs(paths: Sequence[str]) -> list[EventLog]:
                 f"{path}: no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
             )
     found += [log for directory, files in named.items() for log in _logs_of(directory, files)]
-    return [*{log.path: log for log in found}.values()]
+    # A folder that is also there under another name has the same logs.
+    return [*{_real(log.path): log for log in reversed(found)}.values()][::-1]
+
+
+def _real(path: str) -> str:
+    return path if is_remote(path) else os.path.realpath(local_path(path))
 
 
 def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:

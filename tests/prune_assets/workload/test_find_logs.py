@@ -83,6 +83,13 @@ def test_folders_below_are_searched_for_files_that_may_be_logs(tmp_path):
     assert found == ["top.json", "app-1.zstd", "application_17_0001_1.lz4", "spark-1.inprogress", "eventlog_v2_a"]
 
 
+def test_a_folder_that_has_two_names_is_read_once(tmp_path):
+    make(tmp_path / "2024", "app-1", "eventlog_v2_a/events_1_a")
+    (tmp_path / "latest").symlink_to(tmp_path / "2024")
+    (tmp_path / "2024" / "loop").symlink_to(tmp_path)
+    assert [log[0] for log in logs(tmp_path)] == ["app-1", "eventlog_v2_a"]
+
+
 def test_a_pattern_names_files_and_folders(tmp_path):
     make(tmp_path / "logs", "app-1", "app-2", "driver.log")
     make(tmp_path / "logs" / "app-folder", "app-3")
