@@ -23,8 +23,8 @@ _PART = re.compile(r"^events_([0-9]+)_(.*?)(?:\.(?!compact)[a-z0-9]+)?(\.compact
 _STATUS = re.compile(r"^appstatus_(.*?)(\.inprogress)?$")
 # Databricks delivers the current part as `eventlog`, and earlier parts with the time at which they ended.
 _DATABRICKS = re.compile(r"^eventlog(?:-([0-9]{4}(?:-[0-9]{2}){2}--[0-9]{2}-[0-9]{2}).*)?$")
-# Other folders of a cluster have the output of driver and executors.
-_DATABRICKS_FOLDER = "eventlog"
+# The folder of a cluster has its logs in `eventlog`, and in these what its programs print.
+_DATABRICKS_FOLDER, _DATABRICKS_OUTPUT = "eventlog", frozenset({"driver", "executor", "init_scripts"})
 _LAST = "~"
 _IN_PROGRESS = ".inprogress"
 # In subfolders, files with other names are not read.
@@ -114,27 +114,32 @@ def _likely(files: Iterable[LogFile]) -> list[LogFile]:
 
 
 def _searched(folders: Sequence[str]) -> list[str]:
-    visible = [folder for folder in folders if not is_hidden(folder.rpartition("/")[2])]
-    return [folder for folder in visible if folder.endswith(f"/{_DATABRICKS_FOLDER}")] or visible
+    names = {folder: folder.rpartition("/")[2] for folder in folders}
+    left_out = _DATABRICKS_OUTPUT if _DATABRICKS_FOLDER in names.values() else frozenset()
+    return [folder for folder, name in names.items() if not is_hidden(name) and name not in left_out]
 
 
 def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFile] = ()) -> list[EventLog]:
     """Return the logs that files of one directory make; `every`: all files there, also empty ones."""
     if _ROLLING.search(directory):
         return [_rolling(directory, files, every or files)]
-    parts = [file for file in files if _PART.match(_name(file))]
-    apps = sorted({found[2] for file in parts if (found := _PART.match(_name(file)))})
-    logs = [_rolling(f"{directory}/{app}", [file for file in parts if _app_of(file) == app], every) for app in apps]
-    delivered = [file for file in files if _DATABRICKS.match(_name(file))]
+    rolling: dict[str, list[LogFile]] = {}
+    delivered: list[LogFile] = []
+    others: list[EventLog] = []
+    for file in sorted(files, key=lambda file: file.path):
+        if found := _PART.match(_name(file)):
+            rolling.setdefault(found[2], []).append(file)
+        elif _DATABRICKS.match(_name(file)):
+            delivered.append(file)
+        elif is_zip(file):
+            others += _in_zip(file)
+        elif not _STATUS.match(_name(file)):
+            others.append(EventLog(file.path, (file,), not file.path.endswith(_IN_PROGRESS)))
+    logs = [_rolling(f"{directory}/{app}", parts, every) for app, parts in rolling.items()]
     if delivered:
         # The current part grows until the cluster ends, and nothing says that it has.
         logs.append(EventLog(f"{directory}/eventlog", tuple(sorted(delivered, key=_ended)), is_finished=False))
-    for file in sorted(files, key=lambda file: file.path):
-        if is_zip(file):
-            logs += _in_zip(file)
-        elif file not in parts and file not in delivered and not _STATUS.match(_name(file)):
-            logs.append(EventLog(file.path, (file,), not file.path.endswith(_IN_PROGRESS)))
-    return logs
+    return [*logs, *others]
 
 
 def _in_zip(file: LogFile) -> list[EventLog]:
@@ -159,15 +164,10 @@ def _rolling(path: str, files: Sequence[LogFile], every: Sequence[LogFile]) -> E
     parts = [(int(found[1]), bool(found[3]), file) for file in files if (found := _PART.match(_name(file)))]
     compacted = max((number for number, is_compact, _ in parts if is_compact), default=-1)
     kept = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]
-    apps = {_app_of(file) for _, _, file in parts}
+    apps = {found[2] for file in files if (found := _PART.match(_name(file)))}
     marks = [found for file in every if (found := _STATUS.match(_name(file))) and (found[1] in apps or not apps)]
     ended = not any(mark[2] for mark in marks) and not any(file.path.endswith(_IN_PROGRESS) for file in files)
     return EventLog(path, tuple(file for _, _, file in sorted(kept, key=lambda part: part[:2])), ended)
-
-
-def _app_of(file: LogFile) -> str:
-    found = _PART.match(_name(file))
-    return "" if found is None else found[2]
 
 
 def _ended(file: LogFile) -> str:

@@ -74,6 +74,11 @@ def test_what_databricks_delivers_is_one_log_for_each_context(tmp_path):
     assert [file.path.rpartition("/")[2] for file in log.files] == expected[0][1]
 
 
+def test_folders_beside_one_that_is_named_eventlog_are_searched_too(tmp_path):
+    make(tmp_path, "eventlog/app-1", "more/app-2", "driver/stdout")
+    assert [log[0] for log in logs(tmp_path)] == ["app-1", "app-2"]
+
+
 def test_folders_below_are_searched_for_files_that_may_be_logs(tmp_path):
     names = ["app-1.zstd", "application_17_0001_1.lz4", "spark-1.inprogress", "eventlog_v2_a/events_1_a"]
     others = ["part-0.parquet", "a.csv", "stderr", "_delta_log/00.json", ".hidden/app-2", "_SUCCESS"]
