@@ -76,6 +76,7 @@ def maintain(spark, table):
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(600)
 def test_jobs_of_prune_assets_itself_are_left_out_and_counted(tmp_path):
     (tmp_path / "t").mkdir()
     pq.write_table(pa.table({"k": [i % 10 for i in range(1000)], "id": range(1000)}), tmp_path / "t" / "0.parquet")
