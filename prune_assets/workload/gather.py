@@ -33,7 +33,7 @@ MOST_TEXT = 200_000
 
 
 class _Key(NamedTuple):
-    """What scans of one shape share: `form` is that of all filters that mean the same but for their constants."""
+    """The key of a shape. Filters that mean the same, apart from their constants, have the same `form`."""
 
     table: str
     form: str
@@ -56,7 +56,7 @@ class _Read(NamedTuple):
 @dataclass(slots=True)
 class _Shape:
     shape: str
-    # The columns of the first scan, to tell whether all scans read the same.
+    # Compared with the columns of later scans.
     first_columns: tuple[str, ...]
     runs: float = 0.0
     totals: ScanTotals = field(default_factory=ScanTotals)
