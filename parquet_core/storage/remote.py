@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import local
 from parquet_core.storage.failures import changed, gone
-from parquet_core.storage.globs import Listing
+from parquet_core.storage.globs import Listing, matches
 from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 from parquet_core.storage.spellings import meant_by
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
     from parquet_core.storage.files import DataFile
 
@@ -75,6 +76,11 @@ def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataF
     else:
         directories, files = local.children(local_path(path).rstrip("/") + "/", wanted)
     return [directory.rstrip("/") for directory in directories], files
+
+
+def find_matches(pattern: str) -> Iterator[tuple[str, DataFile | None]]:
+    """Return the paths that match a pattern, each with its file, or with None where it may be a directory."""
+    return matches(remote_of(pattern), pattern) if is_remote(pattern) else matches(local, local_path(pattern))
 
 
 def find_file(path: str) -> DataFile | None:

@@ -16,17 +16,20 @@ from prune_assets.advisor.candidates import (
     FINEST_PAGES,
     MOST_COLUMNS,
     WORTH_IT,
+    Candidate,
     refined,
     row_group_bytes_for,
     search,
     try_out,
 )
 from prune_assets.advisor.outcome import promised_shapes
+from prune_assets.advisor.own_layout import key_paths, refuse_unread
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
 from prune_assets.advisor.verdict import reasons, verdict
 from prune_assets.cache_directory import metadata_cache
+from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
 from prune_assets.simulation.simulate import Workspace
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from prune_assets.advisor.candidates import Candidate, Tried
+    from prune_assets.advisor.candidates import Tried
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.simulation.queries import Query
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
@@ -58,6 +62,7 @@ def advise(
     session: SparkSemantics | None = None,
     sample_rows: int = MOST_ROWS,
     in_place: bool = False,
+    layout: LayoutSource | None = None,
 ) -> LayoutAdvice:
     """Return which layout of a table reads the fewest bytes for a workload, and whether a rewrite is worth it.
 
@@ -78,11 +83,15 @@ def advise(
     Spark that will read, for predicates that depend on its time zone. `sample_rows`: rows to read at most; of a table
     with fewer rows the simulation is exact. `in_place`: advise the best of the layouts that `optimize` can give the
     table as it is; others, such as directories for a table that has none, need a new one, and are in the ranking.
+    `layout`: one of your own, or the path of a `layout.yaml`; `own` of the result has what queries would read of it.
 
-    Raises WrongUse for a workload without a predicate that fits the table, and a table without rows; what `plan`
+    Raises LayoutError for a layout with a column that the table lacks, or that cannot be its key; WrongUse for a
+    workload without a predicate that fits the table, and a table without rows; what `plan`
     raises; and with `in_place` what `optimize` raises for a table that it cannot rewrite at all.
     """
-    return retry_on_stale_listing(lambda: _advise(table, workload, session, sample_rows, in_place=in_place))
+    own = None if layout is None else load_layout(layout)
+    with naming_layout_file(layout):
+        return retry_on_stale_listing(lambda: _advise(table, workload, session, sample_rows, own, in_place=in_place))
 
 
 def _advise(
@@ -90,10 +99,12 @@ def _advise(
     workload: Workload | Sequence[str],
     session: SparkSemantics | None,
     most: int,
+    own: LayoutSpec | None,
     *,
     in_place: bool,
 ) -> LayoutAdvice:
     table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
+    keys = key_paths(own, table)
     index = table.read_all()
     if not index.row_count.sum():
         raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
@@ -101,15 +112,18 @@ def _advise(
     shapes = shapes_of(table, workload)
     queries = queries_of(table, shapes, session, skipped)
     partitions = [column.path for column in table.partitions]
-    paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions])
+    paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions, *keys])
     workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
+    if own is not None:
+        refuse_unread(own, {path[0].casefold() for path in workspace.sample.columns})
     base = LayoutSpec(
         partition_by=[path[0] for path in partitions if path in workspace.sample.columns],
         row_group_bytes=row_group_bytes_for(workspace.table_bytes),
     )
     columns = _columns(table, workspace, queries)
     found = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
-    advice = _advice(table, workspace, found, skipped)
+    mine = None if own is None else try_out(workspace, Candidate(own, "the layout that was given"))
+    advice = _advice(table, workspace, found, mine, skipped)
     promised = promised_shapes(queries, [one.advised for one in advice.queries], shapes)
     notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
     return replace(advice, promised=promised, notes=notes)
@@ -215,7 +229,9 @@ def _share_of(queries: Sequence[Query], name: str) -> str:
     return f"{on / runs:.0%} of the runs filter on {name}"
 
 
-def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped: dict[str, int]) -> LayoutAdvice:
+def _advice(
+    table: Table, workspace: Workspace, found: Sequence[Tried], own: Tried | None, skipped: dict[str, int]
+) -> LayoutAdvice:
     queries, runs = workspace.queries, np.array([query.runs for query in workspace.queries])
     today = np.array([query.today for query in queries], np.float64)
     whole = np.array([query.whole for query in queries], np.float64)
@@ -225,7 +241,11 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         else np.ones(len(runs))
     )
     parts = _parts(workspace)
-    ranking = tuple(_ranked_layout(tried, _margin(workspace, parts, tried), runs, today, table) for tried in found)
+    priced = [
+        _ranked_layout(tried, _margin(workspace, parts, tried), runs, today, table)
+        for tried in (*found, *([own] if own is not None else []))
+    ]
+    ranking = tuple(priced[: len(found)])
     rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
@@ -248,6 +268,7 @@ def _advice(table: Table, workspace: Workspace, found: Sequence[Tried], skipped:
         runs_to_pay=math.ceil(rewrite / saved) if saved > 0 else None,
         reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
+        own=None if own is None else priced[-1],
     )
 
 

@@ -95,7 +95,7 @@ class LayoutAdvice:
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
     `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
     which `advice_outcome` holds against what they read later. `notes`: such as that the queries ran on another table of
-    this name.
+    this name. `own`: the layout that `advise` was given; None where it was given none.
     """
 
     table: str
@@ -115,6 +115,7 @@ class LayoutAdvice:
     verified: tuple[VerifiedLayout, ...] = ()
     promised: tuple[PromisedShape, ...] = ()
     notes: tuple[str, ...] = ()
+    own: RankedLayout | None = None
 
     def to_json(self) -> str:
         """Return all of it as JSON of schema layout-advice/1."""
@@ -181,7 +182,12 @@ class LayoutAdvice:
         """Return what is compared: a title, its bytes, and what should be known of it."""
         rows = [("no pruning", self.whole, ""), ("today, and if nothing is done", self.today, "")]
         rows += [(one.title, one.bytes, _note(one)) for one in self.ranking[:_SHOWN]]
+        rows += [(own_title(one), one.bytes, _note(one)) for one in ([] if self.own is None else [self.own])]
         return [*rows, ("lower bound: selected rows lie together", self.lower_bound, "")]
+
+    def compared(self) -> tuple[RankedLayout, ...]:
+        """Return all simulated layouts: the ranking, then the layout that the user gave."""
+        return (*self.ranking, *([] if self.own is None else [self.own]))
 
     def _changes(self) -> Iterator[str]:
         by_gain = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))
@@ -191,6 +197,11 @@ class LayoutAdvice:
             for one in some:
                 sql = clipped(printable(one.where), _LONGEST_SQL)
                 yield f"  {title}: {bytes_text(one.today)} -> {bytes_text(one.advised)}  {sql}"
+
+
+def own_title(own: RankedLayout) -> str:
+    """Return the title of the layout that the user gave."""
+    return f"your layout: {own.title}"
 
 
 def _note(one: RankedLayout) -> str:

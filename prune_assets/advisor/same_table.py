@@ -38,14 +38,12 @@ def _on_itself(names: Sequence[str], workload: Workload) -> list[QueryShape]:
 def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
     last = _last_part(names[0])
     found = [shape for shape in workload.shapes if _last_part(shape.table) == last]
-    called = sorted({shape.table for shape in found if "/" not in shape.table}, key=len)
-    # `orders` may be `sales.orders`; `web.orders` is another.
-    is_one = all(f".{called[-1]}".endswith(f".{name}") for name in called)
-    if not is_one or len(_places(found)) > 1:
-        tables = listed(map(_shown, [*called, *_places(found)]))
+    tables = [*_places(found), *_names_without_place(found)]
+    if len(tables) > 1:
         raise WrongUse(
-            f"{_shown(names[0])}: the workload has no query on it, but on several tables of this name: {tables}; "
-            "keep those on one with `prune workload .. --table TABLE --out FILE`, and give that file"
+            f"{_shown(names[0])}: the workload has no query on it, but on several tables of this name: "
+            f"{listed(map(_shown, tables))}; keep those on one with `prune workload .. --table TABLE --out FILE`, "
+            "and give that file"
         )
     return found
 
@@ -53,6 +51,18 @@ def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
 def _places(shapes: Sequence[QueryShape]) -> list[str]:
     """Return the paths that queries ran on, without the names that SQL and catalogs use."""
     return sorted({shape.table.rstrip("/") for shape in shapes if "/" in shape.table})
+
+
+def _names_without_place(shapes: Sequence[QueryShape]) -> list[str]:
+    """Return the names that mean different tables, without names of tables whose path is known.
+
+    `orders` may be `sales.orders`; `web.orders` is another table.
+    """
+    placed = {name for shape in shapes if "/" in shape.table for name in shape.names}
+    called = {shape.table for shape in shapes if "/" not in shape.table}
+    return sorted(
+        name for name in called if not any(f".{other}".endswith(f".{name}") for other in placed | called - {name})
+    )
 
 
 def _shown(table: str) -> str:

@@ -17,11 +17,14 @@ from parquet_core.printable import redacted
 from parquet_core.quantities import bytes_text
 from parquet_core.storage import is_remote, local_path
 from prune_assets.advisor.advise import shapes_of
+from prune_assets.advisor.own_layout import key_paths
+from prune_assets.advisor.result import own_title
 from prune_assets.advisor.sample import sampled_rows, take_sample
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.session.spark_session import own_jobs
 from prune_assets.simulation.queries import costs_of, queries_of
 from prune_assets.simulation.simulate import Workspace, simulate
 from prune_assets.tables.opening import open_table
@@ -65,7 +68,7 @@ def verify_advice(
     on_sample: bool = False,
     session: SparkSemantics | None = None,
 ) -> LayoutAdvice:
-    """Return advice with what is planned of its first three layouts once they are really written.
+    """Write the first three layouts and your own, plan the queries on them, and return the advice with the results.
 
     Each is written into a temporary folder beside the table, which is removed afterwards; every query is planned on it.
 
@@ -96,15 +99,20 @@ def verify_advice(
         most = advice.sampled_rows
         if on_sample:
             most = max(round(_rows_of(source) * advice.sampled_rows / advice.rows), _FEWEST_SIMULATED)
-        trial = _Trial(source, shapes, session, spark, None if spark else sampled_rows(source, _ALL), most)
-        layouts = advice.ranking[:LAYOUTS]
-        found = [_verified(trial, one.title, one.layout, folder / f"{i}") for i, one in enumerate(layouts)]
+        layouts = [(one.title, one.layout) for one in advice.ranking[:LAYOUTS]]
+        layouts += [] if advice.own is None else [(own_title(advice.own), advice.own.layout)]
+        keys = [path for _, layout in layouts for path in key_paths(layout, source)]
+        trial = _Trial(source, shapes, session, spark, None if spark else sampled_rows(source, _ALL), most, keys)
+        found = [_verified(trial, title, layout, folder / f"{i}") for i, (title, layout) in enumerate(layouts)]
     return replace(advice, verified=tuple(found))
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What layouts are written from and compared by; `rows`: all, without Spark; `most`: those to predict from."""
+    """A table, its queries, and how to write and compare layouts.
+
+    `rows`: all rows, without Spark. `most`: rows to predict from. `keys`: columns that layouts sort or partition by.
+    """
 
     source: Table
     shapes: Sequence[QueryShape]
@@ -112,13 +120,14 @@ class _Trial:
     spark: SparkSession | None
     rows: pa.Table | None
     most: int
+    keys: Sequence[Path_]
 
     @cached_property
     def workspace(self) -> Workspace:
         queries = self.queries(self.source)
         paths = dict.fromkeys(path for query in queries for path in query.paths())
         partitions = [column.path for column in self.source.partitions]
-        sample = take_sample(self.source, [*dict.fromkeys([*paths, *partitions])], self.most)
+        sample = take_sample(self.source, [*dict.fromkeys([*paths, *partitions, *self.keys])], self.most)
         return Workspace(sample, queries, costs_of(self.source.read_all()))
 
     def queries(self, table: Table) -> list[Query]:
@@ -129,7 +138,8 @@ class _Trial:
             from prune_assets.reading.reader import read
             from prune_assets.writer import write
 
-            write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
+            with own_jobs(self.spark, f"verify {place}"):
+                write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
         elif self.rows is not None:
             per_row = self.workspace.bytes_per_row
             write_without_spark(self.rows, place, layout, table=self.source, bytes_per_row=per_row)
@@ -168,7 +178,8 @@ def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict
     found = {}
     for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
         counted = read(spark, str(place), where=one.where).agg(fn.count(fn.lit(1)))
-        counted.collect()
+        with own_jobs(spark, f"verify {place}"):
+            counted.collect()
         found[one.where] = sum(scan.rows for scan in scan_metrics(counted))
     return found
 

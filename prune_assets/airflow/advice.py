@@ -32,8 +32,8 @@ class WorkloadOperator(BaseOperator):
     >>> ran.out
     'lake/workloads/{{ ds }}.json'
 
-    It starts no Spark. `event_logs`, `since`, `until`: as of `prune_assets.workload`. `out`: the JSON file, on this
-    machine. The XCom has the queries, and the bytes that they read and read without need.
+    It starts no Spark. `event_logs`, `since`, `until`, `app`, `user`: as of `prune_assets.workload`. `out`: the JSON
+    file, on this machine. The XCom has the queries, and the bytes that they read and read without need.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")
@@ -45,6 +45,8 @@ class WorkloadOperator(BaseOperator):
         out: str | Path,
         since: str | None = None,
         until: str | None = None,
+        app: str | Sequence[str] | None = None,
+        user: str | Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -52,6 +54,8 @@ class WorkloadOperator(BaseOperator):
         self.out = out
         self.since = since
         self.until = until
+        self.app = app
+        self.user = user
 
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of all operators
         """Read the logs, write the file, and return its numbers."""
@@ -63,7 +67,7 @@ class WorkloadOperator(BaseOperator):
             from prune_assets.workload.json_form import to_json
             from prune_assets.workload.observe import workload
 
-            found = workload(self.event_logs, since=self.since, until=self.until)
+            found = workload(self.event_logs, since=self.since, until=self.until, app=self.app, user=self.user)
             for problem in found.problems:
                 self.log.warning(problem)
             Path(self.out).parent.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="What ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
 )
+@click.option(
+    "--layout",
+    "own_layout",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A layout of your own, a YAML file: simulate it too.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-advice/1.")
 @click.option(
     "--out",
@@ -73,6 +80,7 @@ def advise(
     table: str,
     wheres: tuple[str, ...],
     workload_file: Path | None,
+    own_layout: Path | None,
     as_json: bool,
     layout_file: Path | None,
     html_file: Path | None,
@@ -92,6 +100,7 @@ def advise(
 
     \b
       prune advise lake/orders --where "day = DATE '2024-03-01'" --where "customer = 7" --out layout.yaml
+      prune advise lake/orders --workload workload.json --layout mine.yaml
       prune advise lake/orders --workload workload.json --verify --on-sample
       prune advise lake/orders --workload workload.json --apply --budget 200GiB
     """
@@ -118,7 +127,7 @@ def advise(
         outcome = pr.advice_outcome(promised, ran)
         said = outcome.notes
         click.echo(f"{without_notes(outcome)}\n", err=as_json)
-    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply)
+    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply, layout=own_layout)
     if verify:
         spark = start_session() if with_spark else None
         with showing_progress(spark) if spark is not None else nullcontext():

@@ -24,6 +24,16 @@ _SECONDS = 0.3
 @click.option("--since", metavar="TIME", help="Only queries that began then or later, such as 2024-01-31; UTC.")
 @click.option("--until", metavar="TIME", help="Only queries that began before; UTC.")
 @click.option("--table", metavar="TABLE", help="Only this table, by its path or its name in a catalog.")
+@click.option(
+    "--app",
+    "apps",
+    multiple=True,
+    metavar="NAME",
+    help="Only applications of this name or id; * is any text. Repeat it.",
+)
+@click.option(
+    "--user", "users", multiple=True, metavar="NAME", help="Only applications that this user started. Repeat it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema workload/1, with all shapes and constants.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the JSON into this file.")
 @click.option("--redact", is_flag=True, help="Replace constants by their ranks.")
@@ -45,6 +55,8 @@ def workload(
     since: str | None,
     until: str | None,
     table: str | None,
+    apps: tuple[str, ...],
+    users: tuple[str, ...],
     as_json: bool,
     out: Path | None,
     redact: bool,
@@ -54,12 +66,13 @@ def workload(
 ) -> None:
     """Show what queries really ran: per table their filters, how often, and bytes read without need.
 
-    EVENT_LOGS are logs of Spark (spark.eventLog.dir), directories of them, also in stores, or files of SQL (.sql) with
-    SELECTs that end with ; or a line each, and conditions a line each. This starts no Spark. For example:
+    EVENT_LOGS are logs of Spark (spark.eventLog.dir), zips and directories of them, also in stores, or files of SQL
+    (.sql) with SELECTs that end with ; or a line each, and conditions a line each. This starts no Spark. For example:
 
     \b
       prune workload /var/log/spark-events
       prune workload s3://logs/spark-events --since 2024-01-01 --table lake/orders --out workload.json
+      prune workload dbfs-logs/0101-120000-abc --app "nightly*" --user etl
       prune workload queries.sql --table lake/orders --json
     """
     if out is not None and not out.absolute().parent.is_dir():
@@ -70,7 +83,9 @@ def workload(
     from prune_assets.workload.redact import redacted
 
     with _progress() as progress:
-        found = observed(event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress)
+        found = observed(
+            event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress, app=apps, user=users
+        )
     if promised is not None:
         from prune_assets.advisor.outcome import advice_outcome
 

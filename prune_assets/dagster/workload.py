@@ -33,6 +33,8 @@ def build_workload_asset(
     workloads: "Path | str",
     price_per_tib: float | None = None,
     partitions_def: "dg.TimeWindowPartitionsDefinition | None" = None,
+    app: "str | Sequence[str] | None" = None,
+    user: "str | Sequence[str] | None" = None,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
     """Build an asset that reads Spark's event logs, and shows which tables' queries read the most without need.
@@ -44,10 +46,10 @@ def build_workload_asset(
     >>> asset.key.to_user_string()
     'queries'
 
-    `event_logs`: as of `prune_assets.workload`. `workloads`: a folder on this machine that gets the result as JSON, a
-    file for each partition, for `build_layout_advice_asset`. `partitions_def`: days or hours; a run then takes the
-    queries that began in its own. `price_per_tib`: to show what a day costs. It starts no Spark. All else is passed to
-    Dagster's `asset`.
+    `event_logs`, `app`, `user`: as of `prune_assets.workload`. `workloads`: a folder on this machine that gets the
+    result as JSON, a file for each partition, for `build_layout_advice_asset`. `partitions_def`: days or hours; a run
+    then takes the queries that began in its own. `price_per_tib`: to show what a day costs. It starts no Spark. All
+    else is passed to Dagster's `asset`.
     """
     described = code_references() | dict(asset_options.pop("metadata", None) or {})
     defaults: dict[str, Any] = {
@@ -62,7 +64,7 @@ def build_workload_asset(
         from prune_assets.workload.observe import workload
 
         window = context.partition_time_window if context.has_partition_key else None
-        found = workload(event_logs, since=window and window.start, until=window and window.end)
+        found = workload(event_logs, since=window and window.start, until=window and window.end, app=app, user=user)
         for problem in found.problems:
             context.log.warning(problem)
         Path(workloads).mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from parquet_core.printable import redacted
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.maintenance.assess import OptimizeRequest, TableAssessment, assess, forecast, plan_of
 from prune_assets.maintenance.measure import sort_keys
-from prune_assets.session.spark_session import naming_jobs
+from prune_assets.session.spark_session import own_jobs
 from prune_assets.tables.catalogs.session_catalog import tell_catalog
 from prune_assets.tables.rewriting import GROUP, Rewrite
 from prune_assets.tables.target import find_target
@@ -101,7 +101,7 @@ def optimize(
         return replace(forecasted, statements=() if spark is None else _statements(spark, request, first))
     if spark is None:
         raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
-    with naming_jobs(spark, f"optimize {redacted(location)}"):
+    with own_jobs(spark, f"optimize {redacted(location)}"):
         done = _carried_out(spark, request, first, forecasted)
     if target.entry is not None and target.format.spark_lists_files:
         tell_catalog(target.entry, spark)

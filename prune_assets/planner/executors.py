@@ -28,7 +28,7 @@ from parquet_core.printable import one_line, shown
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.session.local_options import is_local
-from prune_assets.session.spark_session import naming_jobs
+from prune_assets.session.spark_session import own_jobs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +106,7 @@ def ask_executors(
             zlib.compress(pickle.dumps(_Task(table.part(some), predicate, answers.take(some), pages, stores)), level=1)
             for some in batches
         ]
-        with naming_jobs(session, f"prune: metadata of {table.name}"):
+        with own_jobs(session, f"prune: metadata of {table.name}"):
             results = _run(session, tasks)
     except Exception as error:  # noqa: BLE001 - whatever Spark or pickle cannot do, the driver can
         return _nothing_known(answers, _cause(error))

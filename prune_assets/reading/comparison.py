@@ -6,8 +6,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from parquet_core.printable import redacted
 from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.session.columns import column_of
+from prune_assets.session.spark_session import own_jobs
 from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
@@ -77,9 +79,10 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
     ]
     if baseline is not None:
         ways.append(lambda: _whole(spark, baseline).where(where))
-    with counting_bytes(spark):
-        counted = [_read_once(way)[0] for way in ways]
-    seconds = _timed({i: ways[i] for i in worth_timing([_volume(reading) for reading in counted])})
+    with own_jobs(spark, f"compare readings of {redacted(table)}"):
+        with counting_bytes(spark):
+            counted = [_read_once(way)[0] for way in ways]
+        seconds = _timed({i: ways[i] for i in worth_timing([_volume(reading) for reading in counted])})
     return Comparison(*(replace(reading, seconds=seconds.get(i)) for i, reading in enumerate(counted)))
 
 

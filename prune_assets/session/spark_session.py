@@ -17,6 +17,7 @@ from prune_assets.session.local_options import is_local, local_options
 from prune_assets.session.spark_versions import java_error
 from prune_assets.session.startup_log import StartupLog, cause
 from prune_assets.session.supported import check_installed, check_start, is_client_only
+from prune_assets.workload.own_tag import OWN_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -173,3 +174,22 @@ def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
         yield
     finally:
         context.setLocalProperty("spark.job.description", before)
+
+
+@contextmanager
+def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
+    """Name the jobs that run meanwhile, and tag them as jobs of prune-assets, which `prune workload` leaves out."""
+    context = getattr(session, "_sc", None)
+    if context is None:
+        known, add, remove = session.getTags, session.addTag, session.removeTag
+    else:
+        known, add, remove = context.getJobTags, context.addJobTag, context.removeJobTag
+    with naming_jobs(session, what):
+        if OWN_TAG in known():
+            yield
+            return
+        add(OWN_TAG)
+        try:
+            yield
+        finally:
+            remove(OWN_TAG)

@@ -11,18 +11,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from prune_assets.workload.query_shapes import QueryShape
+    from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
 
-def columns_read(shape: QueryShape, columns: Sequence[LeafColumn]) -> list[str] | None:
-    """Return the top-level columns that a shape reads, without those that are gone; None for all.
+def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[LeafColumn]) -> list[str] | None:
+    """Return the top-level columns that queries with a predicate read, without those that are gone; None for all.
 
     A shape whose log has `container.feet` and `gone` reads of a table with the struct `container` that one alone.
     """
-    if shape.columns in {(), ALL_COLUMNS}:
+    read = shape.columns if predicate.columns is None else predicate.columns
+    if read in {(), ALL_COLUMNS}:
         return None
     known = _names(columns)
-    found = (_top(name, known) or _top(name.partition(".")[0], known) for name in shape.columns)
+    found = (_top(name, known) or _top(name.partition(".")[0], known) for name in read)
     return list(dict.fromkeys(top for top in found if top is not None))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prune_assets.simulation.sample import NULL
 from prune_assets.writing.curves import bits_per_column, curve_positions
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.layout.sort_key import SortKey
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Path
     from prune_assets.simulation.sample import Sample
@@ -133,7 +135,15 @@ def _path(sample: Sample, name: str) -> Path:
 
 def _codes(sample: Sample, keys: Sequence[Path], layout: LayoutSpec) -> list[Numbers]:
     codes = [sample.columns[path].codes for path in keys]
-    return [-code if key.descending else code for code, key in zip(codes, layout.sort_keys, strict=True)]
+    return [_ranked(code, key) for code, key in zip(codes, layout.sort_keys, strict=True)]
+
+
+def _ranked(codes: Numbers, key: SortKey) -> Numbers:
+    """Return numbers that ascend as the rows do, nulls where the key has them."""
+    ranks = -codes if key.descending else codes
+    null = 1 + max(ranks.max(initial=0), 0) if key.nulls_last else min(ranks.min(initial=0), 0) - 1
+    found: Numbers = np.where(codes == NULL, null, ranks)
+    return found
 
 
 def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float) -> Numbers:

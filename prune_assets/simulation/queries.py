@@ -155,7 +155,7 @@ def queries_of(
     found: list[Query] = []
     every = [*table.columns, *table.partitions]
     for predicate, shape in chosen:
-        columns = columns_read(shape, every)
+        columns = columns_read(shape, predicate, every)
         try:
             found.append(_planned(table, predicate.where, predicate.runs * step, columns, session))
         except PruneError as error:

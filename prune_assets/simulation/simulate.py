@@ -155,7 +155,9 @@ def _of_groups(
 ) -> dict[Path, OutcomeArray]:
     """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
     found: dict[Path, OutcomeArray] = {}
-    blooms: dict[Path, float] = {(name,): probability for name, probability in layout.bloom.items()}
+    asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
+    named = {path: ".".join(path).casefold() for path in workspace.leaves}
+    blooms = {path: asked_for[name] for path, name in named.items() if name in asked_for}
     for path, leaves in workspace.leaves.items():
         cost, statistics = workspace.costs.get(path), bounds[path].groups
         outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable, redacted
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.query_shapes import ALL_COLUMNS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from prune_assets.workload.costs import TableCost
@@ -23,17 +25,32 @@ def print_workload(workload: Workload, console: Console, *, price_per_tib: float
     """Print the cost of each table, the shapes of each, and what was not understood."""
     costs = costs_of(workload, price_per_tib=price_per_tib)
     if not costs:
-        console.print("no query read a table", highlight=False)
+        console.print(_without_queries(workload), highlight=False)
     else:
         _print_costs(costs, console)
         if workload.since:
             console.print(f"from {workload.since[:19]} to {workload.until[:19]} UTC", style="dim", highlight=False)
     for cost in costs:
         _print_shapes(cost, console)
+    for left_out in _left_out(workload) if costs else ():
+        console.print(f"\nleft out: {left_out}", highlight=False)
     if workload.not_understood:
         console.print("\nnot understood, and left out:", highlight=False)
         for reason, count in workload.not_understood.items():
             console.print(f"  {count:>7,}  {printable(reason)}", highlight=False, markup=False)
+
+
+def _without_queries(workload: Workload) -> str:
+    return "; ".join(["no query read a table", *(f"left out: {one}" for one in _left_out(workload))])
+
+
+def _left_out(workload: Workload) -> Iterator[str]:
+    """Say which queries and applications are not counted."""
+    if workload.own_queries:
+        of = "of prune-assets itself (skip reports, optimize, verify)"
+        yield f"{counted(workload.own_queries, 'query', 'queries')} {of}"
+    if workload.other_applications:
+        yield f"{counted(workload.other_applications, 'application')} of other names or users"
 
 
 def _print_costs(costs: list[TableCost], console: Console) -> None:
@@ -94,17 +111,21 @@ def _print_indented(text: str, by: int, console: Console, *, style: str = "") ->
 
 
 def _reads(shape: QueryShape) -> str:
+    some = "" if all(one.columns is None for one in shape.predicates) else ", not all of them in each run"
     if shape.columns == ALL_COLUMNS:
-        return "reads all columns"
+        return f"reads all columns{some}"
     more = len(shape.columns) - SHOWN_COLUMNS
     shown = printable(", ".join(shape.columns[:SHOWN_COLUMNS])) or "no column"
-    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}"
+    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}{some}"
 
 
 def _example(shape: QueryShape) -> str:
     """Return the predicate that ran most."""
-    most = max(shape.predicates, key=lambda one: one.runs, default=None)
-    return "" if most is None or most.where == shape.shape else printable(most.where)
+    runs: dict[str, float] = {}
+    for one in shape.predicates:
+        runs[one.where] = runs.get(one.where, 0.0) + one.runs
+    most = max(runs, key=lambda where: runs[where], default=shape.shape)
+    return "" if most == shape.shape else printable(most)
 
 
 def _name(cost: TableCost) -> str:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.workload.constants import shape_of
-from prune_assets.workload.query_shapes import MOST_PREDICATES, QueryShape, RanPredicate, ScanTotals, Workload
+from prune_assets.workload.query_shapes import (
+    ALL_COLUMNS,
+    MOST_PREDICATES,
+    QueryShape,
+    RanPredicate,
+    ScanTotals,
+    Workload,
+)
+from prune_assets.workload.same_shape import same_shape
 
 if TYPE_CHECKING:
     from prune_assets.workload.ran_scan import RanScan
@@ -25,20 +33,37 @@ MOST_TEXT = 200_000
 
 
 class _Key(NamedTuple):
-    """What scans of one shape share, as fields of `QueryShape`."""
+    """The key of a shape. Filters that mean the same, apart from their constants, have the same `form`."""
 
     table: str
-    shape: str
-    columns: tuple[str, ...]
-    joined_on: tuple[str, ...]
+    form: str
     left_out: tuple[str, ...]
+
+
+class _Read(NamedTuple):
+    """A predicate and the columns that a query with it reads."""
+
+    where: str
+    columns: tuple[str, ...]
+
+    @property
+    def rank(self) -> bytes:
+        """A hash, by which an even sample is kept."""
+        text = "\0".join([self.where, *self.columns])
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 @dataclass(slots=True)
 class _Shape:
+    shape: str
+    # Compared with the columns of later scans.
+    first_columns: tuple[str, ...]
     runs: float = 0.0
     totals: ScanTotals = field(default_factory=ScanTotals)
-    predicates: dict[str, float] = field(default_factory=dict)
+    predicates: dict[_Read, float] = field(default_factory=dict)
+    columns: set[str] = field(default_factory=set)
+    has_one_read: bool = True
+    joined_on: set[str] = field(default_factory=set)
     text: int = 0
     # Predicates with a larger hash are left out, so that those that are kept are an even sample.
     limit: bytes = b"\xff" * 8
@@ -51,6 +76,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self.shapes: dict[_Key, _Shape] = {}
+        self.forms: dict[str, str] = {}
         self.not_understood: Counter[str] = Counter()
         self.first: int | None = None
         self.last: int | None = None
@@ -62,14 +88,18 @@ class Gathered:
         except PredicateSyntaxError:
             self.not_understood["a predicate that is no SQL"] += 1
             return
-        key = _Key(scan.table, name, scan.columns, scan.joined_on, scan.left_out)
+        key = _Key(scan.table, self._form(name), scan.left_out)
         if key not in self.shapes and len(self.shapes) >= MOST_SHAPES:
             self.not_understood["more shapes than are kept"] += 1
             return
-        shape = self.shapes.setdefault(key, _Shape())
+        shape = self.shapes.setdefault(key, _Shape(name, scan.columns))
+        shape.shape = min(shape.shape, name)
         shape.runs += scan.runs
         shape.totals = added(shape.totals, scan.totals)
-        _add_predicate(shape, scan.where, scan.runs)
+        _add_predicate(shape, _Read(scan.where, scan.columns), scan.runs)
+        shape.columns.update(scan.columns)
+        shape.has_one_read &= scan.columns == shape.first_columns
+        shape.joined_on.update(scan.joined_on)
         for names, name in ((shape.applications, scan.application), (shape.names, scan.name)):
             if name and (name in names or len(names) < MOST_NAMES):
                 names.update([name])
@@ -77,17 +107,25 @@ class Gathered:
             self.first = scan.time if self.first is None else min(self.first, scan.time)
             self.last = scan.time if self.last is None else max(self.last, scan.time)
 
+    def _form(self, shape: str) -> str:
+        if shape not in self.forms and len(self.forms) < MOST_SHAPES:
+            self.forms[shape] = same_shape(shape) if shape else ""
+        return self.forms.get(shape, shape)
+
     def workload(self, *, since: str = "", until: str = "", problems: tuple[str, ...] = ()) -> Workload:
         """Return all shapes, those that read most first."""
         shapes = [
             QueryShape(
                 table=key.table,
-                shape=key.shape,
-                columns=key.columns,
+                shape=shape.shape,
+                columns=ALL_COLUMNS if shape.columns.issuperset(ALL_COLUMNS) else tuple(sorted(shape.columns)),
                 runs=shape.runs,
-                predicates=tuple(RanPredicate(where, runs) for where, runs in sorted(shape.predicates.items())),
+                predicates=tuple(
+                    RanPredicate(read.where, runs, None if shape.has_one_read else read.columns)
+                    for read, runs in sorted(shape.predicates.items())
+                ),
                 totals=shape.totals,
-                joined_on=key.joined_on,
+                joined_on=tuple(sorted(shape.joined_on)),
                 applications=tuple(sorted(shape.applications)),
                 names=tuple(sorted(shape.names)),
                 left_out=key.left_out,
@@ -113,20 +151,16 @@ def _sum(left: Number | None, right: Number | None) -> Number | None:
     return right if left is None else left if right is None else left + right
 
 
-def _add_predicate(shape: _Shape, where: str, runs: float) -> None:
-    if where in shape.predicates:
-        shape.predicates[where] += runs
+def _add_predicate(shape: _Shape, read: _Read, runs: float) -> None:
+    if read in shape.predicates:
+        shape.predicates[read] += runs
         return
-    if _rank(where) >= shape.limit:
+    if read.rank >= shape.limit:
         return
-    shape.predicates[where] = runs
-    shape.text += len(where)
+    shape.predicates[read] = runs
+    shape.text += len(read.where)
     while len(shape.predicates) > MOST_PREDICATES or (shape.text > MOST_TEXT and len(shape.predicates) > 1):
-        (largest,) = nlargest(1, shape.predicates, key=_rank)
-        shape.limit = _rank(largest)
-        shape.text -= len(largest)
+        (largest,) = nlargest(1, shape.predicates, key=lambda one: one.rank)
+        shape.limit = largest.rank
+        shape.text -= len(largest.where)
         del shape.predicates[largest]
-
-
-def _rank(where: str) -> bytes:
-    return blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -21,6 +21,8 @@ class _Document(msgspec.Struct):
     since: str = ""
     until: str = ""
     problems: tuple[str, ...] = ()
+    own_queries: int = 0
+    other_applications: int = 0
 
 
 def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
@@ -50,13 +52,15 @@ def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
         "shapes": [_shape(shape) for shape in workload.shapes],
         "not_understood": workload.not_understood,
         "problems": workload.problems,
+        "own_queries": workload.own_queries,
+        "other_applications": workload.other_applications,
     }
     return json_text(document)
 
 
 def _shape(shape: QueryShape) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(shape)
-    predicates = [{"where": one.where, "runs": one.runs} for one in shape.predicates]
+    predicates = [one._asdict() for one in shape.predicates]
     return {**fields, "predicates": predicates, "needless_bytes": needless_bytes(shape.totals)}
 
 
@@ -65,7 +69,7 @@ def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
     try:
         raw = msgspec.json.decode(text)
         for shape in raw["shapes"]:
-            shape["predicates"] = [(one["where"], one["runs"]) for one in shape["predicates"]]
+            shape["predicates"] = [(one["where"], one["runs"], one.get("columns")) for one in shape["predicates"]]
         document = msgspec.convert(raw, _Document)
     except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
         raise WrongUse(f"{source}: no workload ({error}); write one with `prune workload .. --json`") from None
@@ -73,4 +77,5 @@ def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
         raise WrongUse(
             f"{source}: a document of schema {document.schema}, not {SCHEMA}; write it anew with `prune workload`"
         )
-    return Workload(document.shapes, document.not_understood, document.since, document.until, document.problems)
+    fields = {name: getattr(document, name) for name in _Document.__struct_fields__ if name != "schema"}
+    return Workload(**fields)

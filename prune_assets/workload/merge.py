@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prune_assets.workload.gather import Gathered
@@ -24,18 +25,21 @@ def merged(workloads: Iterable[Workload]) -> Workload:
     [('day = ?', 2.0)]
     """
     gathered, left_out, problems = Gathered(), Counter[str](), list[str]()
-    times = list[str]()
+    times, own, others = list[str](), 0, 0
     for workload in workloads:
         for shape in workload.shapes:
             for scan in _scans(shape):
                 gathered.add(scan)
         left_out.update(workload.not_understood)
         problems += workload.problems
+        own += workload.own_queries
+        others += workload.other_applications
         times += [time for time in (workload.since, workload.until) if time]
     gathered.not_understood += left_out
-    return gathered.workload(
+    merged = gathered.workload(
         since=min(times, default=""), until=max(times, default=""), problems=tuple(dict.fromkeys(problems))
     )
+    return replace(merged, own_queries=own, other_applications=others)
 
 
 def _scans(shape: QueryShape) -> Iterator[RanScan]:
@@ -48,11 +52,12 @@ def _scans(shape: QueryShape) -> Iterator[RanScan]:
             table=shape.table,
             name=names[number % len(names)],
             where=one.where,
-            columns=shape.columns,
+            columns=shape.columns if one.columns is None else one.columns,
             joined_on=shape.joined_on,
             application=applications[number % len(applications)],
             time=None,
             totals=totals,
             runs=one.runs * scale,
+            left_out=shape.left_out,
         )
         totals = ScanTotals()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +15,16 @@ from parquet_core.printable import listed, redacted
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.workload.declared import scans_of_sql
 from prune_assets.workload.event_logs.cursor import Cursor
+from prune_assets.workload.event_logs.decompress import NoEventLog
 from prune_assets.workload.event_logs.find_logs import find_logs
 from prune_assets.workload.event_logs.read_logs import LogReader
 from prune_assets.workload.gather import Gathered
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from prune_assets.workload.event_logs.events import ApplicationStart
     from prune_assets.workload.query_shapes import Workload
     from prune_assets.workload.ran_scan import RanScan
 
@@ -38,13 +42,18 @@ def workload(
     table: str | None = None,
     cursor: Path_ | None = None,
     progress: Callable[[int, int], None] | None = None,
+    app: str | Iterable[str] | None = None,
+    user: str | Iterable[str] | None = None,
 ) -> Workload:
     """Return what queries really ran, from Spark's event logs: per table their shapes, how often, and what they read.
 
-    `event_logs`: logs, directories of them, also in stores, or files of SQL that end in `.sql`. `since`, `until`: only
-    queries that began then or later, and before that; without a zone in UTC. `table`: only this one, by its path or its
-    name in a catalog. `cursor`: a file that notes what was read; the next call with it returns what ran since.
-    `progress`: called with the bytes that were read and those there are.
+    `event_logs`: logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`. `since`,
+    `until`: only queries that began then or later, and before that; without a zone in UTC. `table`: only this one, by
+    its path or its name in a catalog. `cursor`: a file that notes what was read; the next call with it returns what ran
+    since. `progress`: called with the bytes that were read and those there are. `app`: only applications with this name
+    or id, or one of several, with `*` for any text; `user`: only applications that these users started.
+
+    Queries that prune-assets itself ran, such as for skip reports and `optimize`, are counted in `own_queries` alone.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -61,7 +70,7 @@ def workload(
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
     noted = None if cursor is None else Cursor(cursor)
     gathered = Gathered()
-    reader = LogReader()
+    reader = LogReader(is_wanted=lambda start: _is_wanted(start, _patterns(app), _patterns(user)))
     wanted = None if table is None else {table, _spelled(table)}
     others: set[str] = set()
     for scan in chain(
@@ -78,12 +87,29 @@ def workload(
         noted.save()
     gathered.not_understood += reader.not_understood
     problems = [*reader.problems, *_of_others(table, others if not gathered.shapes else set())]
-    return gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
+    problems += _of_other_applications(reader.left_out if not gathered.shapes and not reader.own_queries else [])
+    found = gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
+    return replace(found, own_queries=reader.own_queries, other_applications=len(reader.left_out))
 
 
 def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
     if others:
         yield f"no query read {redacted(str(table))}; queries read {listed(sorted(map(redacted, others)))}"
+
+
+def _of_other_applications(names: list[str]) -> Iterator[str]:
+    if names:
+        yield f"no application is of that name or user; the logs are of {listed(sorted(set(names)))}"
+
+
+def _patterns(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def _is_wanted(start: ApplicationStart, apps: Sequence[str], users: Sequence[str]) -> bool:
+    """Tell whether an application is one of those, and one of those users started it; no names are any."""
+    by_name = any(fnmatchcase(one, app) for app in apps for one in (start.name, start.identifier or ""))
+    return (by_name or not apps) and (not users or any(fnmatchcase(start.user, user) for user in users))
 
 
 def _scans_of_sql(paths: list[str], table: str | None, not_understood: Counter[str]) -> Iterator[RanScan]:
@@ -107,8 +133,17 @@ def _scans_of_logs(
     reader.advance = advance
     for log in logs:
         yield from reader.read(log, cursor)
-    if logs and not reader.events and len(reader.problems) == len(logs):
+    reader.problems += _foreign(reader.no_logs)
+    if reader.problems and not reader.events and not reader.passed_over:
         raise WrongUse(reader.problems[0])
+
+
+def _foreign(files: list[str]) -> Iterator[str]:
+    """Name the files that are no event logs in one line."""
+    if len(files) == 1:
+        yield str(NoEventLog(files[0]))
+    elif files:
+        yield f"{len(files):,} files are no event logs of Spark and are left out: {listed(map(redacted, files), 3)}"
 
 
 def text_of(path: str) -> str:

@@ -12,10 +12,14 @@ ALL_COLUMNS = ("*",)
 
 
 class RanPredicate(NamedTuple):
-    """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many queries had it."""
+    """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many queries had it.
+
+    `columns`: columns that these queries read; None if all queries of the shape read the same columns.
+    """
 
     where: str
     runs: float = 1.0
+    columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,11 @@ class ScanTotals:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """Queries on one table that differ in their constants alone.
+    """Queries on one table whose predicates differ in their constants alone, whatever columns they read.
 
-    `table`: a path, or a name of a catalog. `shape`: the predicate with `?` for each constant. `columns`: what is read,
-    those of the predicate included; `ALL_COLUMNS` of a `SELECT *`. `runs`: queries that had it, weights of a declared
-    workload included.
+    `table`: a path, or a name of a catalog. `shape`: the predicate with `?` for each constant. `columns`: all columns
+    that any of the queries reads, those of the predicate included; `ALL_COLUMNS` of a `SELECT *`. `runs`: queries that
+    had it, weights of a declared workload included.
     """
 
     table: str
@@ -57,7 +61,11 @@ class QueryShape:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Query shapes, and by reason how many scans could not be understood."""
+    """Query shapes, and by reason how many scans could not be understood.
+
+    `own_queries`: how many queries prune-assets itself ran, such as for skip reports and `optimize`; no shape has them.
+    `other_applications`: how many applications `app` and `user` leave out.
+    """
 
     shapes: tuple[QueryShape, ...]
     not_understood: dict[str, int] = field(default_factory=dict)
@@ -66,6 +74,8 @@ class Workload:
     until: str = ""
     # A line for each source that could not be read, or not to its end.
     problems: tuple[str, ...] = ()
+    own_queries: int = 0
+    other_applications: int = 0
 
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
         """Return the shapes of one table, by its path or name as the workload has it."""

@@ -9,7 +9,6 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from prune_assets.workload.constants import constants_of, replaced
-from prune_assets.workload.query_shapes import RanPredicate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +45,7 @@ def _without_excerpts(not_understood: Mapping[str, int]) -> dict[str, int]:
 
 
 def _redacted(shape: QueryShape, ranks: Mapping[str, str]) -> QueryShape:
-    predicates = (RanPredicate(replaced(one.where, ranks), one.runs) for one in shape.predicates)
+    predicates = (one._replace(where=replaced(one.where, ranks)) for one in shape.predicates)
     return replace(shape, predicates=tuple(predicates))
 
 

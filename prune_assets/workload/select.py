@@ -23,6 +23,7 @@ _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 # What may follow a WHERE, by the names that sqlglot has for it.
 _AFTER_WHERE = ("group", "having", "windows", "qualify", "order", "sort", "cluster", "distribute", "limit", "offset")
 _WORDS = {"windows": "WINDOW"}
+_FORMATS = {"parquet", "delta", "iceberg"}
 _ONE_TABLE = "write a SELECT from each table"
 
 
@@ -50,7 +51,17 @@ def parse_select(sql: str) -> Select:
         raise NotUnderstood("no SELECT that can be read; end one that has several lines with ;") from None
     except PredicateSyntaxError as error:
         raise NotUnderstood(f"a condition that cannot be read ({error})") from None
-    return Select(".".join(_names(table)), where, _columns(tree, qualifiers), left_out)
+    return Select(_table_name(_names(table)), where, _columns(tree, qualifiers), left_out)
+
+
+def _table_name(names: Path) -> str:
+    """Return a table as event logs name it: of a path in backquotes after its format the path.
+
+    >>> _table_name(("parquet", "/lake/orders")), _table_name(("sales", "orders"))
+    ('/lake/orders', 'sales.orders')
+    """
+    is_path = len(names) == 2 and names[0].lower() in _FORMATS and "/" in names[1]
+    return names[1] if is_path else ".".join(names)
 
 
 def _select(tree: exp.Expr) -> exp.Select:

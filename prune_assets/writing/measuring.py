@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prune_assets.session.columns import column_of
-from prune_assets.session.spark_session import naming_jobs
+from prune_assets.session.spark_session import own_jobs
 from prune_assets.session.spark_versions import observation, to_arrow
 from prune_assets.writing.data_size import DataSize
 from prune_assets.writing.sort_order import sortable
@@ -78,7 +78,7 @@ def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, fil
     scores = [fn.rand().alias("random"), *(_score(leaf).alias(f"h{i}") for i, leaf in enumerate(blooms))]
     wanted = min(MOST, max(SAMPLE, SAMPLE_PER_FILE * (files or 1))) * len(scores)
     least = fn.least("random", *(f"h{i}" for i in range(len(blooms)))) if blooms else fn.col("random")
-    with naming_jobs(df.sparkSession, "measure"):
+    with own_jobs(df.sparkSession, "measure"):
         sample = to_arrow(counted.select(*columns, *scores).orderBy(least).limit(wanted))
     names = [f"h{i}" for i in range(len(blooms))]
     # Of rows that Spark knows to be none, it observes nothing.

@@ -22,6 +22,7 @@ from prune_assets.workload.event_logs.one_run import one_run
 from prune_assets.workload.event_logs.plan_scans import scans_of
 from prune_assets.workload.event_logs.table_of import table_of
 from prune_assets.workload.not_understood import NotUnderstood
+from prune_assets.workload.own_tag import is_own
 from prune_assets.workload.query_shapes import ScanTotals
 from prune_assets.workload.ran_scan import RanScan
 
@@ -46,24 +47,30 @@ class _Execution:
     zone: str | None
     # As it began, and as it was last.
     plans: list[ExecutionStart | AdaptiveUpdate]
+    # A job of prune-assets ran it.
+    is_own: bool
+    not_understood: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
 class Application:
     """The events of an application so far. `not_understood` counts what was left out, by reason.
 
+    `own_queries`: queries of prune-assets itself, which are left out.
+
     `passed_over`: queries that an earlier reading of the log has counted; `ended`: those that this one has.
     """
 
     passed_over: Container[int] = ()
-    ended: list[int] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
 
-    name: str = ""
+    start: ApplicationStart | None = None
     version: str = ""
     zone: str | None = None
     running: dict[int, _Execution] = field(default_factory=dict)
     values: dict[int, int] = field(default_factory=dict)
     not_understood: Counter[str] = field(default_factory=Counter)
+    own_queries: int = 0
 
     def take(self, event: Event) -> Iterator[RanScan]:
         """Take the next event; return the scans of a query that it ends."""
@@ -77,14 +84,21 @@ class Application:
             case StageCompleted(info=info):
                 self._add([(one.number, one.value) for one in info.accumulables if one.metadata == "sql"])
             case ExecutionEnd(executionId=number, errorMessage=message) if number in self.running:
-                self.ended.append(number)
+                self.ended.add(number)
                 yield from self._end(self.running.pop(number), failed=bool(message))
+            case ExecutionEnd(executionId=number) if not self.version and number not in self.passed_over:
+                self.not_understood["a query that began in a part of the log that is not here"] += 1
             case LogStart(version=version):
                 self.version = version
-            case ApplicationStart(name=name):
-                self.name = name
+            case ApplicationStart():
+                self.start = event
             case Environment(spark=spark, system=system):
                 self.zone = spark.get(_ZONE) or system.get("user.timezone") or None
+
+    @property
+    def name(self) -> str:
+        """The name of the application; empty before its start was read."""
+        return "" if self.start is None else self.start.name
 
     def end(self) -> Iterator[RanScan]:
         """Return the scans of the queries that had not ended when the log does."""
@@ -95,10 +109,12 @@ class Application:
     def _start(self, event: ExecutionStart) -> Iterator[RanScan]:
         if len(self.running) >= _MOST_RUNNING:
             oldest = self.running.pop(next(iter(self.running)))
-            self.ended.append(oldest.number)
+            self.ended.add(oldest.number)
             yield from self._end(oldest, failed=True)
         zone = event.modifiedConfigs.get(_ZONE, self.zone)
-        self.running[event.executionId] = _Execution(event.executionId, event.time, zone, [event])
+        self.running[event.executionId] = _Execution(
+            event.executionId, event.time, zone, [event], is_own(event.jobTags)
+        )
 
     def _scans(self, execution: _Execution) -> list[PlannedScan]:
         """Return the scans of the last plan, and those of the first that it has no longer, which may have run."""
@@ -111,7 +127,7 @@ class Application:
                     held = scan.metrics.held or plan is not execution.plans[-1]
                     found.setdefault(key, scan._replace(metrics=scan.metrics._replace(held=held)))
         except NotUnderstood as error:
-            self.not_understood[error.reason] += 1
+            execution.not_understood[error.reason] += 1
         return [*found.values()]
 
     def _add(self, updates: list[tuple[int, object]] | list[tuple[int, int]]) -> None:
@@ -124,7 +140,12 @@ class Application:
                 del self.values[number]
 
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
-        yield from one_run(self._ran_scans(execution, failed=failed))
+        scans = one_run(self._ran_scans(execution, failed=failed))
+        if execution.is_own:
+            self.own_queries += len(scans)
+        else:
+            self.not_understood += execution.not_understood
+            yield from scans
         if not self.running:
             self.values.clear()
 
@@ -140,7 +161,7 @@ class Application:
             try:
                 ran = self._ran(scan, execution, totals)
             except NotUnderstood as error:
-                self.not_understood[error.reason] += 1
+                execution.not_understood[error.reason] += 1
                 continue
             if ran is not None:
                 yield ran
@@ -175,7 +196,7 @@ class Application:
         left_out = [*found.not_understood]
         left_out += ["a function in Python"] if scan.has_other_filter else []
         left_out += ["a filter that Iceberg applies by itself"] if _is_filtered_by_source(scan) else []
-        self.not_understood.update(left_out)
+        execution.not_understood.update(left_out)
         return RanScan(
             table.table,
             table.name,

@@ -44,9 +44,9 @@ class Cursor:
             self.logs = _read(self.path).logs
 
     def has_read(self, log: EventLog) -> bool:
-        """Tell whether a log was read when it was what it is now, and finished."""
+        """Tell whether a log was read and has not changed since."""
         state = self.logs.get(_key(log))
-        return state is not None and state.is_finished and log.is_finished and state.size == log.size
+        return state is not None and state.is_finished == log.is_finished and state.size == log.size
 
     def counted(self, log: EventLog) -> frozenset[int]:
         """Return the queries of a log that were counted."""

@@ -34,11 +34,12 @@ class LogStart(msgspec.Struct, rename={"version": "Spark Version"}):
     version: str = ""
 
 
-class ApplicationStart(msgspec.Struct, rename={"name": "App Name", "identifier": "App ID"}):
-    """The name of the application."""
+class ApplicationStart(msgspec.Struct, rename={"name": "App Name", "identifier": "App ID", "user": "User"}):
+    """The name of the application, and the user who started it."""
 
     name: str = ""
     identifier: str | None = None
+    user: str = ""
 
 
 class Environment(msgspec.Struct, rename={"spark": "Spark Properties", "system": "System Properties"}):
@@ -56,6 +57,7 @@ class ExecutionStart(msgspec.Struct):
     sparkPlanInfo: PlanNode  # noqa: N815
     time: int = 0
     modifiedConfigs: dict[str, str] = {}  # noqa: N815
+    jobTags: list[str] = []  # noqa: N815
 
 
 class AdaptiveUpdate(msgspec.Struct):

@@ -10,59 +10,88 @@ import msgspec
 from parquet_core.errors import PruneError
 from parquet_core.storage import Traffic
 from prune_assets.workload.event_logs.application import Application
-from prune_assets.workload.event_logs.decompress import CutOff, blocks
+from prune_assets.workload.event_logs.decompress import CutOff, NoEventLog, blocks
 from prune_assets.workload.event_logs.events import EVENT, decode
 from prune_assets.workload.event_logs.read_lines import TOO_LONG, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from parquet_core.storage import DataFile
     from prune_assets.workload.event_logs.cursor import Cursor
+    from prune_assets.workload.event_logs.events import ApplicationStart
     from prune_assets.workload.event_logs.find_logs import EventLog
+    from prune_assets.workload.event_logs.zips import LogFile
     from prune_assets.workload.ran_scan import RanScan
 
 
 class LogReader:
     """Reads logs; `problems` has a line for each that is damaged, `not_understood` counts the parts left out.
 
-    `advance` is called with the number of bytes of each block that was read.
+    `advance` is called with the number of bytes of each block that was read. `is_wanted`: tells by the first events
+    whether an application counts; `left_out` has the names of the others. `no_logs`: files that are no event logs.
     """
 
-    def __init__(self, advance: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        advance: Callable[[int], None] = lambda _: None,
+        is_wanted: Callable[[ApplicationStart], bool] = lambda _: True,
+    ) -> None:
         self.problems: list[str] = []
+        self.no_logs: list[str] = []
+        self.left_out: list[str] = []
+        self.is_wanted = is_wanted
         self.not_understood: Counter[str] = Counter()
         self.advance = advance
         self.events = 0
+        self._fetched = 0
+        self.own_queries = 0
+        # Logs in which nothing is new.
+        self.passed_over = 0
 
     def read(self, log: EventLog, cursor: Cursor | None = None) -> Iterator[RanScan]:
         """Return the scans of a log; with a cursor those that it has not counted, of queries that have ended."""
         if cursor is not None and cursor.has_read(log):
+            self.passed_over += 1
             self.advance(log.size)
             return
+        self._fetched = 0
         application = Application(passed_over=() if cursor is None else cursor.counted(log))
+        known = None
         for file in log.files:
-            for line in self._lines(file, is_finished=log.is_finished):
+            # Only the last file can still be written.
+            is_whole = log.is_finished or file is not log.files[-1]
+            for line in self._lines(file, is_whole=is_whole):
                 yield from self._take(line, application)
+                if application.start is known:
+                    continue
+                known = application.start
+                if known is not None and not self.is_wanted(known):
+                    self.left_out.append(application.name)
+                    self.advance(log.size - self._fetched)
+                    return
         if cursor is None or log.is_finished:
             yield from application.end()
         if cursor is not None:
             cursor.note(log, application.ended)
         self.not_understood += application.not_understood
+        self.own_queries += application.own_queries
 
-    def _lines(self, file: DataFile, *, is_finished: bool) -> Iterator[bytes]:
+    def _lines(self, file: LogFile, *, is_whole: bool) -> Iterator[bytes]:
         try:
             yield from lines_of(self._blocks(file))
         except CutOff as error:
-            self.problems += [str(error)] if is_finished else []
+            self.problems += [str(error)] if is_whole else []
+        except NoEventLog:
+            self.no_logs.append(file.path)
         except PruneError as error:
             self.problems.append(str(error))
 
-    def _blocks(self, file: DataFile) -> Iterator[bytes]:
+    def _blocks(self, file: LogFile) -> Iterator[bytes]:
         traffic, seen = Traffic(), 0
         for block in blocks(file, traffic):
             fetched = sum(traffic.bytes.values())
             self.advance(fetched - seen)
+            self._fetched += fetched - seen
             seen = fetched
             yield block
 

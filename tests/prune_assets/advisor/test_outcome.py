@@ -182,12 +182,28 @@ def test_queries_of_another_place_are_not_taken_silently(ran_on, taken):
     assert notes == ((f"no query on /x/gold/orders; those on {taken} are taken",) if taken else ())
 
 
-@pytest.mark.parametrize("ran_on", [["/y/orders", "/z/orders"], ["web.orders", "sales.orders"]])
+@pytest.mark.parametrize(
+    "ran_on",
+    [
+        ["/y/orders", "/z/orders"],
+        ["web.orders", "sales.orders"],
+        ["/y/orders", "sales.orders"],
+        ["s3://y/orders", "orders"],
+        ["orders", "web.orders", "sales.orders"],
+    ],
+)
 def test_which_of_several_namesakes_is_meant_is_not_guessed(ran_on):
     with pytest.raises(WrongUse, match="several tables of this name") as raised:
         shapes_on("/x/gold/orders", workload=on(*ran_on))
     assert all(table in str(raised.value) for table in ran_on)
     assert len(shapes_on("/x/gold/orders", workload=on(*ran_on, "/x/gold/orders"))) == 1
+
+
+@pytest.mark.parametrize("name", ["orders", "sales.orders", "spark_catalog.sales.orders"])
+def test_a_path_and_a_name_that_the_log_has_for_it_are_one_table(name):
+    by_path = replace(ran("/y/orders", "id = 7", 1.0), names=("spark_catalog.sales.orders",))
+    workload = Workload((by_path, ran(name, "id = 8", 1.0)))
+    assert len(shapes_on("/x/gold/orders", workload=workload)) == 2
 
 
 def test_the_commands_note_queries_of_another_place(shops, tmp_path):

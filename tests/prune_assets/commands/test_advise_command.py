@@ -106,6 +106,16 @@ def test_conditions_of_a_file_are_on_the_table_that_is_named(tmp_path, monkeypat
     assert "id = ?" in shown
 
 
+def test_queries_of_a_path_and_of_a_name_are_refused_and_both_are_named(table, tmp_path):
+    (tmp_path / "q.sql").write_text(
+        "SELECT id FROM delta.`/other/t` WHERE shop = 7;\nSELECT id FROM sales.t WHERE shop = 9;\n"
+    )
+    done = run(table, "--workload", str(tmp_path / "q.sql"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "several tables of this name: /other/t, sales.t; keep those on one with" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_verified_layouts_are_shown_and_nothing_is_left(table, tmp_path):
     before = sorted(tmp_path.iterdir())
     done = run(table, "--where", "shop = 7", "--verify", "--on-sample")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +13,9 @@ from prune_assets.cli import main
 from prune_assets.workload.json_form import from_json
 
 LOG = Path(__file__).parents[1] / "workload" / "logs" / "spark-4.3.zstd"
+
+
+NOTHING_THERE = "no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
 
 
 def run(*arguments):
@@ -64,7 +68,7 @@ def test_what_is_damaged_is_noted_and_the_rest_is_shown(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent"], "error: absent: no event log there; name a file or the directory of spark.eventLog.dir\n"),
+        (["absent"], f"error: absent: {NOTHING_THERE}\n"),
         ([__file__], f"error: {__file__}: no event log of Spark; leave it out, or name a file of SQL *.sql\n"),
         ([LOG, "--since", "x"], "error: since: 'x' is no date or time; write such as 2024-01-31 or 2024-01-31T12:00\n"),
     ],
@@ -102,6 +106,30 @@ def test_a_file_of_sql_shows_all_columns_and_what_is_not_understood(tmp_path, mo
     assert done.stderr.count("\n") == 1
 
 
-def test_folders_of_folders_are_not_searched_and_named(tmp_path):
-    (tmp_path / "cluster-1").mkdir()
-    assert "(not searched: its folders cluster-1)" in run(tmp_path).stderr
+def test_folders_of_folders_are_searched(tmp_path):
+    (tmp_path / "cluster-1" / "eventlog").mkdir(parents=True)
+    assert run(tmp_path).stderr == f"error: {tmp_path}: {NOTHING_THERE}\n"
+    (tmp_path / "cluster-1" / "eventlog" / "app-1").write_bytes(LOG.read_bytes())
+    assert "/tables/orders" in run(tmp_path).stdout
+
+
+def test_one_application_of_one_user(tmp_path):
+    names = json.loads(run(LOG, "--app", "nightly *", "--json").stdout)["shapes"][0]["applications"]
+    assert names == ["nightly report"]
+    done = run(LOG, "--user", "nobody")
+    assert done.exit_code == 0
+    assert done.stdout == "no query read a table; left out: 1 application of other names or users\n"
+    assert done.stderr == "note: no application is of that name or user; the logs are of nightly report\n"
+    assert "/tables/orders" in run(LOG, "--user", "nobody", "--user", "some*").stdout
+
+
+def test_queries_of_prune_assets_itself_are_said(tmp_path):
+    text = pa.CompressedInputStream(pa.OSFile(str(LOG)), "zstd").read()
+    lines = [json.loads(line) for line in text.splitlines()]
+    for event in lines:
+        if event.get("executionId") == 13 and "sparkPlanInfo" in event:
+            event["jobTags"] = ["prune-assets"]
+    (tmp_path / "app-1").write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in lines))
+    done = run(tmp_path)
+    assert "\nleft out: 1 query of prune-assets itself (skip reports, optimize, verify)\n" in done.stdout
+    assert json.loads(run(tmp_path, "--json").stdout)["own_queries"] == 1

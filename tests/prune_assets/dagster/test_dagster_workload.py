@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import dagster as dg
 
 from prune_assets.dagster import build_workload_asset
@@ -31,3 +33,12 @@ def test_a_partition_has_a_file_of_its_own(tmp_path):
     shown = materialize(asset, partition_key="2024-01-02")
     assert shown["prune/workload"].value == str(tmp_path / "2024-01-02.json")
     assert (tmp_path / "2024-01-02.json").is_file()
+
+
+def test_only_applications_that_are_asked_for_count(tmp_path):
+    log = Path(__file__).parents[1] / "workload" / "logs" / "spark-4.3.zstd"
+    counts = [
+        materialize(build_workload_asset("queries", log, workloads=tmp_path, app=app))["prune/queries"].value
+        for app in ("nightly*", "other")
+    ]
+    assert counts[0] > counts[1] == 0

@@ -46,3 +46,14 @@ def test_a_dot_in_the_name_of_a_column_is_no_struct(ships):
 def test_a_column_that_is_gone_takes_no_bytes(ships):
     assert whole(ships, "gone", "was.here", "id") == whole(ships, "id")
     assert whole(ships, "container.gone", "id") == whole(ships, "container", "id")
+
+
+def test_predicates_of_one_shape_read_what_their_own_queries_read(ships):
+    def both(*columns):
+        predicates = tuple(RanPredicate("id < 100", 1.0, each) for each in columns)
+        shape = QueryShape(ships, "id < ?", ("id", "a"), float(len(columns)), predicates)
+        return pr.advise(ships, workload=Workload((shape,))).whole
+
+    assert both(("id",), ("a", "id")) == whole(ships, "id") + whole(ships, "a", "id")
+    assert both(("id",), None) == both(("id",), ("a", "id"))
+    assert both(("id",)) == whole(ships, "id")

@@ -30,7 +30,7 @@ def plan(where="(k#1 = 3)", location="InMemoryFileIndex [file:/lake/t]", schema=
     )
 
 
-def start(number=0, text=None, at=1_700_000_000_000):
+def start(number=0, text=None, at=1_700_000_000_000, tags=()):
     metrics = [
         ("number of files read", 10),
         ("size of files read", 11),
@@ -47,6 +47,7 @@ def start(number=0, text=None, at=1_700_000_000_000):
     rows = {"name": "number of output rows", "accumulatorId": 14 + 100 * number, "metricType": "sum"}
     tree = {"nodeName": "Filter", "simpleString": "Filter", "children": [scan], "metadata": {}, "metrics": [rows]}
     fields = {"executionId": number, "physicalPlanDescription": text or plan(), "sparkPlanInfo": tree, "time": at}
+    fields |= {"jobTags": list(tags)} if tags else {}
     return line(f"{_SQL}SparkListenerSQLExecutionStart", **fields)
 
 
@@ -62,10 +63,15 @@ def end(number=0, error=""):
     return line(f"{_SQL}SparkListenerSQLExecutionEnd", executionId=number, time=1, errorMessage=error)
 
 
-def query(number=0, text=None, at=1_700_000_000_000):
-    return start(number, text, at) + metrics(number) + end(number)
+def query(number=0, text=None, at=1_700_000_000_000, tags=()):
+    return start(number, text, at, tags) + metrics(number) + end(number)
 
 
-HEAD = line("SparkListenerLogStart", **{"Spark Version": "4.3.0"}) + line(
-    "SparkListenerApplicationStart", **{"App Name": "nightly", "App ID": "app-1"}
-)
+def head(name="nightly", user="etl", identifier="app-1"):
+    started = {"App Name": name, "App ID": identifier, "User": user}
+    return line("SparkListenerLogStart", **{"Spark Version": "4.3.0"}) + line(
+        "SparkListenerApplicationStart", **started
+    )
+
+
+HEAD = head()

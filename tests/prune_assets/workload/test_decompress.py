@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import lzma
+import tarfile
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -10,7 +15,7 @@ from log_lines import text_of
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.storage import Traffic, find_file
-from prune_assets.workload.event_logs.decompress import blocks
+from prune_assets.workload.event_logs.decompress import NoEventLog, blocks
 from prune_assets.workload.event_logs.read_lines import TOO_LONG, lines_of
 
 TEXT = text_of("3.5")
@@ -43,7 +48,23 @@ def snappy():
     return b"".join(made)
 
 
-FORMS = {"zstd": zstd, "lz4": lz4, "snappy": snappy, "plain": lambda: TEXT}
+def compressed(codec):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, codec) as stream:
+        stream.write(TEXT)
+    return sink.getvalue().to_pybytes()
+
+
+FORMS = {
+    "zstd": zstd,
+    "lz4": lz4,
+    "snappy": snappy,
+    "plain": lambda: TEXT,
+    "gzip": lambda: gzip.compress(TEXT),
+    "gzip of members": lambda: b"".join(map(gzip.compress, parts(1 << 16))),
+    "bz2": lambda: compressed("bz2"),
+    "lz4 frames": lambda: compressed("lz4"),
+}
 
 
 def text_in(path, data):
@@ -63,7 +84,7 @@ def test_a_log_that_grows_is_read_as_far_as_it_was_listed(tmp_path):
     assert b"".join(text) == TEXT
 
 
-@pytest.mark.parametrize("form", ["zstd", "lz4", "snappy"])
+@pytest.mark.parametrize("form", ["zstd", "lz4", "snappy", "gzip", "gzip of members"])
 def test_what_comes_before_the_end_of_a_cut_file_is_read(tmp_path, form):
     data, found = FORMS[form](), []
     with pytest.raises(MalformedFile, match="what is there was read"):
@@ -73,9 +94,35 @@ def test_what_comes_before_the_end_of_a_cut_file_is_read(tmp_path, form):
     assert TEXT.startswith(text)
 
 
-def test_lzf_is_refused_by_name(tmp_path):
-    with pytest.raises(UnsupportedFeature, match="lzf is not read"):
-        next(text_in(tmp_path / "log", b"ZV\x01\x00\x10" + bytes(20)))
+def tar():
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        member = tarfile.TarInfo("app-1")
+        member.size = len(TEXT)
+        archive.addfile(member, io.BytesIO(TEXT))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"ZV\x01\x00\x10" + bytes(20), "lzf is not read; set spark.eventLog.compression.codec to zstd"),
+        (b"PK\x03\x04" + bytes(20), r"a zip; unpack it, or give it a name that ends with \.zip"),
+        (lzma.compress(TEXT), "xz is not read; decompress it"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(20), "a 7z archive; unpack it"),
+        (tar(), "a tar archive; unpack it"),
+        (gzip.compress(tar()), "a tar archive; unpack it"),
+    ],
+)
+def test_a_form_that_is_not_read_is_refused_by_name(tmp_path, data, message):
+    with pytest.raises(UnsupportedFeature, match=f"{message}$"):
+        next(text_in(tmp_path / "log", data))
+
+
+@pytest.mark.parametrize("data", [b"hello", b"PAR1" + bytes(20), gzip.compress(b"24/01/01 INFO Main: started"), b"{}"])
+def test_what_is_no_log_is_said_compressed_or_not(tmp_path, data):
+    with pytest.raises(NoEventLog, match="no event log of Spark"):
+        next(text_in(tmp_path / "log", data))
 
 
 def test_an_empty_file_has_no_lines(tmp_path):

@@ -230,3 +230,11 @@ def test_advise_reads_the_same_and_counts_all_columns(tmp_path, path):
     assert whole("SELECT * FROM tickets WHERE plate = '7'") == whole("plate = '7'") == every
     narrow = whole("SELECT t.plate FROM tickets t WHERE t.plate = '7'\nSELECT * FROM tickets JOIN u")
     assert narrow == whole("SELECT plate FROM tickets WHERE plate = '7'") < every
+
+
+@pytest.mark.parametrize("form", ["parquet", "delta", "Iceberg"])
+def test_a_path_after_its_format_is_the_table_of_that_path(read, form):
+    text = f"SELECT id FROM {form}.`/lake/orders` WHERE id = 1"
+    assert [table for table, *_ in scans(read(text))] == ["/lake/orders"]
+    assert [runs for *_, runs in scans(read(text, table="/lake/orders"))] == [1.0]
+    assert [table for table, *_ in scans(read("SELECT id FROM delta.orders WHERE id = 1"))] == ["delta.orders"]

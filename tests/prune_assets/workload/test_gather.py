@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -9,8 +10,18 @@ from hypothesis import strategies as st
 from prune_assets.workload.constants import constants_of, shape_of
 from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.gather import MOST_TEXT, Gathered
-from prune_assets.workload.query_shapes import MOST_PREDICATES, QueryShape, RanPredicate, ScanTotals, Workload
+from prune_assets.workload.json_form import from_json, to_json
+from prune_assets.workload.merge import merged
+from prune_assets.workload.query_shapes import (
+    ALL_COLUMNS,
+    MOST_PREDICATES,
+    QueryShape,
+    RanPredicate,
+    ScanTotals,
+    Workload,
+)
 from prune_assets.workload.ran_scan import RanScan
+from prune_assets.workload.redact import redacted
 
 
 def scan(where, **fields):
@@ -69,6 +80,67 @@ def test_scans_that_differ_in_constants_alone_are_one_shape():
             ("app",),
         ),
     )
+
+
+def test_a_shape_is_a_filter_whatever_columns_and_joins_its_queries_have():
+    scans = [
+        scan("sat = 1", columns=("a", "sat")),
+        scan("sat = 2", columns=("b", "sat"), joined_on=("sat",)),
+        scan("sat = 1", columns=("b", "sat"), runs=2.0),
+    ]
+    for found in (gathered(*scans).workload(), merged([gathered(one).workload() for one in scans])):
+        (shape,) = found.shapes
+        assert (shape.shape, shape.runs, shape.columns, shape.joined_on) == (
+            "sat = ?",
+            4.0,
+            ("a", "b", "sat"),
+            ("sat",),
+        )
+        assert shape.predicates == (
+            RanPredicate("sat = 1", 1.0, ("a", "sat")),
+            RanPredicate("sat = 1", 2.0, ("b", "sat")),
+            RanPredicate("sat = 2", 1.0, ("b", "sat")),
+        )
+        assert from_json(to_json(found)) == found
+        assert [one.columns for one in redacted(found).shapes[0].predicates] == [one[2] for one in shape.predicates]
+
+
+@pytest.mark.parametrize(
+    "wheres",
+    [
+        ["a = 1 AND b > 2", "b > 3 AND a = 4", "4 < b AND (a = 1)"],
+        ["day BETWEEN 1 AND 2", "day >= 1 AND day <= 2", "(day <= 3 AND day >= 2)"],
+        ["a != 1", "NOT (a = 2)", "a <> 3"],
+        ["a IN (1, 2)", "a IN (3)"],
+        ["Sat = 1", "`sat` = 2"],
+    ],
+)
+def test_filters_that_mean_the_same_are_one_shape_in_any_order(wheres):
+    scans = [scan(where) for where in wheres]
+    (shape,) = gathered(*scans).workload().shapes
+    assert shape.runs == len(wheres)
+    assert {one.where for one in shape.predicates} == {*wheres}
+    assert gathered(*reversed(scans)).workload().shapes == (shape,)
+
+
+def test_one_that_reads_all_columns_makes_them_all():
+    (shape,) = gathered(scan("k = 1", columns=ALL_COLUMNS), scan("k = 1", columns=())).workload().shapes
+    assert shape.columns == ALL_COLUMNS
+    assert {one.columns for one in shape.predicates} == {ALL_COLUMNS, ()}
+
+
+def test_a_workload_that_was_written_without_columns_of_predicates_is_read():
+    document = json.loads(to_json(gathered(scan("k = 1")).workload()))
+    for predicate in document["shapes"][0]["predicates"]:
+        del predicate["columns"]
+    for name in ("own_queries", "other_applications"):
+        del document[name]
+    assert from_json(json.dumps(document)) == gathered(scan("k = 1")).workload()
+
+
+def test_what_was_left_out_of_a_filter_is_kept_by_a_merge():
+    day = gathered(scan("k = 1", left_out=("a subquery",))).workload()
+    assert merged([day, day]).shapes[0].left_out == ("a subquery",)
 
 
 def test_constants_that_are_kept_are_an_even_sample_with_their_own_counts():

@@ -5,7 +5,7 @@ import importlib
 import json
 
 import pytest
-from log_lines import HEAD, LOGS, end, metrics, query, start
+from log_lines import HEAD, LOGS, end, head, metrics, query, start
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
@@ -105,3 +105,61 @@ def test_progress_ends_at_the_size_of_all_logs(log):
     pr.workload([log, LOGS / "spark-4.3.zstd"], progress=lambda read, total: seen.append((read, total)))
     size = log.stat().st_size + (LOGS / "spark-4.3.zstd").stat().st_size
     assert seen[-1] == (size, size)
+
+
+OWN = ["spark-session-1", "prune-assets"]
+OF_CONNECT = ["SparkConnect_SessionTag_User__Session_0b85b37a-3fa4-4e4b_Tag_prune-assets"]
+
+
+@pytest.mark.parametrize("tags", [OWN, OF_CONNECT])
+def test_queries_of_prune_assets_itself_are_counted_apart(tmp_path, tags):
+    log = HEAD + query(0, tags=["nightly"]) + query(1, tags=tags) + query(2, text="== Physical Plan ==", tags=tags)
+    (tmp_path / "app-1").write_bytes(log)
+    found = pr.workload(tmp_path)
+    assert [(shape.shape, shape.runs) for shape in found.shapes] == [("k = ?", 1.0)]
+    # What is not understood of them does not matter either.
+    assert (found.own_queries, found.not_understood) == (1, {})
+    assert importlib.import_module("prune_assets.workload.merge").merged([found, found]).own_queries == 2
+
+
+def test_queries_of_prune_assets_are_not_counted_again_with_a_cursor(tmp_path):
+    (tmp_path / "app-1.inprogress").write_bytes(HEAD + query(0, tags=OWN))
+    cursor = tmp_path / "cursor"
+    found = [pr.workload(tmp_path / "app-1.inprogress", cursor=cursor).own_queries for _ in range(2)]
+    assert found == [1, 0]
+
+
+@pytest.fixture
+def apps(tmp_path):
+    started = [("nightly load", "etl", "app-1"), ("adhoc", "ann", "app-2"), ("nightly report", "ann", "app-3")]
+    for name, user, identifier in started:
+        (tmp_path / identifier).write_bytes(head(name, user, identifier) + query())
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"app": "nightly*"}, ("nightly load", "nightly report")),
+        ({"app": "app-2"}, ("adhoc",)),
+        ({"app": ["adhoc", "nightly load"]}, ("adhoc", "nightly load")),
+        ({"user": "ann"}, ("adhoc", "nightly report")),
+        ({"app": "nightly*", "user": ["ann", "bob"]}, ("nightly report",)),
+        ({}, ("adhoc", "nightly load", "nightly report")),
+    ],
+)
+def test_only_applications_of_a_name_or_a_user(apps, options, names):
+    seen = []
+    found = pr.workload(apps, **options, progress=lambda read, total: seen.append((read, total)))
+    (shape,) = found.shapes
+    assert (shape.applications, found.other_applications) == (names, 3 - len(names))
+    assert found.problems == ()
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_an_application_that_did_not_run_is_answered_by_those_that_did(apps):
+    found = pr.workload(apps, app="nightly")
+    assert found.shapes == ()
+    assert found.problems == (
+        "no application is of that name or user; the logs are of adhoc, nightly load, nightly report",
+    )

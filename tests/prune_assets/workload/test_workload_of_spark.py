@@ -10,6 +10,7 @@ from hadoop_aws import spark_process
 from printed_plans import make_table
 
 import prune_assets as pr
+from prune_assets.reading.comparison import compare
 
 pytestmark = pytest.mark.spark
 PREDICATES = [
@@ -55,6 +56,41 @@ def test_predicates_select_what_the_scans_selected(tmp_path, codec):
         selected = pr.count(tmp_path / "table", where=where, session=pr.SparkSemantics(time_zone="UTC"))
         assert (selected * runs, 800 * runs) == (shape.totals.rows_selected, shape.totals.rows_read), where
         assert selected > 0
+
+
+def maintain(spark, table):
+    """What prune-assets does by itself, and one query of a user before and after."""
+    where = "id < 100"
+    spark.read.parquet(str(table)).where(where).collect()
+    pr.optimize(spark, str(table), layout=pr.LayoutSpec(sort_by=["k"]), full=True)
+    compare(spark, pr.plan(str(table), where=where, session=spark), table=str(table), where=where)
+    advice = pr.advise(str(table), workload=["k = 7"])
+    pr.verify_advice(str(table), advice, workload=["k = 7"], spark=spark)
+    pr.read(spark, str(table), where=where).collect()
+    # The rows that a user writes are read by a query of the user, once; measuring them is not one.
+    rows = spark.read.parquet(str(table)).where("id > 900")
+    pr.write(rows, str(table.parent / "copy"), layout=pr.LayoutSpec(sort_by=["k"], files=2))
+    tags = {str(tag) for tag in spark.sparkContext.getJobTags()}
+    spark.stop()
+    return tags
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(600)
+def test_jobs_of_prune_assets_itself_are_left_out_and_counted(tmp_path):
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"k": [i % 10 for i in range(1000)], "id": range(1000)}), tmp_path / "t" / "0.parquet")
+    (tmp_path / "log").mkdir()
+    settings = {"enabled": "true", "dir": (tmp_path / "log").as_uri(), "compress": "false"}
+    with spark_process([], **{f"spark.eventLog.{name}": value for name, value in settings.items()}) as run:
+        assert run(maintain, tmp_path / "t") == set()
+    found = pr.workload(tmp_path / "log")
+    assert {(shape.table, shape.shape): shape.runs for shape in found.shapes} == {
+        (str(tmp_path / "t"), "id < ?"): 2.0,
+        (str(tmp_path / "t"), "id > ?"): 1.0,
+    }
+    # A rewrite, its measure, two readings of a comparison, and what verifying reads and writes.
+    assert found.own_queries >= 5
 
 
 def read_both(spark, days, ships):

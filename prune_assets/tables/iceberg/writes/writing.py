@@ -15,6 +15,7 @@ from uuid import uuid4
 from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
 from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.spark_session import own_jobs
 from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
@@ -87,7 +88,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
     refuse_without_partitions(name, [each.column for each in transforms], request)
     frame = df if before is None else _conformed(df, name)
     frame = _held_to(frame, request.where)
-    if request.only_by_rows and frame.isEmpty():
+    if request.only_by_rows and _is_empty(frame):
         return WriteResult(name, (), 0, 0, 0, (), None if before is None else _version(before))
     with _naming_conflicts(name):
         arranged = _arranged(frame, request, transforms, named, before)
@@ -109,6 +110,11 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
         removed=paths_of(change.removed),
         version=change.version,
     )
+
+
+def _is_empty(frame: DataFrame) -> bool:
+    with own_jobs(frame.sparkSession, "look for a row"):
+        return frame.isEmpty()
 
 
 def _version(snapshot: IcebergSnapshot) -> int | None:
