@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -75,7 +76,63 @@ def test_an_error_of_java_is_its_message_without_the_stack(prune):
 
 
 def test_an_interrupt_is_not_taken_for_findings(prune):
-    assert prune(KeyboardInterrupt()).exit_code == 130
+    result = prune(KeyboardInterrupt())
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
+
+
+SIGNALLED = """
+import os, signal, sys, threading
+import click
+from prune_assets import cli
+
+def command():
+    print("handler", signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, file=sys.stderr)
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait()
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)  # `timeout` sends it to the process and to its group
+        print("cleaned up", file=sys.stderr)
+
+cli.Commands.get_command = lambda *_: click.Command("x", callback=command)
+"""
+
+
+def test_sigterm_ends_a_command_as_an_interrupt_does_and_what_it_wrote_is_removed():
+    done = run(f"{SIGNALLED}\ncli.main(['x'])")
+    assert (done.returncode, done.stdout) == (143, "")
+    assert done.stderr == "handler False\ncleaned up\nerror: terminated\n"
+
+
+def test_sigterm_calls_the_handler_of_interrupts_which_cancels_the_jobs_of_spark():
+    handler = "signal.signal(signal.SIGINT, lambda *_: print('jobs cancelled', file=sys.stderr))"
+    done = run(f"{SIGNALLED}\n{handler}\ncli.main(['x'])")
+    assert (done.returncode, done.stderr) == (143, "handler False\njobs cancelled\ncleaned up\nerror: terminated\n")
+
+
+def test_a_handler_of_interrupts_that_fails_does_not_keep_the_command_alive():
+    handler = "signal.signal(signal.SIGINT, lambda *_: 1 / 0)"
+    done = run(f"{SIGNALLED}\n{handler}\ncli.main(['x'])")
+    assert (done.returncode, done.stderr) == (143, "handler False\ncleaned up\nerror: terminated\n")
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_a_program_that_embeds_the_commands_keeps_its_handler(prune, handler):
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        assert prune(StorageFailure("x")).exit_code == 3
+        assert signal.getsignal(signal.SIGTERM) == handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_the_handler_is_gone_when_the_command_has_ended_and_no_thread_sets_one(prune):
+    from concurrent.futures import ThreadPoolExecutor
+
+    assert prune(StorageFailure("x")).exit_code == 3
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(prune, StorageFailure("x")).result().exit_code == 3
 
 
 def test_a_connection_that_broke_is_told(prune):
