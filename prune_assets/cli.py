@@ -23,7 +23,7 @@ import click
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature, WrongUse
 from parquet_core.printable import printable
 from prune_assets import __version__
-from prune_assets.errors import DEBUG_VARIABLE
+from prune_assets.errors import DEBUG_VARIABLE, SparkFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ _EXIT_WRONG_USE = 2
 _EXIT_FAILURE = 3
 # Imports alone make hundreds of thousands of objects that stay; by default each 700 have them looked through.
 _OBJECTS_UNTIL_COLLECTION = 50_000
-# What a shell reports of a program that the signals SIGINT (2), SIGPIPE (13) and SIGTERM (15) have ended.
+# Exit codes that a shell reports for programs ended by SIGINT (2), SIGPIPE (13) and SIGTERM (15).
 _EXIT_INTERRUPTED = 130
 _EXIT_READER_GONE = 141
 _EXIT_TERMINATED = 143
@@ -119,7 +119,7 @@ class _Terminated(KeyboardInterrupt):
 
 @contextmanager
 def _ending_on_sigterm() -> Iterator[None]:
-    """End the command on SIGTERM as on SIGINT: what it has written for a while is removed.
+    """End the command on SIGTERM as on SIGINT, so that temporary files are removed.
 
     A program that embeds this one keeps its own handler.
     """
@@ -170,11 +170,12 @@ def _end(error: Exception) -> NoReturn:
 
 
 def _line(error: Exception) -> str:
-    from prune_assets.session.java_message import is_of_spark, java_message
+    from prune_assets.session.java_message import failure_of
 
-    if is_of_spark(error):
-        return f"{printable(java_message(str(error)))}; run with {DEBUG_VARIABLE}=1 for all that Spark says"
+    error = failure_of(error)
     message = printable(" ".join(str(error).split("\n")))
+    if isinstance(error, SparkFailure):
+        return f"{message}; run with {DEBUG_VARIABLE}=1 for all that Spark says"
     if isinstance(error, PruneError):
         return message
     if isinstance(error, OSError) and error.strerror and error.filename is not None:

@@ -7,6 +7,7 @@ before the log is read, so that what is committed meanwhile is known.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ class Vacuumed:
 
 
 def vacuum(
-    table: str,
+    table: str | os.PathLike[str],
     *,
     retention: dt.timedelta | None = None,
     dry_run: bool = True,
@@ -153,13 +154,13 @@ def _retention(
     return kept
 
 
-def _place(table: str) -> str:
+def _place(table: str | os.PathLike[str]) -> str:
     """Return a table's address without slashes at the end; the root of the file system stays, and no text too."""
-    location = address(table)
+    location = address(os.fspath(table))
     return location.rstrip("/") or location[:1]
 
 
-def orphans(table: str) -> tuple[DataFile, ...]:
+def orphans(table: str | os.PathLike[str]) -> tuple[DataFile, ...]:
     """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
 
     >>> import pathlib, tempfile

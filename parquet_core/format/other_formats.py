@@ -41,7 +41,7 @@ def other_format(path: str) -> str | None:
 
 
 def not_parquet(path: str, problem: str) -> MalformedFile:
-    """Return the error for bytes that are not Parquet; `problem`: what the bytes show, and the next step.
+    """Return the error for bytes that are not Parquet; `problem`: the fault of the bytes, and the next step.
 
     A name decides nothing: a Parquet file is read whatever its name is.
     """

@@ -16,8 +16,8 @@ def live_sessions(processes: Path = Path("/proc")) -> int:
     >>> live_sessions() >= 0
     True
 
-    Nothing is kept that a killed process could leave behind. 0 where the system has no such list (macOS, Windows), and
-    in a container those of other containers do not count.
+    A killed process leaves nothing that would count. 0 if the system has no such list (macOS, Windows). In a container
+    the processes of other containers do not count.
     """
     if not processes.exists():
         return 0

@@ -35,7 +35,7 @@ def workload(
     *,
     since: Time | None = None,
     until: Time | None = None,
-    table: str | None = None,
+    table: Path_ | None = None,
     cursor: Path_ | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Workload:
@@ -59,6 +59,7 @@ def workload(
     """
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
+    table = None if table is None else os.fspath(table)
     noted = None if cursor is None else Cursor(cursor)
     gathered = Gathered()
     reader = LogReader()

@@ -72,7 +72,7 @@ def test_an_error_of_java_is_its_message_without_the_stack(prune):
     stack = "An error.\n: a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y"
     result = prune(Py4JError(stack))
     assert result.exit_code == 3
-    assert result.stderr == "error: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for all that Spark says\n"
+    assert result.stderr == "error: Spark failed: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for all that Spark says\n"
 
 
 def test_an_interrupt_is_not_taken_for_findings(prune):
@@ -264,5 +264,5 @@ def test_a_pattern_that_the_shell_has_replaced_is_told_from_too_many_words():
 
 
 def test_a_time_zone_is_no_session(tmp_path):
-    with pytest.raises(WrongUse, match=r"session='UTC': is no session; pass .* SparkSemantics\(time_zone='UTC'\)"):
+    with pytest.raises(WrongUse, match=r"session='UTC' is a str; give .* pr\.SparkSemantics\(time_zone=\.\.\)"):
         pr.count(tmp_path, where="x = 1", session="UTC")
