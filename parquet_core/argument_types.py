@@ -94,7 +94,7 @@ def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> 
 
 
 def _class_of(value: object) -> str:
-    """Return the name of the class of a value; for a list also those of its elements."""
+    """Return the name of the class of a value; for a list, also the classes of its elements."""
     name = type(value).__name__
     if not isinstance(value, list | tuple | set) or not value:
         return name
@@ -130,7 +130,7 @@ def _nouns(hint: Any) -> Iterator[str]:
 
 
 def matches(value: object, hint: Any) -> bool:
-    """Return False if a value cannot be of an annotated type; elements of lists and mappings are looked at too.
+    """Return False if a value cannot be of an annotated type; elements of lists and mappings count too.
 
     >>> from collections.abc import Sequence
     >>> [matches(value, Sequence[str] | None) for value in (["a"], ("a",), {"a"}, None, "a", 1, [1])]
@@ -218,7 +218,7 @@ def evaluated(annotation: str, module: types.ModuleType, names: Mapping[str, Any
 
 
 class _ByName(type):
-    """A class whose instances are those of every class of the same name."""
+    """A class whose instances are the instances of any class with its name."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return any(one.__name__ == cls.__name__ for one in type(value).__mro__)
