@@ -106,10 +106,10 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as error:
-            terminated = isinstance(error, _Terminated)
-            click.echo(f"error: {'terminated' if terminated else 'interrupted'}", err=True)
-            sys.exit(_EXIT_TERMINATED if terminated else _EXIT_INTERRUPTED)
+            _end_interrupted(error)
         except Exception as error:  # noqa: BLE001 - nobody else is there to tell of it
+            if (interrupt := _interrupt_before(error)) is not None:
+                _end_interrupted(interrupt)
             _end(error)
 
 
@@ -154,6 +154,23 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def _end_interrupted(interrupt: KeyboardInterrupt) -> NoReturn:
+    terminated = isinstance(interrupt, _Terminated)
+    click.echo(f"error: {'terminated' if terminated else 'interrupted'}", err=True)
+    sys.exit(_EXIT_TERMINATED if terminated else _EXIT_INTERRUPTED)
+
+
+def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the interrupt that led to an error; None if there was none.
+
+    While an interrupted command cleans up, py4j may read the answer to another command, and raise it.
+    """
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__context__
+    return before
 
 
 def _end(error: Exception) -> NoReturn:

@@ -80,6 +80,15 @@ def test_an_interrupt_is_not_taken_for_findings(prune):
     assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
 
 
+def test_an_error_while_an_interrupted_command_cleans_up_does_not_hide_the_interrupt(prune):
+    """After an interrupt py4j may read the answer to another command, and raise it."""
+    failed = ValueError("an answer to another command")
+    failed.__context__ = RuntimeError("in between")
+    failed.__context__.__context__ = KeyboardInterrupt()
+    result = prune(failed)
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
+
+
 SIGNALLED = """
 import os, signal, sys, threading
 import click
