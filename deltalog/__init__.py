@@ -53,4 +53,12 @@ if TYPE_CHECKING:
     from deltalog.transaction.operations import rewrite as rewrite
     from deltalog.transaction.write_table import write_table as write_table
 else:
-    __all__, __getattr__, __dir__ = on_first_use(__name__)
+    __all__, __getattr__, __dir__ = on_first_use(
+        __name__,
+        makers={
+            "Snapshot": "deltalog.open_snapshot(table)",
+            "Field": "pyarrow.field(name, type)",
+            "NewFile": "deltalog.NewFile(path, partition_values)",
+            "TableSchema": "deltalog.open_snapshot(table).schema",
+        },
+    )

@@ -1,4 +1,4 @@
-"""The public names of a package, each imported on first use.
+"""The public names of a package, each imported on first use; its functions check the types of their arguments.
 
 The one list of them is the imports that a type checker reads, as for lazy_loader (Scientific Python's SPEC 1), whose
 list is a stub.
@@ -9,18 +9,26 @@ from __future__ import annotations
 import ast
 import sys
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
-def on_first_use(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+def on_first_use(
+    package: str,
+    *,
+    makers: Mapping[str, str] | None = None,
+    failure: Callable[[Exception], Exception] | None = None,
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package: the names that `if TYPE_CHECKING` imports there.
+
+    Functions check the types of their arguments; `makers`, `failure`: as of `public_function`.
 
     >>> import deltalog
     >>> names, get, _ = on_first_use("deltalog")
-    >>> names == deltalog.__all__, get("vacuum") is deltalog.vacuum
+    >>> names == deltalog.__all__, get("Snapshot") is deltalog.Snapshot
     (True, True)
     """
     homes = _homes(package)
@@ -29,6 +37,10 @@ def on_first_use(package: str) -> tuple[list[str], Callable[[str], object], Call
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(homes[name]), name)
+        if isinstance(value, FunctionType):
+            from parquet_core.argument_types import public_function
+
+            value = public_function(value, package, makers=makers or {}, failure=failure)
         setattr(sys.modules[package], name, value)
         return value
 

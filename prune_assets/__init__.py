@@ -47,4 +47,21 @@ if TYPE_CHECKING:
     from prune_assets.workload.observe import workload as workload
     from prune_assets.writer import write as write
 else:
-    __all__, __getattr__, __dir__ = on_first_use(__name__)
+
+    def _failure(error: Exception) -> Exception:
+        from prune_assets.session.java_message import failure_of
+
+        return failure_of(error)
+
+    __all__, __getattr__, __dir__ = on_first_use(
+        __name__,
+        makers={
+            "DataFrame": "spark.createDataFrame(..) or spark.read",
+            "LayoutAdvice": "pr.advise(table, workload=..)",
+            "Plan": "pr.plan(table, where=..)",
+            "SparkSemantics": "pr.SparkSemantics(time_zone=..) without Spark",
+            "SparkSession": "SparkSession.builder.getOrCreate()",
+            "Workload": "pr.workload(event_logs)",
+        },
+        failure=_failure,
+    )

@@ -10,8 +10,10 @@ import atexit
 import gc
 import os
 import select
+import signal
 import sys
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
@@ -21,10 +23,11 @@ import click
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature, WrongUse
 from parquet_core.printable import printable
 from prune_assets import __version__
-from prune_assets.errors import DEBUG_VARIABLE
+from prune_assets.errors import DEBUG_VARIABLE, SparkFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
@@ -53,9 +56,10 @@ _EXIT_WRONG_USE = 2
 _EXIT_FAILURE = 3
 # Imports alone make hundreds of thousands of objects that stay; by default each 700 have them looked through.
 _OBJECTS_UNTIL_COLLECTION = 50_000
-# What a shell reports of a program that the signals SIGINT (2) and SIGPIPE (13) have ended.
+# Exit codes that a shell reports for programs ended by SIGINT (2), SIGPIPE (13) and SIGTERM (15).
 _EXIT_INTERRUPTED = 130
 _EXIT_READER_GONE = 141
+_EXIT_TERMINATED = 143
 
 
 class Commands(click.Group):
@@ -92,7 +96,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; whatever it raises ends the program with a line on stderr and an exit code."""
         try:
-            with _few_collections():
+            with _few_collections(), _ending_on_sigterm():
                 return super().invoke(ctx)
         except click.UsageError as error:
             if error.message.startswith("Got unexpected extra argument"):
@@ -101,10 +105,43 @@ class Commands(click.Group):
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except KeyboardInterrupt:
-            sys.exit(_EXIT_INTERRUPTED)
+        except KeyboardInterrupt as error:
+            _end_interrupted(error)
         except Exception as error:  # noqa: BLE001 - nobody else is there to tell of it
+            if (interrupt := _interrupt_before(error)) is not None:
+                _end_interrupted(interrupt)
             _end(error)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as Kubernetes, Airflow and `timeout` send it."""
+
+
+@contextmanager
+def _ending_on_sigterm() -> Iterator[None]:
+    """End the command on SIGTERM as on SIGINT, so that temporary files are removed.
+
+    A program that embeds this one keeps its own handler.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(_: int, frame: FrameType | None) -> NoReturn:
+    # `timeout` sends the signal twice, and the second must not interrupt what removes files.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    interrupt = signal.getsignal(signal.SIGINT)
+    if callable(interrupt):
+        # PySpark's handler cancels the jobs that run; whatever it raises, the command ends.
+        with suppress(BaseException):
+            interrupt(signal.SIGINT, frame)
+    raise _Terminated
 
 
 @contextmanager
@@ -117,6 +154,23 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def _end_interrupted(interrupt: KeyboardInterrupt) -> NoReturn:
+    terminated = isinstance(interrupt, _Terminated)
+    click.echo(f"error: {'terminated' if terminated else 'interrupted'}", err=True)
+    sys.exit(_EXIT_TERMINATED if terminated else _EXIT_INTERRUPTED)
+
+
+def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the interrupt that led to an error; None if there was none.
+
+    While an interrupted command cleans up, py4j may read the answer to another command, and raise it.
+    """
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__context__
+    return before
 
 
 def _end(error: Exception) -> NoReturn:
@@ -133,11 +187,12 @@ def _end(error: Exception) -> NoReturn:
 
 
 def _line(error: Exception) -> str:
-    from prune_assets.session.java_message import is_of_spark, java_message
+    from prune_assets.session.java_message import failure_of
 
-    if is_of_spark(error):
-        return f"{printable(java_message(str(error)))}; run with {DEBUG_VARIABLE}=1 for all that Spark says"
+    error = failure_of(error)
     message = printable(" ".join(str(error).split("\n")))
+    if isinstance(error, SparkFailure):
+        return f"{message}; run with {DEBUG_VARIABLE}=1 for all that Spark says"
     if isinstance(error, PruneError):
         return message
     if isinstance(error, OSError) and error.strerror and error.filename is not None:

@@ -2,6 +2,7 @@
 
 PruneError
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
+│   └── SparkFailure           Spark failed; its own error is the cause
 ├── UnprovenWrite          a table has a version whose files have not the layout
 └── WrongUse               the caller can mend it (exit code 2)
     ├── PredicateSyntaxError   the predicate is not Spark SQL
@@ -18,6 +19,10 @@ DEBUG_VARIABLE = "PRUNE_DEBUG"
 
 class JavaFailure(PruneError):
     """There is no Java that Spark can run on, or Spark did not start."""
+
+
+class SparkFailure(JavaFailure):
+    """Spark failed; `__cause__` is its own error, with all that Spark says."""
 
 
 class UnprovenWrite(PruneError):

@@ -95,7 +95,7 @@ def write(
 
     Raises WrongUse or UnsupportedFeature for a directory of a Delta, Iceberg or Hudi table, or one with files of such
     a table below it, and for a new Delta table where plain Parquet files lie, which it would hide; LayoutError,
-    StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
+    StorageFailure or MalformedFile, and SparkFailure if Spark fails, for example to compute `df`.
     The order of a commit is said in `prune_assets.writing.commit`.
     """
     return write_rows(

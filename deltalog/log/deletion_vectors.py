@@ -6,6 +6,7 @@ CRC-32, both numbers big-endian. A bitmap begins with a magic number; of 64 bits
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,7 +93,11 @@ def vector_path(vector: DeletionVector, table: str) -> str:
 
 
 def read_vector(
-    vector: DeletionVector, table: str, *, traffic: Traffic | None = None, allow: Sequence[str] = ()
+    vector: DeletionVector,
+    table: str | os.PathLike[str],
+    *,
+    traffic: Traffic | None = None,
+    allow: Sequence[str] = (),
 ) -> BitMap64:
     """Return the positions of deleted rows in their file.
 
@@ -112,6 +117,7 @@ def read_vector(
 
     Raises MalformedLog when the vector is not what the action says, and OutsideTable.
     """
+    table = os.fspath(table)
     where = f"{table}: deletion vector {vector.storage_type}{vector.path_or_inline_dv[:64]}"
     try:
         data, where = _bytes_of(vector, table, Traffic() if traffic is None else traffic, where, allow)

@@ -9,6 +9,7 @@ Source: the Delta protocol, "Metadata Cleanup".
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class CleanedLog:
         return sum(file.size for file in self.files)
 
 
-def clean_log(table: str, *, dry_run: bool = False, now: int | None = None) -> CleanedLog:
+def clean_log(table: str | os.PathLike[str], *, dry_run: bool = False, now: int | None = None) -> CleanedLog:
     """Remove the files of a log that have expired.
 
     >>> import tempfile
@@ -82,7 +83,7 @@ def clean_log(table: str, *, dry_run: bool = False, now: int | None = None) -> C
     Raises WrongUse for a retention that is none, UnsupportedTable for a table feature that is not understood, and what
     `open_state` raises.
     """
-    location = address(table)
+    location = address(os.fspath(table))
     check_deletable(location)
     return _clean(open_state(location), dry_run=dry_run, now=time.time_ns() // 1_000_000 if now is None else now)
 

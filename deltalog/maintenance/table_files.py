@@ -9,9 +9,11 @@ another way than its own name (a link, another scheme), so that whatever ends li
 
 from __future__ import annotations
 
+import math
 import os
 import posixpath
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 
 CHANGES = "_change_data"
+# The time of removal of a file that is not removed.
+LIVE = math.inf
 _HERE = "here"
 # What a write of ours had not finished when it was cut off.
 _CUT_OFF = re.compile(r"write-[0-9a-f]{32}/_temporary(/|$)")
@@ -92,53 +96,58 @@ def _remote(table: str) -> dict[str, DataFile]:
 
 
 class NamedFiles:
-    """Paths below the table that a log names."""
+    """Paths below the table that a log names, with the time in milliseconds when the last commit removed each."""
 
     def __init__(self) -> None:
-        self._paths: set[str] = set()
-        self._endings: set[str] = set()
+        self._paths: dict[str, float] = {}
+        self._endings: dict[str, float] = {}
 
-    def add(self, path: str) -> None:
-        """Take a path as an action writes it, and what it becomes when it is decoded."""
+    def add(self, path: str, removed: float) -> None:
+        """Add a path as an action writes it, and its decoded form. `removed`: LIVE for a file of the version."""
         for spelling in {path, canonical_path(path)}:
             if is_absolute(spelling):
                 parts = [part for part in spelling.split("/") if part]
-                self._endings.update("/".join(parts[at:]) for at in range(len(parts)))
+                for at in range(len(parts)):
+                    _latest(self._endings, "/".join(parts[at:]), removed)
             else:
-                self._paths.add(posixpath.normpath(spelling))
+                _latest(self._paths, posixpath.normpath(spelling), removed)
 
-    def __contains__(self, path: str) -> bool:
-        return path in self._paths or path in self._endings
+    def removed(self, path: str) -> float | None:
+        """Return when a file was removed: LIVE for a file of the version, None if the log does not name the file."""
+        times = [time for names in (self._paths, self._endings) if (time := names.get(path)) is not None]
+        return max(times, default=None)
 
 
-def named_files(state: LogState, *, since: int | None = None) -> NamedFiles:
-    """Return the files that a version names; of its tombstones those deleted after `since` (milliseconds), or all."""
+def _latest(names: dict[str, float], name: str, removed: float) -> None:
+    names[name] = max(removed, names.get(name, removed))
+
+
+def named_files(state: LogState) -> NamedFiles:
+    """Return the files that a version and its tombstones name."""
     named = NamedFiles()
-    actions: Iterable[FullAdd | FullRemove] = [*state.adds, *_young(state.removes, since)]
-    for action in actions:
-        _take(
-            named, action.path, None if action.deletion_vector is None else msgspec.to_builtins(action.deletion_vector)
-        )
+    actions: Iterable[tuple[FullAdd | FullRemove, float]] = [
+        *((add, LIVE) for add in state.adds),
+        *((remove, remove.deletion_timestamp or 0) for remove in state.removes),
+    ]
+    for action, removed in actions:
+        vector = None if action.deletion_vector is None else msgspec.to_builtins(action.deletion_vector)
+        _take(named, action.path, vector, removed)
     for stored in state.stored_actions(adds=("size",), removes=("deletionTimestamp",)):
-        for rows in (stored.adds, _young_rows(stored.removes, since)):
+        for rows in (stored.adds, stored.removes):
             if rows is not None:
-                for path, vector in _paths_and_vectors(rows):
-                    _take(named, path, vector)
+                times = repeat(LIVE) if rows is stored.adds else _removal_times(rows)
+                for (path, vector), removed in zip(_paths_and_vectors(rows), times, strict=False):
+                    _take(named, path, vector, removed)
     return named
 
 
-def _young(removes: Iterable[FullRemove], since: int | None) -> Iterator[FullRemove]:
-    return (remove for remove in removes if since is None or (remove.deletion_timestamp or 0) >= since)
-
-
-def _young_rows(rows: pa.StructArray | None, since: int | None) -> pa.StructArray | None:
-    if rows is None or since is None:
-        return rows
+def _removal_times(rows: pa.StructArray) -> list[int]:
+    """Return the times of tombstones; 0 for a tombstone without a time."""
     field = rows.type.get_field_index("deletionTimestamp")
     if field < 0:
-        return rows.slice(0, 0)
-    times = filled(pc.struct_field(rows, field).cast(pa.int64()), 0)
-    return rows.filter(pc.greater_equal(times, pa.scalar(since, pa.int64())))
+        return [0] * len(rows)
+    times: list[int] = filled(pc.struct_field(rows, field).cast(pa.int64()), 0).to_pylist()
+    return times
 
 
 def _paths_and_vectors(rows: pa.StructArray) -> Iterator[tuple[str, dict[str, object] | None]]:
@@ -150,16 +159,17 @@ def _paths_and_vectors(rows: pa.StructArray) -> Iterator[tuple[str, dict[str, ob
     return zip(paths, vectors.to_pylist() if vectors.null_count < len(vectors) else [None] * len(paths), strict=True)
 
 
-def _take(named: NamedFiles, path: str, vector: dict[str, object] | None) -> None:
-    named.add(path)
+def _take(named: NamedFiles, path: str, vector: dict[str, object] | None, removed: float) -> None:
+    named.add(path, removed)
     if vector is None:
         return
     kind, path_or_inline = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
     if kind == "p":
-        named.add(path_or_inline)
+        named.add(path_or_inline, removed)
     elif kind == "u":
         try:
-            named.add(vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
+            own = vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/")
+            named.add(own, removed)
         except ValueError:
             # It names no file that could be kept, and reading the table says so.
             return

@@ -7,13 +7,14 @@ before the log is read, so that what is committed meanwhile is known.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltalog.maintenance.file_changes import check_deletable, delete_files
 from deltalog.maintenance.log_state import open_state
-from deltalog.maintenance.table_files import named_files, table_files
+from deltalog.maintenance.table_files import LIVE, named_files, table_files
 from deltalog.table.features import check_maintainable
 from deltalog.table.properties import duration_of
 from parquet_core.errors import WrongUse
@@ -21,24 +22,39 @@ from parquet_core.storage import address
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Iterator
 
+    from deltalog.maintenance.table_files import NamedFiles
     from parquet_core.storage import DataFile
 
 RETENTION, RETENTION_BY_DEFAULT = "delta.deletedFileRetentionDuration", "interval 1 week"
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingFile:
+    """A file that the latest version does not have, within the retention period.
+
+    `removable_from`: milliseconds since 1970, None if the store does not say how old the file is. `removed`: True if a
+    commit removed the file, False if no commit names it.
+    """
+
+    file: DataFile
+    removable_from: int | None
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Vacuumed:
     """Files that were removed, or would be in a dry run, with their sizes; `failed`: what could not be, and why.
 
-    `retention`: in milliseconds; `young`: how many files that no version names were left for their age.
+    `retention`: in milliseconds; `waiting`: files within the retention period.
     """
 
     version: int
     retention: int
     files: tuple[DataFile, ...]
     failed: tuple[tuple[DataFile, str], ...]
-    young: int
+    waiting: tuple[WaitingFile, ...]
     dry_run: bool
 
     @property
@@ -46,9 +62,19 @@ class Vacuumed:
         """How many bytes they have."""
         return sum(file.size for file in self.files)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of the files within the retention period."""
+        return sum(one.file.size for one in self.waiting)
+
+    @property
+    def young(self) -> int:
+        """Number of files within the retention period that no commit names."""
+        return sum(not one.removed for one in self.waiting)
+
 
 def vacuum(
-    table: str,
+    table: str | os.PathLike[str],
     *,
     retention: dt.timedelta | None = None,
     dry_run: bool = True,
@@ -87,14 +113,26 @@ def vacuum(
     state = open_state(location)
     check_maintainable(state.protocol, location=state.listing.location)
     kept = _retention(state.properties, retention, allow_shorter=allow_shorter, location=location)
-    since = (time.time_ns() // 1_000_000 if now is None else now) - kept
-    named = named_files(state, since=since)
-    idle = [file for path, file in sorted(files.items()) if path not in named]
-    old = [file for file in idle if 0 < file.modified_ns // 1_000_000 < since]
+    present = time.time_ns() // 1_000_000 if now is None else now
+    idle = list(_idle(files, named_files(state), kept))
+    old = [one.file for one in idle if one.removable_from is not None and one.removable_from <= present]
+    waiting = tuple(one for one in idle if one.removable_from is None or one.removable_from > present)
     if dry_run:
-        return Vacuumed(state.version, kept, tuple(old), (), len(idle) - len(old), dry_run=True)
+        return Vacuumed(state.version, kept, tuple(old), (), waiting, dry_run=True)
     done = delete_files(old)
-    return Vacuumed(state.version, kept, done.deleted, done.failed, len(idle) - len(old), dry_run=False)
+    return Vacuumed(state.version, kept, done.deleted, done.failed, waiting, dry_run=False)
+
+
+def _idle(files: dict[str, DataFile], named: NamedFiles, retention: int) -> Iterator[WaitingFile]:
+    """Yield the files that the version does not have, by path."""
+    for path, file in sorted(files.items()):
+        removed = named.removed(path)
+        if removed == LIVE:
+            continue
+        modified = file.modified_ns // 1_000_000
+        # A file stays through its retention: it goes one millisecond later.
+        removable_from = int(max(modified, removed or 0)) + retention + 1 if modified > 0 else None
+        yield WaitingFile(file, removable_from, removed is not None)
 
 
 def _retention(
@@ -116,13 +154,13 @@ def _retention(
     return kept
 
 
-def _place(table: str) -> str:
+def _place(table: str | os.PathLike[str]) -> str:
     """Return a table's address without slashes at the end; the root of the file system stays, and no text too."""
-    location = address(table)
+    location = address(os.fspath(table))
     return location.rstrip("/") or location[:1]
 
 
-def orphans(table: str) -> tuple[DataFile, ...]:
+def orphans(table: str | os.PathLike[str]) -> tuple[DataFile, ...]:
     """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
 
     >>> import pathlib, tempfile
@@ -139,4 +177,4 @@ def orphans(table: str) -> tuple[DataFile, ...]:
     location = _place(table)
     files = table_files(location)
     named = named_files(open_state(location))
-    return tuple(file for path, file in sorted(files.items()) if path not in named)
+    return tuple(file for path, file in sorted(files.items()) if named.removed(path) is None)

@@ -9,6 +9,7 @@ Whatever stops it, readers see the whole checkpoint or none: it gets its name wh
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,9 @@ TRANSACTIONS = "delta.setTransactionRetentionDuration"
 _ROWS_OF_A_SIDECAR = 1 << 18
 
 
-def write_checkpoint(table: str, version: int | None = None, *, clean: bool = True) -> WrittenCheckpoint:
+def write_checkpoint(
+    table: str | os.PathLike[str], version: int | None = None, *, clean: bool = True
+) -> WrittenCheckpoint:
     """Write the checkpoint of a version unless there is one, and name it in `_last_checkpoint`.
 
     >>> import pathlib, tempfile
@@ -82,7 +85,7 @@ def write_checkpoint(table: str, version: int | None = None, *, clean: bool = Tr
 
     Raises what `open_state` raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
     """
-    location = address(table)
+    location = address(os.fspath(table))
     listing = list_log(location)
     chosen = last_version(listing) if version is None else version
     written, damaged = checkpoint_of(listing, chosen)

@@ -7,6 +7,7 @@ may run backwards; a version is then taken to be a millisecond younger than the 
 from __future__ import annotations
 
 import datetime as dt
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltalog.errors import NoSuchVersion
@@ -160,7 +161,7 @@ def _infos(files: Sequence[DataFile], traffic: Traffic) -> list[dict[str, Any]]:
     return [info_of(lines) for lines in read_commits(files, LINES, traffic=traffic)]
 
 
-def versions(table: str) -> list[int]:
+def versions(table: str | os.PathLike[str]) -> list[int]:
     """Return the versions of a table that can be read.
 
     >>> import tempfile
@@ -172,4 +173,4 @@ def versions(table: str) -> list[int]:
     >>> deltalog.versions(table)
     [0, 1]
     """
-    return _readable(list_log(table))
+    return _readable(list_log(os.fspath(table)))

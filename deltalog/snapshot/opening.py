@@ -75,7 +75,11 @@ def open_snapshot(
 
 
 def version_at(
-    table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None, allow: Sequence[str] = ()
+    table: str | os.PathLike[str],
+    moment: dt.datetime | int,
+    *,
+    cache: MetadataCache | None = None,
+    allow: Sequence[str] = (),
 ) -> int:
     """Return the last version made at a time or before it.
 

@@ -7,6 +7,7 @@ except that the largest time is cut upward, so that it holds for readers that do
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ class NewFile(NamedTuple):
 
 
 def adds_of(
-    table: str,
+    table: str | os.PathLike[str],
     schema: TableSchema,
     files: Sequence[NewFile],
     *,
@@ -92,6 +93,7 @@ def adds_of(
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
+    table = os.fspath(table)
     data_files = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
     counted = Traffic() if traffic is None else traffic

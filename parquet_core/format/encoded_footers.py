@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, TypeV
 import numpy as np
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
+from parquet_core.format.other_formats import not_parquet
 from parquet_core.storage import IN_FLIGHT, DataFile, Ranges, Traffic, check_size, gather, is_remote
 
 if TYPE_CHECKING:
@@ -111,9 +112,8 @@ def _read(
     sizes = np.array([file.size for file in files], np.int64)
     for i in np.flatnonzero(sizes < 12).tolist():
         check_size(files[i])  # its writer may have finished since
-        raise MalformedFile(
-            f"{files[i].path}: {sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
-        )
+        problem = f"{sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
+        raise not_parquet(files[i].path, problem)
     kept = b"" if before is None else before.encoded
     tails = np.minimum(sizes, hint)
     stops = len(kept) + np.cumsum(tails) - 8
@@ -175,8 +175,8 @@ def _refuse(end: bytes, file: DataFile) -> NoReturn:
             "supported by this version; write it again with a PAR1 footer"
         )
     if end[4:] != MAGIC:
-        raise MalformedFile(
-            f"{file.path}: does not end in PAR1: no Parquet file, or cut off; leave it out or write it again"
+        raise not_parquet(
+            file.path, "does not end in PAR1: no Parquet file, or cut off; leave it out or write it again"
         )
     length = int.from_bytes(end[:4], "little")
     if length + 12 > file.size:

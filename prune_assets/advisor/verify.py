@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from prune_assets.advisor.advise import shapes_of
 from prune_assets.advisor.own_layout import key_paths
 from prune_assets.advisor.result import own_title
 from prune_assets.advisor.sample import sampled_rows, take_sample
+from prune_assets.advisor.trial_folder import LAYOUTS, SAMPLE, trial_folder
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
     from prune_assets.workload.query_shapes import QueryShape, Workload
 
-# Layouts of the ranking that are written.
-LAYOUTS = 3
 # Rows and bytes of a sample that is written; without Spark, bytes of files of a table that is written whole.
 _MOST_SAMPLED = 2_000_000
 _MOST_SAMPLED_BYTES = 256 << 20
@@ -195,20 +194,21 @@ def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
     if is_remote(given) and not on_sample:
         raise WrongUse(f"{redacted(given)}: lies in a store, where nothing is written to verify; verify on a sample")
     path = None if is_remote(given) else Path(local_path(given)).absolute()
-    try:
-        folder = TemporaryDirectory(dir=path and path.parent, prefix=f".{path.name if path else 'table'}-verify-")
-    except OSError as error:
-        raise StorageFailure(f"{path and path.parent}: {error.strerror}; verifying writes there for a while") from None
-    with folder as name:
-        yield Path(name)
+    parent, name = (Path(gettempdir()), "table") if path is None else (path.parent, path.name)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(trial_folder(parent, name))
+        except OSError as error:
+            raise StorageFailure(f"{parent}: {error.strerror}; verifying writes there for a while") from None
+        yield folder
 
 
 def _copied_sample(original: Table, folder: Path) -> Table:
     """Write blocks of rows as they lie, with the columns of directories among the others."""
     per_row = sum(cost.data for cost in costs_of(original.read_all()).values())
     rows = sampled_rows(original, min(_MOST_SAMPLED, max(1, int(_MOST_SAMPLED_BYTES / max(per_row, 1e-9)))))
-    write_without_spark(rows, folder / "sample", LayoutSpec(), table=original, bytes_per_row=per_row)
-    return open_table(folder / "sample", semantics=original.semantics)
+    write_without_spark(rows, folder / SAMPLE, LayoutSpec(), table=original, bytes_per_row=per_row)
+    return open_table(folder / SAMPLE, semantics=original.semantics)
 
 
 def _check_size(table: Table) -> None:

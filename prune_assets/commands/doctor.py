@@ -13,7 +13,7 @@ from parquet_core.printable import printable, redacted
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -26,13 +26,14 @@ _NOT_COMPILED = "plain Python, several times slower: install a C compiler, then 
 
 
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON form of a repaired table: see `Recovered`."""
+    """The JSON form of a repaired table: see `Recovered`; `trials`: abandoned folders of `prune advise --verify`."""
 
     schema: str = TABLE_SCHEMA
     table: str
     added: tuple[str, ...]
     removed: tuple[str, ...]
     leftovers: tuple[str, ...]
+    trials: tuple[str, ...]
 
 
 @click.command()
@@ -45,8 +46,8 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
     """Show which Java, Spark and libraries are used, and what is missing.
 
     With TABLE, finish an interrupted write of a plain Parquet table (after a killed process or a loss of power). A
-    write that was committed is completed; the files of one that was not are deleted. While a writer runs, this changes
-    nothing.
+    write that was committed is completed; the files of one that was not are deleted. Copies that an interrupted
+    `prune advise --verify` left next to a table are deleted too. While a writer runs, this changes nothing.
 
     \b
       $ prune doctor lake/lineitem
@@ -70,19 +71,24 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
 
 def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
     from parquet_core.storage import local_path
+    from prune_assets.advisor.trial_folder import remove_abandoned
     from prune_assets.writing.commit import recover
 
     if start_spark:
         raise click.UsageError("--start-spark tests this machine, not a table; leave out --start-spark or TABLE")
+    path = Path(local_path(table)).absolute()
     done = recover(Path(local_path(table)))
+    trials = remove_abandoned(path.parent, path.name)
     if as_json:
-        result = TableResult(table=redacted(table), added=done.added, removed=done.removed, leftovers=done.leftovers)
+        result = TableResult(
+            table=redacted(table), added=done.added, removed=done.removed, leftovers=done.leftovers, trials=trials
+        )
         click.echo(json_text(result))
     else:
-        click.echo(recovered_text(redacted(table), done))
+        click.echo(recovered_text(redacted(table), done, trials))
 
 
-def recovered_text(table: str, done: Recovered) -> str:
+def recovered_text(table: str, done: Recovered, trials: Sequence[str] = ()) -> str:
     """Render how a table was repaired, as one line."""
     actions = []
     if done.added or done.removed:
@@ -90,6 +96,8 @@ def recovered_text(table: str, done: Recovered) -> str:
         actions.append(f"finished an interrupted write: {added}, {len(done.removed):,} removed")
     if done.leftovers:
         actions.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
+    if trials:
+        actions.append(f"deleted copies of a verification that was cut off: {', '.join(map(_name, trials))}")
     return f"{printable(table)}: {'; '.join(actions) or 'no interrupted write'}"
 
 

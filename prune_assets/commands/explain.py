@@ -95,6 +95,7 @@ def explain(
 
     from prune_assets.engines.spark.spark_profile import version_of_engine
     from prune_assets.explain.plan import plan
+    from prune_assets.report.wording import compared_engines, fails
 
     session = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
     session = replace(session, case_sensitive=case_sensitive, ansi=session.ansi and not no_ansi)
@@ -116,6 +117,9 @@ def explain(
         click.echo(_console_text(report))
     if min_skipped is not None:
         _gate(report, min_skipped)
+    _, with_plan = compared_engines(report)
+    if with_plan is not None and fails(with_plan):
+        sys.exit(1)
 
 
 def _console_text(report: SkipReport) -> str:

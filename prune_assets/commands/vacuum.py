@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
+
+if TYPE_CHECKING:
+    from deltalog.maintenance.vacuum import Vacuumed
+
+# Minutes since 1970 of the last one that a date can have.
+_LAST_MINUTE = int(dt.datetime.max.replace(tzinfo=dt.UTC).timestamp() // 60) - 1
 
 
 @click.command()
@@ -45,6 +52,36 @@ def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorte
         click.echo(f"{printable(redacted(file.path))}: {printable(reason)}", err=True)
     size = f"{counted(len(done.files), 'file')}, {bytes_text(done.bytes)}"
     what = f"{size} deleted" if delete else f"{size} would be deleted: pass --delete to delete"
-    click.echo(f"{what}; {counted(done.young, 'unreferenced file')} within the retention period", err=True)
+    click.echo(f"{what}; {_waiting(done)}", err=True)
     if done.failed:
         sys.exit(1)
+
+
+def _waiting(done: Vacuumed) -> str:
+    """Say how many files the retention period keeps, and when it ends for the first and the last."""
+    if not done.waiting:
+        return "no file waits for the end of the retention period"
+    count, removed = len(done.waiting), sum(one.removed for one in done.waiting)
+    parts = [
+        part
+        for part in (
+            f"{removed:,} removed by commits" if removed else "",
+            f"{done.young:,} that no commit names" if done.young else "",
+        )
+        if part
+    ]
+    text = (
+        f"{counted(count, 'file')}, {bytes_text(done.waiting_bytes)}, {'waits' if count == 1 else 'wait'} for the end "
+        f"of the retention period ({', '.join(parts)})"
+    )
+    times = [one.removable_from for one in done.waiting if one.removable_from is not None]
+    if not times:
+        return f"{text}; the store does not say how old they are"
+    first, last = (_minute(time) for time in (min(times), max(times)))
+    return f"{text} and can be deleted from {first}{'' if first == last else f', all of them from {last}'}"
+
+
+def _minute(milliseconds: int) -> str:
+    """Render a time in UTC, rounded up to the minute from which it is over."""
+    minutes = min(-(-milliseconds // 60_000), _LAST_MINUTE)
+    return f"{dt.datetime.fromtimestamp(minutes * 60, dt.UTC):%Y-%m-%d %H:%M} UTC"

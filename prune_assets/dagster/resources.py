@@ -62,13 +62,13 @@ def session_for(context: dg.AssetExecutionContext) -> SparkSession:
 
 
 def warn_of_many_sessions(log: Any) -> None:
-    """Log a warning where more Spark sessions run on this machine than share it well."""
+    """Log a warning if this user runs more Spark sessions on this machine than share it well."""
     from prune_assets.session.live_sessions import live_sessions
 
     count = live_sessions()
     if count > _MOST_SESSIONS:
         message = (
-            f"{count} Spark sessions run on this machine, each with a Java of its own; in a backfill "
+            f"you run {count} Spark sessions on this machine, each with a Java of its own; in a backfill "
             "backfill_policy=dagster.BackfillPolicy.single_run() writes all partitions with one, and "
             "max_concurrent_runs or a pool limits how many run at once"
         )

@@ -7,8 +7,10 @@ error.
 
 from __future__ import annotations
 
+import atexit
 import pickle
 import re
+import shutil
 import zipfile
 import zlib
 from collections import Counter
@@ -212,7 +214,9 @@ def _ship(session: SparkSession) -> None:
 @cache
 def _packed() -> str:
     """Pack the sources into a zip; where there is a compiled part, its Python form does the same."""
-    packed = Path(mkdtemp(prefix="prune-")) / "prune_assets_for_executors.zip"
+    folder = mkdtemp(prefix="prune-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    packed = Path(folder) / "prune_assets_for_executors.zip"
     top = Path(__file__).parents[2]
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in _PACKAGES:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from traceback import walk_tb
+
+from prune_assets.errors import SparkFailure
 
 _LONGEST = 300
 # `org.apache.spark.SparkException: [FAILED_READ_FILE] Encountered ...`, alone or behind `Caused by`.
@@ -11,8 +14,30 @@ _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] ")
 
 
 def is_of_spark(error: BaseException) -> bool:
-    """Tell whether PySpark or py4j raised an error, without an import of either."""
-    return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"}
+    """Tell whether PySpark or py4j raised an error, without an import of either.
+
+    A connection to a Java that has ended fails with an OSError of Python, which py4j lets pass.
+    """
+    if isinstance(error, OSError) and error.__traceback__ is not None:
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        return _package(frame.f_globals.get("__name__", "")) == "py4j"
+    return _package(type(error).__module__) in {"pyspark", "py4j"}
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def failure_of(error: Exception) -> Exception:
+    """Return a SparkFailure for an error of Spark or Java; return every other error unchanged.
+
+    Public functions and commands translate errors of Spark by this function alone.
+    """
+    if not is_of_spark(error):
+        return error
+    if isinstance(error, OSError):
+        return SparkFailure(f"Spark failed: its Java does not answer ({error.strerror or error}); start a new session")
+    return SparkFailure(f"Spark failed: {java_message(str(error))}")
 
 
 def java_message(text: str) -> str:

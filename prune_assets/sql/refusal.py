@@ -4,9 +4,13 @@ from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Says why a part of a predicate cannot be lowered, and what to write instead."""
+    """Says why a part of a predicate cannot be lowered, and what to write instead.
 
-    def __init__(self, reason: str, remedy: str = "") -> None:
+    `raises`: with ansi.enabled Spark certainly raises an error for a constant of the part.
+    """
+
+    def __init__(self, reason: str, remedy: str = "", *, raises: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.remedy = remedy
+        self.raises = raises

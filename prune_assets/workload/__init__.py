@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 class _Room(ModuleType):
     def __call__(self, *arguments: Any, **options: Any) -> Workload:
-        from prune_assets.workload.observe import workload
-
-        return workload(*arguments, **options)
+        made: Workload = sys.modules["prune_assets"].__getattr__("workload")(*arguments, **options)
+        return made
 
 
 sys.modules[__name__].__class__ = _Room

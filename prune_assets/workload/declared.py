@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ _WORDS = frozenset(
 
 
 def workload_of_predicates(
-    table: str, predicates: Sequence[str], *, weights: Sequence[float] | None = None
+    table: str | os.PathLike[str], predicates: Sequence[str], *, weights: Sequence[float] | None = None
 ) -> Workload:
     """Return the workload of predicates on one table; `weights`: how often each runs, once where it is left out.
 
@@ -61,7 +62,7 @@ def workload_of_predicates(
     gathered = Gathered()
     for where, runs in zip(predicates, weights or [1.0] * len(predicates), strict=True):
         columns = tuple(sorted({*_columns(tokenize(where))}))
-        gathered.add(RanScan(table, "", where.strip(), columns, (), "", None, ScanTotals(), float(runs)))
+        gathered.add(RanScan(os.fspath(table), "", where.strip(), columns, (), "", None, ScanTotals(), float(runs)))
     return gathered.workload()
 
 

@@ -39,7 +39,7 @@ def workload(
     *,
     since: Time | None = None,
     until: Time | None = None,
-    table: str | None = None,
+    table: Path_ | None = None,
     cursor: Path_ | None = None,
     progress: Callable[[int, int], None] | None = None,
     app: str | Iterable[str] | None = None,
@@ -68,6 +68,7 @@ def workload(
     """
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
+    table = None if table is None else os.fspath(table)
     noted = None if cursor is None else Cursor(cursor)
     gathered = Gathered()
     reader = LogReader(is_wanted=lambda start: _is_wanted(start, _patterns(app), _patterns(user)))

@@ -121,7 +121,7 @@ def finish(table: Path) -> Recovered:
         _carry_out(journal, table)
     for name in left:
         if STAGING.fullmatch(name):
-            _delete_folder(table / name)
+            delete_folder(table / name)
     staging = {None if journal is None else journal.staging}
     return Recovered(
         () if journal is None else tuple(str(table / name) for name in journal.added),
@@ -130,8 +130,8 @@ def finish(table: Path) -> Recovered:
     )
 
 
-def _delete_folder(folder: Path) -> None:
-    """Delete a staging folder; where that fails it stays, which `recover` reports.
+def delete_folder(folder: Path) -> None:
+    """Delete a folder that was written for a while; where that fails it stays, which `recover` reports.
 
     The JVM of a driver that was killed goes on for a moment, and a file that it adds meanwhile makes the deletion fail.
     """

@@ -16,7 +16,8 @@ HEAVY = {"airflow", "dagster", "msgspec", "numpy", "pyarrow", "pyroaring", "pysp
 def test_names_resolve_where_they_say(name):
     found = getattr(deltalog, name)
     assert found.__name__ == name
-    assert found.__module__.startswith("deltalog.")
+    # A class is where it is defined, a function where it is imported from.
+    assert found.__module__ == "deltalog" or found.__module__.startswith("deltalog.")
 
 
 def test_all_names_are_listed():

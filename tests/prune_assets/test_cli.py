@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -71,11 +72,76 @@ def test_an_error_of_java_is_its_message_without_the_stack(prune):
     stack = "An error.\n: a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y"
     result = prune(Py4JError(stack))
     assert result.exit_code == 3
-    assert result.stderr == "error: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for all that Spark says\n"
+    assert result.stderr == "error: Spark failed: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for all that Spark says\n"
 
 
 def test_an_interrupt_is_not_taken_for_findings(prune):
-    assert prune(KeyboardInterrupt()).exit_code == 130
+    result = prune(KeyboardInterrupt())
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
+
+
+def test_an_error_while_an_interrupted_command_cleans_up_does_not_hide_the_interrupt(prune):
+    """After an interrupt py4j may read the answer to another command, and raise it."""
+    failed = ValueError("an answer to another command")
+    failed.__context__ = RuntimeError("in between")
+    failed.__context__.__context__ = KeyboardInterrupt()
+    result = prune(failed)
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
+
+
+SIGNALLED = """
+import os, signal, sys, threading
+import click
+from prune_assets import cli
+
+def command():
+    print("handler", signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, file=sys.stderr)
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait()
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)  # `timeout` sends it to the process and to its group
+        print("cleaned up", file=sys.stderr)
+
+cli.Commands.get_command = lambda *_: click.Command("x", callback=command)
+"""
+
+
+def test_sigterm_ends_a_command_as_an_interrupt_does_and_what_it_wrote_is_removed():
+    done = run(f"{SIGNALLED}\ncli.main(['x'])")
+    assert (done.returncode, done.stdout) == (143, "")
+    assert done.stderr == "handler False\ncleaned up\nerror: terminated\n"
+
+
+def test_sigterm_calls_the_handler_of_interrupts_which_cancels_the_jobs_of_spark():
+    handler = "signal.signal(signal.SIGINT, lambda *_: print('jobs cancelled', file=sys.stderr))"
+    done = run(f"{SIGNALLED}\n{handler}\ncli.main(['x'])")
+    assert (done.returncode, done.stderr) == (143, "handler False\njobs cancelled\ncleaned up\nerror: terminated\n")
+
+
+def test_a_handler_of_interrupts_that_fails_does_not_keep_the_command_alive():
+    handler = "signal.signal(signal.SIGINT, lambda *_: 1 / 0)"
+    done = run(f"{SIGNALLED}\n{handler}\ncli.main(['x'])")
+    assert (done.returncode, done.stderr) == (143, "handler False\ncleaned up\nerror: terminated\n")
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_a_program_that_embeds_the_commands_keeps_its_handler(prune, handler):
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        assert prune(StorageFailure("x")).exit_code == 3
+        assert signal.getsignal(signal.SIGTERM) == handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_the_handler_is_gone_when_the_command_has_ended_and_no_thread_sets_one(prune):
+    from concurrent.futures import ThreadPoolExecutor
+
+    assert prune(StorageFailure("x")).exit_code == 3
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(prune, StorageFailure("x")).result().exit_code == 3
 
 
 def test_a_connection_that_broke_is_told(prune):
@@ -207,5 +273,5 @@ def test_a_pattern_that_the_shell_has_replaced_is_told_from_too_many_words():
 
 
 def test_a_time_zone_is_no_session(tmp_path):
-    with pytest.raises(WrongUse, match=r"session='UTC': is no session; pass .* SparkSemantics\(time_zone='UTC'\)"):
+    with pytest.raises(WrongUse, match=r"session='UTC' is a str; give .* pr\.SparkSemantics\(time_zone=\.\.\)"):
         pr.count(tmp_path, where="x = 1", session="UTC")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.unread_columns import unread_columns
-from parquet_core.predicate import leaves
+from parquet_core.predicate import Unsupported, conjuncts_of, leaves
 from prune_assets.engines.spark.as_spark_filters import as_spark_filters, filters_of
 from prune_assets.engines.spark.derived_filters import derived_filters
 from prune_assets.engines.spark.opening import SparkScan, spark_scan
@@ -82,9 +82,21 @@ class SparkRead:
         read = {column.path[0] for column in plan.columns}
         if unread := [each for each in unread_columns(plan.index) if each.path[0] in read]:
             alone, with_plan = (_or_failure(plan, scan, unread) for scan in (alone, with_plan))
+        if (raising := _raising(plan)) is not None:
+            said = f"{FAILS}{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
+            alone, with_plan = alone._replace(why=said), with_plan._replace(why=said)
         reader = reader_name(plan.semantics.spark_version)
         names = f"{plan.table.format.read_alone_by or reader}{ALONE}", f"{reader}{WITH_PLAN}"
         return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
+
+
+def _raising(plan: PlannedRead) -> Unsupported | None:
+    """Return a condition for which Spark raises an error before it reads a row."""
+    if not plan.semantics.ansi:
+        return None
+    operands = [operand for _, predicate in plan.lowered.conjuncts for operand in conjuncts_of(predicate)]
+    parts = (getattr(operand, "part", operand) for operand in operands)
+    return next((part for part in parts if isinstance(part, Unsupported) and part.raises), None)
 
 
 def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:

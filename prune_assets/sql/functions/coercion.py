@@ -39,6 +39,10 @@ _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTrun
 # Of a comparison that casts a text: the column's values are not asked, the constant alone raises.
 _RAISES = "with ansi.enabled Spark raises an error"
 _NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
+_DIGIT = re.compile(r"[0-9]")
+_NAMED_FLOAT = re.compile(r"nan|inf", re.IGNORECASE)
+# Texts that Spark casts to the day of the query.
+_SPECIAL_DAYS = ("epoch", "now", "today", "tomorrow", "yesterday")
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 
 
@@ -115,7 +119,7 @@ def apply(function: Function, value: Value) -> Value:
         return Fixed(function.result, result)
     if function.overflows_to_null:
         return Fixed(function.result, None)
-    raise Refusal(f"{function.name} of this constant overflows {function.result}")
+    raise Refusal(f"{function.name} of this constant overflows {function.result}", raises=True)
 
 
 def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
@@ -221,7 +225,7 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         number = int(text)
         if type_.least <= number <= type_.greatest:
             return Fixed(type_, number)
-        raise Refusal(f"the string does not fit {type_}: {_RAISES}", "write a number")
+        raise Refusal(f"the string does not fit {type_}: {_RAISES}", "write a number", raises=True)
     if type_.kind is Kind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
         return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
@@ -230,13 +234,16 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
         if is_dashed(text):
-            raise Refusal(f"there is no day {text}; {_RAISES}", "write a day that exists")
+            raise Refusal(f"there is no day {text}; {_RAISES}", "write a day that exists", raises=True)
         raise Refusal(
             f"only a string in the form yyyy-MM-dd is certain to be a date; {_RAISES} for a text that is not a date",
             "write DATE 'yyyy-MM-dd'",
+            raises=not _DIGIT.search(text) and not text.strip().lower().startswith(_SPECIAL_DAYS),
         )
     if type_.is_number:
         raise Refusal(
-            f"{shown(text)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot", _NUMBER_OR_CAST
+            f"{shown(text)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot",
+            _NUMBER_OR_CAST,
+            raises=not _DIGIT.search(text) and not _NAMED_FLOAT.search(text),
         )
     raise Refusal(f"Spark casts {shown(text)} to a {type_} here", "write the value without quotes")

@@ -17,6 +17,7 @@ from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions
 from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
 from prune_assets.sql.lowering.patterns import lower_pattern
+from prune_assets.sql.lowering.raising_constants import constant_raises
 from prune_assets.sql.lowering.rewrite_of import rewrite_of
 from prune_assets.sql.lowering.string_calls import OperandReader
 from prune_assets.sql.refusal import Refusal
@@ -174,7 +175,10 @@ class Conditions:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
             nulls = self.nulls_of(node)
-            kept = Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls, is_whole=True)
+            raises = any(constant_raises(operand, refusal) for operand in node.iter_expressions())
+            kept = Unsupported(
+                *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls), is_whole=True, raises=raises
+            )
             return self._of_dates(node, kept) or kept
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))

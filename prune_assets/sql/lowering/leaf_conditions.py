@@ -18,6 +18,7 @@ from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import NULL, Fixed, literal_of
 from prune_assets.sql.lowering.comparisons import Comparisons, beyond_bigint
 from prune_assets.sql.lowering.plain_lists import in_plain_list
+from prune_assets.sql.lowering.raising_constants import constant_raises
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.rules import all_of
@@ -167,7 +168,8 @@ class LeafConditions:
             return self._compare(node.this, op, end)
         except Refusal as refusal:
             half = f"{self._text(node.this)} {op} {self._text(end)}"
-            return Unsupported(half, refusal.reason, refusal.remedy, is_whole=True)
+            raises = constant_raises(end, refusal)
+            return Unsupported(half, refusal.reason, refusal.remedy, is_whole=True, raises=raises)
 
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError, UnfinishedWrite, WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
@@ -129,6 +130,7 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
 def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
     """Refuse to add what a reader could not read together with the files that are there."""
     _check_partitions(directory, old, partition_by)
+    read_dataset(old[0])  # names a file that is not Parquet
     existing = df.sparkSession.read.option("recursiveFileLookup", "true").parquet(_literal(old[0])).schema
     theirs = {field.name: field.dataType.simpleString() for field in existing.fields}
     for field in df.schema.fields:

@@ -26,6 +26,7 @@ from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import find_file
 from prune_assets.dagster.checks import build_layout_checks
+from prune_assets.explain.plan import plan
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 V2 = {
@@ -126,7 +127,7 @@ def test_nothing_beside_what_the_user_allows_is_opened(monkeypatch, path):
 def test_what_is_no_list_of_addresses_is_refused(tmp_path, allow):
     log = Log(tmp_path / "t")
     log.create([("x", "long")])
-    for ask in (open_snapshot, lambda table, **options: pr.plan(table, where="x = 1", **options)):
+    for ask in (open_snapshot, lambda table, **options: plan(table, where="x = 1", **options)):
         with pytest.raises(WrongUse, match=r"^allow=.*give .*allow=\["):
             ask(str(log), allow=allow)
 

@@ -108,6 +108,35 @@ def test_what_goes_is_told_first_and_then_gone(table):
     assert vacuum(str(table), now=NOW).files == ()
 
 
+def test_waiting_files_go_when_their_time_has_come(table):
+    """Files that a commit removed as well as files that no commit names; files of the latest version never wait."""
+    removed = {"young.parquet", "young_vector.parquet", OLD_IN_FILE}
+    unreferenced = {"uncommitted.parquet", "_change_data/young.parquet"}
+    found = vacuum(str(table), now=NOW)
+    assert below(table, [one.file for one in found.waiting]) == removed | unreferenced
+    assert found.waiting_bytes == 3 * len(found.waiting)
+    assert below(table, [one.file for one in found.waiting if one.removed]) == removed
+    times = [one.removable_from for one in found.waiting]
+    first, last = min(times), max(times)
+    assert NOW + 6 * DAY - 1000 <= first <= last <= NOW + 6 * DAY + 1000
+    assert below(table, vacuum(str(table), now=first - 1).files) == set(table.gone)
+    later = vacuum(str(table), now=last)
+    assert below(table, later.files) == set(table.gone) | removed | unreferenced
+    assert later.waiting == ()
+
+
+def test_a_file_without_a_time_waits_for_ever(log, monkeypatch):
+    from deltalog.maintenance import vacuum as module
+
+    log.create([("x", "long")])
+    put(log, "x.parquet")
+    files = {path: file._replace(modified_ns=0) for path, file in module.table_files(str(log)).items()}
+    monkeypatch.setattr(module, "table_files", lambda *_, **__: files)
+    found = vacuum(str(log), now=NOW)
+    assert found.files == ()
+    assert [one.removable_from for one in found.waiting] == [None]
+
+
 def test_the_fixture_s_vectors_are_where_the_log_says(table):
     for said, path in ((VECTOR, IN_FILE), (OLD_VECTOR, OLD_IN_FILE)):
         assert vector_path(DeletionVector("u", said["pathOrInlineDv"], 40, 6, 4), "t") == f"t/{path}"

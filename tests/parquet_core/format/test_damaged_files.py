@@ -57,6 +57,32 @@ def test_a_file_that_is_cut_or_foreign_is_named(file, make, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("a.csv", "CSV"), ("a.CSV", "CSV"), ("a.csv.gz", "CSV"), ("a.json", "JSON"), ("part-0.snappy.orc", "ORC")],
+)
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_a_file_of_another_format_is_named_as_such(tmp_path, name, named, rows):
+    """Small files as well as large ones: what helps is not that a few bytes are missing."""
+    (tmp_path / name).write_bytes(b"1,a\n" * rows)
+    message = rf"{re.escape(name)}: is not a Parquet file but {named}, by its name; "
+    with pytest.raises(MalformedFile, match=message) as one:
+        read_dataset(str(tmp_path / name))
+    assert "too few" not in str(one.value)
+
+
+@pytest.mark.parametrize("name", ["000000_0", "a.parquet", "a.parq", "data.0.", "v1.2"])
+def test_a_name_that_tells_no_format_leaves_it_open(tmp_path, name):
+    (tmp_path / name).write_bytes(b"1,a\n")
+    with pytest.raises(MalformedFile, match="4 bytes are too few for a Parquet file; it is cut off or another format"):
+        read_dataset([str(tmp_path / name)])
+
+
+def test_a_parquet_file_with_any_name_is_read(file):
+    """Spark does not look at names either."""
+    assert len(read_dataset(str(file.rename(file.with_name("good.csv"))))) == 2
+
+
 def test_an_encrypted_footer_is_refused(file):
     file.write_bytes(file.read_bytes()[:-4] + b"PARE")
     with pytest.raises(UnsupportedFeature, match="encrypted"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
+import re
 
 import jsonschema
 import pyarrow as pa
@@ -195,3 +197,42 @@ def test_a_file_that_is_gone_is_told_from_a_table_that_is_not_there(tmp_path, co
     result = prune(command, tmp_path, *options)
     assert result.exit_code == 2
     assert f"{file.name}: the log names this file (version 0), but it is gone; restore it, or open" in result.stderr
+
+
+def test_vacuum_says_what_waits_and_until_when(tmp_path):
+    """Two overwrites remove a file each, and one file is left over from a write that was never committed."""
+    for number in range(3):
+        deltalake.write_deltalake(str(tmp_path), pa.table({"x": [number]}), mode="overwrite")
+    result = prune("vacuum", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(
+        r"0 files, 0 B would be deleted: pass --delete to delete; 2 files, [\d.]+ \S+, wait for the end of the "
+        r"retention period \(2 removed by commits\) and can be deleted from \d{4}-\d\d-\d\d \d\d:\d\d UTC"
+        r"(, all of them from \d{4}-\d\d-\d\d \d\d:\d\d UTC)?\n",
+        result.stderr,
+    )
+    (tmp_path / "left-behind.parquet").write_bytes(b"PAR1")
+    assert "3 files, " in (text := prune("vacuum", tmp_path).stderr)
+    assert "(2 removed by commits, 1 that no commit names)" in text
+
+
+def test_vacuum_names_the_minute_from_which_a_file_goes(tmp_path):
+    deltalake.write_deltalake(str(tmp_path), pa.table({"x": [1]}))
+    left = tmp_path / "left-behind.parquet"
+    left.write_bytes(b"PAR1")
+    written = dt.datetime.now(dt.UTC).replace(second=30, microsecond=0) - dt.timedelta(days=3)
+    os.utime(left, (written.timestamp(), written.timestamp()))
+    goes = (written + dt.timedelta(days=7)).replace(second=0) + dt.timedelta(minutes=1)
+    text = prune("vacuum", tmp_path).stderr
+    assert text.endswith(
+        f"1 file, 4 B, waits for the end of the retention period (1 that no commit names) and can be deleted from "
+        f"{goes:%Y-%m-%d %H:%M} UTC\n"
+    )
+    assert "no file waits" in prune("vacuum", tmp_path, "--retain-hours", 24, "--allow-shorter").stderr
+
+
+def test_vacuum_of_a_table_that_keeps_files_for_ever(tmp_path):
+    forever = {"delta.deletedFileRetentionDuration": "interval 100000000 days"}
+    deltalake.write_deltalake(str(tmp_path), pa.table({"x": [1]}), configuration=forever)
+    (tmp_path / "left-behind.parquet").write_bytes(b"PAR1")
+    assert "can be deleted from 9999-12-31" in prune("vacuum", tmp_path).stderr

@@ -157,6 +157,7 @@ def test_json_names_the_files_of_a_write_that_was_cut_off(cut_off):
         "added": [f"{cut_off}/b.parquet", f"{cut_off}/c.parquet"],
         "removed": [f"{cut_off}/a.parquet"],
         "leftovers": [f"{cut_off}/_staging-{32 * '1'}"],
+        "trials": [],
     }
 
 

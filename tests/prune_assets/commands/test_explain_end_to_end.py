@@ -107,7 +107,7 @@ BAD = [
     (None, "nowhere", "day = 1", "nowhere: no such file or directory"),
     (emptied, "t", "day = 1", "no data file"),
     (cut_off, "t", "day = 1", "t/0.parquet: does not end in PAR1"),
-    (not_parquet, "t", "day = 1", "t/1.csv: does not end in PAR1"),
+    (not_parquet, "t", "day = 1", "t/1.csv: is not a Parquet file but CSV, by its name"),
 ]
 
 

@@ -145,7 +145,7 @@ def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, wa
     monkeypatch.setattr("prune_assets.session.live_sessions.live_sessions", lambda: 3)
     assert session_for(context) == "it"
     assert len(said) == 2 * warned + 1
-    assert said[-1].startswith("3 Spark sessions run on this machine")
+    assert said[-1].startswith("you run 3 Spark sessions on this machine")
     assert "BackfillPolicy.single_run()" in said[-1]
 
 

@@ -2,22 +2,23 @@ from __future__ import annotations
 
 import pytest
 
-import prune_assets as pr
 from parquet_core.errors import WrongUse
+from prune_assets.explain.plan import plan
+from prune_assets.reading import reader
 
 
 @pytest.mark.parametrize("columns", ["id", [1], (None, "id")])
 def test_columns_that_are_no_list_of_names_are_refused_at_once(columns):
-    for call in (lambda: pr.plan("nowhere", where="id = 1", columns=columns), lambda: read(columns)):
+    for call in (lambda: plan("nowhere", where="id = 1", columns=columns), lambda: read(columns)):
         with pytest.raises(WrongUse, match=r"^columns=.*: give .*, columns=\['"):
             call()
 
 
 def read(columns):
     """No session: what is refused is refused before one is asked."""
-    return pr.read(None, "nowhere", where="id = 1", columns=columns)
+    return reader.read(None, "nowhere", where="id = 1", columns=columns)
 
 
 def test_a_name_alone_is_shown_as_a_list():
     with pytest.raises(WrongUse, match=r"^columns='id': give a list of names, columns=\['id'\]$"):
-        pr.plan("nowhere", where="id = 1", columns="id")
+        plan("nowhere", where="id = 1", columns="id")

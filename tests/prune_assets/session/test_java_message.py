@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
-from prune_assets.session.java_message import is_of_spark, java_message
+from prune_assets.errors import SparkFailure
+from prune_assets.session.java_message import failure_of, is_of_spark, java_message
 
 FAILED = (
     "[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while reading file file:///t/b.parquet. "
@@ -42,3 +45,25 @@ def test_an_error_is_known_by_its_package():
     py4j = pytest.importorskip("py4j.protocol")
     assert is_of_spark(py4j.Py4JError("gone"))
     assert not is_of_spark(KeyError("x"))
+    assert not is_of_spark(ConnectionRefusedError(111, "Connection refused"))
+
+
+def test_a_java_that_has_ended_is_a_failure_of_spark():
+    """Py4j lets the error of the socket pass."""
+    py4j = pytest.importorskip("py4j.clientserver")
+    from py4j.java_gateway import GatewayProperty, PythonProxyPool
+
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        java = py4j.JavaParameters(port=unused.getsockname()[1])
+    shared = GatewayProperty(auto_field=False, pool=PythonProxyPool())
+    with pytest.raises(ConnectionRefusedError) as refused:
+        py4j.JavaClient(java, py4j.PythonParameters(), shared).send_command("x")
+    failure = failure_of(refused.value)
+    assert isinstance(failure, SparkFailure)
+    assert str(failure) == "Spark failed: its Java does not answer (Connection refused); start a new session"
+
+
+def test_other_errors_are_left_as_they_are():
+    error = FileNotFoundError(2, "No such file")
+    assert failure_of(error) is error

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 from prune_assets.session.live_sessions import live_sessions
 
 
@@ -17,3 +19,14 @@ def test_processes_of_spark_are_counted_and_others_are_not(tmp_path):
     (tmp_path / "14").mkdir()
     assert live_sessions(tmp_path) == 2
     assert live_sessions(tmp_path / "gone") == 0
+
+
+def test_processes_of_other_users_are_not_counted(tmp_path, monkeypatch):
+    """A backfill of this user does not start them, and none of the remedies can limit them."""
+    for number in ("10", "11"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "cmdline").write_bytes(b"java\0org.apache.spark.deploy.SparkSubmit\0")
+    assert live_sessions(tmp_path) == 2
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    assert live_sessions(tmp_path) == 0

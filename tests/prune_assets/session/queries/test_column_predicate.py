@@ -180,7 +180,7 @@ def test_a_column_takes_a_session(spark, table):
 
     with pytest.raises(WrongUse, match="pass session=spark"):
         pr.plan(table, where=fn.col("x") > 1)
-    with pytest.raises(WrongUse, match="as text in Spark SQL or as a Column"):
+    with pytest.raises(WrongUse, match="where=5 is an int; give a str or a Column"):
         pr.plan(table, where=5)
 
 

@@ -1,0 +1,229 @@
+"""Check arguments of public functions against the annotations, and give errors of other programs one form.
+
+An argument is refused only if no alternative of its annotation can be meant: a text in place of a list of texts, a path
+in place of an object. Classes of PySpark are recognized by name, as Spark Connect has classes of its own, and are not
+imported. An annotation that cannot be resolved accepts every value.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from functools import cache, wraps
+from importlib import import_module
+from numbers import Number
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_LONGEST = 60
+_BY_NAME = {"pyspark"}
+
+
+def public_function(
+    function: Callable[Arguments, Result],
+    package: str,
+    *,
+    makers: Mapping[str, str],
+    failure: Callable[[Exception], Exception] | None,
+) -> Callable[Arguments, Result]:
+    """Return a function of a package that checks its arguments first, and translates exceptions by `failure`.
+
+    `makers`: how users get an object of a class, by the name of the class.
+    """
+
+    @wraps(function)
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        check_arguments(function, args, kwargs, makers=makers)
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if failure is None or (translated := failure(error)) is error:
+                raise
+            raise translated from error
+
+    # The name by which it is imported, also by pickle.
+    checked.__module__ = package
+    return checked
+
+
+def check_arguments(
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    *,
+    makers: Mapping[str, str],
+) -> None:
+    """Raise WrongUse for an argument of a type that the annotation excludes.
+
+    Arguments that are missing or too many are left to the call, which names them.
+    """
+    signature, hints = _signature(function)
+    try:
+        given = signature.bind_partial(*args, **kwargs).arguments
+    except TypeError:
+        return
+    for name, value in given.items():
+        hint = hints.get(name, object)
+        if not matches(value, hint):
+            raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, makers)}")
+
+
+def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> str:
+    nouns = [*dict.fromkeys(_nouns(hint))]
+    text = shown(value)[:_LONGEST] if isinstance(value, str | bytes | Number | os.PathLike) else ""
+    given = "is None" if value is None else f"is {_with_article(_class_of(value))}"
+    expected = _either([noun if noun == "None" else _with_article(noun) for noun in nouns])
+    if isinstance(value, str) and any(noun.startswith("list of") for noun in nouns):
+        steps = [f"{name}=[{text}]"]
+    else:
+        steps = [makers[noun] for noun in nouns if noun in makers]
+    return f"{name}{text and f'={text}'} {given}; give {expected}{': ' if steps else ''}{', or '.join(steps)}"
+
+
+def _class_of(value: object) -> str:
+    """Return the name of the class of a value; for a list, also the classes of its elements."""
+    name = type(value).__name__
+    if not isinstance(value, list | tuple | set) or not value:
+        return name
+    return f"{name} of {_either(sorted({type(element).__name__ for element in value}))}"
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
+def _either(nouns: list[str]) -> str:
+    *first, last = nouns
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _nouns(hint: Any) -> Iterator[str]:
+    """Yield the alternatives of a hint, as texts."""
+    arguments, origin = get_args(hint), get_origin(hint)
+    if origin in {typing.Union, types.UnionType}:
+        for part in arguments:
+            yield from _nouns(part)
+    elif origin is Literal:
+        yield from (repr(argument) for argument in arguments)
+    elif origin is os.PathLike:
+        yield "Path"
+    elif inspect.isclass(origin) and issubclass(origin, Mapping):
+        yield "dict"
+    elif inspect.isclass(origin) and issubclass(origin, Iterable):
+        elements = [noun for part in arguments if part is not Ellipsis for noun in _nouns(part)]
+        yield f"list of {_either(elements)}" if elements else "list"
+    else:
+        yield "None" if hint in {None, types.NoneType} else getattr(hint, "__name__", str(hint))
+
+
+def matches(value: object, hint: Any) -> bool:
+    """Return False if a value cannot be of an annotated type; elements of lists and mappings count too.
+
+    >>> from collections.abc import Sequence
+    >>> [matches(value, Sequence[str] | None) for value in (["a"], ("a",), {"a"}, None, "a", 1, [1])]
+    [True, True, True, True, False, False, False]
+    """
+    arguments, origin = get_args(hint), get_origin(hint)
+    if origin in {typing.Union, types.UnionType}:
+        return any(matches(value, part) for part in arguments)
+    if origin is Literal:
+        return any(isinstance(value, type(argument)) for argument in arguments)
+    if not inspect.isclass(origin):
+        return _is_instance(value, hint)
+    if issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and _all(value, arguments[:1]) and _all(value.values(), arguments[1:])
+    if issubclass(origin, Iterable) and not issubclass(origin, tuple):
+        return hasattr(type(value), "__iter__") and not isinstance(value, str | bytes) and _all(value, arguments[:1])
+    return _is_instance(value, origin)
+
+
+def _all(values: Any, hints: tuple[Any, ...]) -> bool:
+    """Check elements, of each type one; an iterator is not consumed."""
+    if not hints or not hasattr(type(values), "__len__") or not hasattr(type(values), "__iter__"):
+        return True
+    return all(matches(value, hints[0]) for value in {type(value): value for value in values}.values())
+
+
+def _is_instance(value: object, hint: Any) -> bool:
+    if hint is None or hint is types.NoneType:
+        return value is None
+    if hint in {int, float, bool}:
+        # Numbers of numpy too; its bool is not registered as a number.
+        return isinstance(value, Number) or type(value).__name__ in {"bool", "bool_"}
+    if not inspect.isclass(hint):
+        return True
+    try:
+        return isinstance(value, hint)
+    except TypeError:  # such as a protocol
+        return True
+
+
+@cache
+def _signature(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str, Any]]:
+    """Return the signature of a function, and its annotations as far as they can be resolved."""
+    signature = inspect.signature(function)
+    module = sys.modules[function.__module__]
+    names = _Names(module)
+    return signature, {
+        name: evaluated(str(parameter.annotation), module, names) for name, parameter in signature.parameters.items()
+    }
+
+
+class _Names(dict[str, Any]):
+    """The names that a module defines for its annotations alone, below `if TYPE_CHECKING`."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__()
+        self._module = module
+        self._nodes: dict[str, ast.Import | ast.ImportFrom | ast.Assign] = {}
+        for block in ast.parse(inspect.getsource(module)).body:
+            for node in block.body if isinstance(block, ast.If) else ():
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    self._nodes.update({alias.asname or alias.name: node for alias in node.names})
+                elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    self._nodes[node.targets[0].id] = node
+
+    def __missing__(self, name: str) -> Any:
+        node = self._nodes[name]
+        if isinstance(node, ast.Assign):
+            return evaluated(ast.unparse(node.value), self._module, self)
+        original = next(alias.name for alias in node.names if name == (alias.asname or alias.name))
+        if isinstance(node, ast.Import):
+            return import_module(original)
+        home = node.module or ""
+        if home.partition(".")[0] in _BY_NAME:
+            return _by_name(original)
+        return getattr(import_module(home), original)
+
+
+def evaluated(annotation: str, module: types.ModuleType, names: Mapping[str, Any]) -> Any:
+    """Return the type that an annotation of a module means; `object` if it cannot be resolved."""
+    try:
+        return eval(annotation, vars(module), names)  # noqa: S307 - annotations of our own source
+    except (NameError, AttributeError, TypeError, ImportError):
+        return object
+
+
+class _ByName(type):
+    """A class whose instances are the instances of any class with its name."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return any(one.__name__ == cls.__name__ for one in type(value).__mro__)
+
+
+@cache
+def _by_name(name: str) -> type:
+    return _ByName(name, (), {})

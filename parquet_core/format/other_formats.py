@@ -1,0 +1,50 @@
+"""Formats of files that are not Parquet, by the ends of file names."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from parquet_core.errors import MalformedFile
+
+_FORMATS = {
+    ".arrow": "Arrow IPC",
+    ".avro": "Avro",
+    ".csv": "CSV",
+    ".feather": "Arrow IPC",
+    ".json": "JSON",
+    ".jsonl": "JSON",
+    ".log": "text",
+    ".md": "text",
+    ".ndjson": "JSON",
+    ".orc": "ORC",
+    ".sql": "SQL",
+    ".tsv": "CSV",
+    ".txt": "text",
+    ".xls": "Excel",
+    ".xlsx": "Excel",
+    ".xml": "XML",
+    ".yaml": "YAML",
+    ".yml": "YAML",
+    ".zip": "ZIP",
+}
+_COMPRESSED = {".bz2", ".gz", ".lz4", ".snappy", ".xz", ".zst"}
+
+
+def other_format(path: str) -> str | None:
+    """Return the format that a file name ends with; None if it is Parquet or unknown.
+
+    >>> other_format("lake/a.csv"), other_format("a.json.gz"), other_format("part-0.snappy.parquet")
+    ('CSV', 'JSON', None)
+    """
+    suffixes = [suffix.lower() for suffix in PurePosixPath(path).suffixes]
+    return next((_FORMATS.get(suffix) for suffix in reversed(suffixes) if suffix not in _COMPRESSED), None)
+
+
+def not_parquet(path: str, problem: str) -> MalformedFile:
+    """Return the error for bytes that are not Parquet; `problem`: the fault of the bytes, and the next step.
+
+    A name decides nothing: a Parquet file is read whatever its name is.
+    """
+    if (name := other_format(path)) is None:
+        return MalformedFile(f"{path}: {problem}")
+    return MalformedFile(f"{path}: is not a Parquet file but {name}, by its name; leave it out, or write it as Parquet")

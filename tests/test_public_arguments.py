@@ -1,0 +1,170 @@
+"""Public functions name an argument of a wrong type, whichever function and argument it is."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+from types import FunctionType
+
+import pyarrow as pa
+import pytest
+
+import deltalog
+import prune_assets as pr
+from parquet_core.errors import PruneError, WrongUse
+
+# `pr.workload` is also the package of this name, which can be called as the function.
+FUNCTIONS = {
+    f"{package.__name__}.{name}": function
+    for package in (pr, deltalog)
+    for name in package.__all__
+    if isinstance(function := package.__getattr__(name), FunctionType)
+}
+PARAMETERS = [
+    pytest.param(function, parameter, id=f"{name}-{parameter}")
+    for name, function in FUNCTIONS.items()
+    for parameter in inspect.signature(function).parameters
+]
+VALUES = ["text", b"bytes", 1, 1.5, None, ["a"], [1], [None], {"a": 1}, Path("p"), pa.array([1]), pa.schema([])]
+
+
+class Unrelated:
+    """An object that no function takes."""
+
+
+def error_of(function, arguments):
+    try:
+        function(**arguments)
+    except Exception as error:  # noqa: BLE001 - which it may be is what is tested
+        return error
+    return None
+
+
+def test_all_functions_are_tried():
+    assert {"prune_assets.workload", "prune_assets.write", "deltalog.add_columns", "deltalog.vacuum"} <= set(FUNCTIONS)
+    assert len(FUNCTIONS) > 40
+
+
+@pytest.mark.parametrize(("function", "parameter"), PARAMETERS)
+def test_an_unrelated_object_is_refused_by_the_name_of_the_parameter(function, parameter):
+    """Also if other arguments are missing: what is there comes first."""
+    with pytest.raises(WrongUse) as refused:
+        function(**{parameter: Unrelated()})
+    assert str(refused.value).startswith(f"{function.__name__}: {parameter} is an Unrelated; give ")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("function", "parameter"), PARAMETERS)
+def test_a_value_is_refused_by_the_check_or_by_a_line_of_the_function(function, parameter):
+    """TypeError only of Python itself, for other arguments that are missing."""
+    for value in VALUES:
+        error = error_of(function, {parameter: value})
+        is_missing = isinstance(error, TypeError) and str(error).startswith(f"{function.__name__}() missing ")
+        assert error is None or is_missing or isinstance(error, PruneError), value
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: deltalog.add_columns("path", []),
+            "add_columns: snapshot='path' is a str; give a Snapshot: deltalog.open_snapshot(table)",
+        ),
+        (
+            lambda: deltalog.add_columns(None, []),
+            "add_columns: snapshot is None; give a Snapshot: deltalog.open_snapshot(table)",
+        ),
+        (
+            lambda: deltalog.append(Path("t"), []),
+            "append: snapshot=PosixPath('t') is a PosixPath; give a Snapshot: deltalog.open_snapshot(table)",
+        ),
+        (
+            lambda: pr.read("t", where="id = 1"),
+            "read: spark='t' is a str; give a SparkSession: SparkSession.builder.getOrCreate()",
+        ),
+        (
+            lambda: pr.plan("t", where="id = 1", columns="id"),
+            "plan: columns='id' is a str; give a list of str or None: columns=['id']",
+        ),
+        (
+            lambda: pr.advise("t", workload="id = 1"),
+            "advise: workload='id = 1' is a str; give a Workload or a list of str: workload=['id = 1']",
+        ),
+        (
+            lambda: pr.write("t", "u", layout={}),
+            "write: df='t' is a str; give a DataFrame: spark.createDataFrame(..) or spark.read",
+        ),
+        (
+            lambda: deltalog.vacuum("t", dry_run="no"),
+            "vacuum: dry_run='no' is a str; give a bool",
+        ),
+        (
+            lambda: deltalog.create_table("t", pa.schema([]), partition_by="day"),
+            "create_table: partition_by='day' is a str; give a list of str: partition_by=['day']",
+        ),
+        (
+            lambda: pr.plan(None, where="id = 1"),
+            "plan: table is None; give a str, a Path or a list of str",
+        ),
+        (
+            lambda: pr.count("t", where="id = 1", session="UTC"),
+            (
+                "count: session='UTC' is a str; give a SparkSession, a SparkSemantics or None: "
+                "SparkSession.builder.getOrCreate(), or pr.SparkSemantics(time_zone=..) without Spark"
+            ),
+        ),
+    ],
+)
+def test_the_line_says_what_to_give(call, message):
+    with pytest.raises(WrongUse) as refused:
+        call()
+    assert str(refused.value) == message
+
+
+def test_credentials_in_an_argument_are_masked():
+    with pytest.raises(WrongUse) as refused:
+        deltalog.history("s3://key:hunter2@bucket/t")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_path_names_a_table_everywhere(tmp_path):
+    table = tmp_path / "t"
+    rows = pa.table({"id": [1, 2, 3]})
+    deltalog.write_table(table, rows, properties={"delta.enableDeletionVectors": "true"})
+    snapshot = deltalog.open_snapshot(table)
+    deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [1]})
+    snapshot = deltalog.open_snapshot(table)
+    assert deltalog.versions(table) == [0, 1]
+    assert deltalog.version_at(table, deltalog.snapshot_time(snapshot)) == 1
+    assert deltalog.write_checkpoint(table).written
+    assert deltalog.clean_log(table, dry_run=True).files == ()
+    assert deltalog.vacuum(table).files == ()
+    assert deltalog.orphans(table) == ()
+    assert deltalog.check_create(tmp_path / "u", rows.schema).partition_columns == ()
+    vector = deltalog.vector_of(snapshot.blocks[0], 0)
+    assert list(deltalog.read_vector(vector, table)) == [1]
+    assert pr.count(table, where="id = 1") == 1
+    assert pr.count([str(file) for file in table.glob("*.parquet")], where="id = 1") == 1
+    assert pr.workload_of_predicates(table, ["id = 1"]).shapes[0].table == str(table)
+
+
+def test_lists_may_be_of_any_kind(tmp_path):
+    import numpy as np
+
+    deltalog.write_table(tmp_path, pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]}))
+    for columns in (["id"], ("id",), {"id": 1}.keys(), np.array(["id"])):
+        assert pr.read_arrow(tmp_path, where="id = 1", columns=columns).num_rows == 1
+    assert pr.read_arrow(tmp_path, where="id > 0", skip_unsupported=np.bool_(1)).num_rows == 3
+
+
+# In place of `pr.workload` a package of this name can be called.
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"prune_assets.workload"}))
+def test_a_public_function_can_be_sent_to_another_process(name):
+    assert pickle.loads(pickle.dumps(FUNCTIONS[name])) is FUNCTIONS[name]
+
+
+def test_an_exception_of_a_function_keeps_its_own_type(tmp_path):
+    with pytest.raises(PruneError, match="no such file or directory") as missing:
+        pr.plan(tmp_path / "no", where="id = 1")
+    assert missing.value.__cause__ is None
