@@ -8,7 +8,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.bloom_filters import BLOOM_FILTERS_PRESENT
-from parquet_core.layout.check import CHECKS
+from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, by_check
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import one_line

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
+from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import build_layout_checks, layout_check_specs
 
