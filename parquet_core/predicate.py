@@ -140,7 +140,8 @@ class Unsupported:
 
     `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
     FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL. `is_whole`: `sql` says all
-    that this part does, and nothing else. `may_raise`: reading may fail on a row because of it.
+    that this part does, and nothing else. `may_raise`: reading may fail on a row because of it. `no_value`: it compares
+    with a text that is no value of the type, so it selects no row, or fails.
     """
 
     sql: str
@@ -151,6 +152,7 @@ class Unsupported:
     null_with: tuple[Path, ...] = ()
     is_whole: bool = False
     may_raise: bool = True
+    no_value: bool = False
 
 
 class ValueTest(Protocol):

@@ -4,6 +4,7 @@ PruneError
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
 ├── UnprovenWrite          a table has a version whose files have not the layout
 └── WrongUse               the caller can mend it (exit code 2)
+    ├── NoRows                 a table has no rows to work on
     ├── PredicateSyntaxError   the predicate is not Spark SQL
     └── PredicateTypeError     operands that cannot be compared
 """
@@ -22,6 +23,10 @@ class JavaFailure(PruneError):
 
 class UnprovenWrite(PruneError):
     """What was committed has not the layout; the message says how to go back."""
+
+
+class NoRows(WrongUse):
+    """The table has no rows to work on."""
 
 
 class PredicateSyntaxError(WrongUse):

@@ -89,6 +89,12 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
         raise
 
 
+def refuse_unknown_keys(values: Mapping[Any, Any]) -> None:
+    """Raise LayoutError for keys that no layout has; their values are not looked at."""
+    with naming_layout_file("layout"):
+        refuse_unknown(values, _KEYS)
+
+
 def _layout_of(values: Mapping[Any, Any], location: str) -> LayoutSpec:
     with naming_layout_file(location):
         refuse_unknown(values, _KEYS)

@@ -16,13 +16,14 @@ from parquet_core.layout.spec import refuse_unknown
 from parquet_core.printable import shown
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.dagster.skipping_checks import build_skipping_checks, checked_share
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.checks.when_empty import WhenEmpty
 
 Resource: TypeAlias = Mapping[str, Any]
 
@@ -46,6 +47,7 @@ def build_dbt_checks(
     translator: AssetSpecs | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    when_empty: WhenEmpty = "pass",
 ) -> list[dg.AssetChecksDefinition]:
     """Build the checks that dbt models ask for in `meta.prune`, on the assets that `@dbt_assets` makes of them.
 
@@ -70,13 +72,13 @@ def build_dbt_checks(
     `manifest`: the path of the project's `manifest.json`, or what it holds.
     `project_dir`: the folder of `dbt_project.yml`; by default the one that the manifest's path is in.
     `translator`: the one that `@dbt_assets` has; by default the keys are those of dagster-dbt's own.
-    `blocking`, `severity`: as for the checks of layouts. A dbt run makes its assets in one step, so a check blocks
-    assets outside of that run only.
+    `blocking`, `severity`, `when_empty`: as for the checks of layouts. A dbt run makes its assets in one step, so a
+    check blocks assets outside of that run only.
 
     Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used.
     """
     parsed, root = _parsed(manifest), _project_dir(manifest, project_dir)
-    options: dict[str, Any] = {"blocking": blocking, "severity": severity}
+    options: dict[str, Any] = {"blocking": blocking, "severity": severity, "when_empty": when_empty}
     checks = []
     for unique_id, resource in {**parsed["nodes"], **parsed.get("sources", {})}.items():
         prune = _meta(resource).get("prune")
@@ -211,6 +213,4 @@ def _min_skipped(prune: Mapping[str, Any]) -> dict[str, Any]:
     share = prune.get("min_skipped")
     if share is None:
         return {}
-    if isinstance(share, bool) or not isinstance(share, int | float):
-        raise WrongUse(f".min_skipped = {shown(share)}: give a share of the bytes, from 0 to 1, e.g. 0.9")
-    return {"min_skipped": share}
+    return {"min_skipped": checked_share(".min_skipped", share)}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Says why a part of a predicate cannot be lowered, and what to write instead."""
+    """Says why a part of a predicate cannot be lowered, and what to write instead.
 
-    def __init__(self, reason: str, remedy: str = "") -> None:
+    `no_value`: Spark finds no value of the type in a text; with ANSI it raises, without it compares with NULL.
+    """
+
+    def __init__(self, reason: str, remedy: str = "", *, no_value: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.remedy = remedy
+        self.no_value = no_value

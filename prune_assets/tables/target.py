@@ -11,6 +11,7 @@ from prune_assets.session.stores import reach_as
 from prune_assets.session.supported import check_session
 from prune_assets.tables import opening
 from prune_assets.tables.catalogs.resolve import catalog_entry
+from prune_assets.writing.format_names import check_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,9 +87,7 @@ def _check_installed(path: str, format_: Format) -> None:
 
 
 def _check_name(name: str | None) -> None:
-    names = [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
-    if name not in {None, *names}:
-        raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
+    check_format(name, [each.name for each in reversed(opening.FORMATS) if each.writing is not None])
 
 
 def _format_at(location: str, name: str | None) -> Format:

@@ -174,7 +174,11 @@ class Conditions:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
             nulls = self.nulls_of(node)
-            kept = Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls, is_whole=True)
+            kept = Unsupported(
+                *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls),
+                is_whole=True,
+                no_value=refusal.no_value,
+            )
             return self._of_dates(node, kept) or kept
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))

@@ -158,7 +158,7 @@ class LeafConditions:
             self.count -= 1
             return high if low == Constant(Outcomes.TRUE) else low
         if isinstance(low, Unsupported) and isinstance(high, Unsupported):
-            raise Refusal(low.reason, low.remedy)
+            raise Refusal(low.reason, low.remedy, no_value=low.no_value or high.no_value)
         return all_of((low, high))
 
     def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
@@ -167,7 +167,7 @@ class LeafConditions:
             return self._compare(node.this, op, end)
         except Refusal as refusal:
             half = f"{self._text(node.this)} {op} {self._text(end)}"
-            return Unsupported(half, refusal.reason, refusal.remedy, is_whole=True)
+            return Unsupported(half, refusal.reason, refusal.remedy, is_whole=True, no_value=refusal.no_value)
 
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:

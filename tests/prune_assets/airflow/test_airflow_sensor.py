@@ -130,8 +130,10 @@ def test_a_version_is_waited_for(delta, context):
 def test_a_plain_table_has_no_versions(ids, context):
     with pytest.raises(AirflowFailException, match="not a Delta table"):
         DeltaVersionSensor(task_id="s", table=ids, version=1).execute(context)
+    wait = DeltaVersionSensor(task_id="s", table=ids, version="{{ params.version }}")
+    wait.render_template_fields({"params": {"version": "x"}})
     with pytest.raises(AirflowFailException, match="version = 'x'"):
-        DeltaVersionSensor(task_id="s", table=ids, version="x").execute(context)
+        wait.execute(context)
 
 
 class TestATableThatVanishes:

@@ -164,7 +164,7 @@ NO_FILE = (
 )
 NO_SQL = ".predicates = 'id = 1': give SQL by a name, e.g. {one_order: id = 17}"
 NO_NAME = ".predicates: 'a b' names a check; use letters, digits and _ only"
-NO_SHARE = ".min_skipped = True: give a share of the bytes, from 0 to 1, e.g. 0.9"
+NO_SHARE = ".min_skipped = True is no share from 0 to 1; for 90 % write 0.9 or 90%"
 NO_ROOT = ".table is not set, and location_root = 'lake' is relative; set meta.prune.table to the path of the files"
 WRONG = [
     (["layout"], {}, WrongUse, ": ['layout'] is not a mapping; write its keys: layout, min_skipped, predicates, table"),
@@ -180,7 +180,7 @@ WRONG = [
         PRUNE | {"min_skipped": 90},
         {},
         WrongUse,
-        ": min_skipped=90: must be a share of the bytes, from 0 to 1, e.g. 0.9",
+        ".min_skipped = 90 is no share from 0 to 1; for 90 % write 0.9 or 90%",
     ),
     (PRUNE, SPARK, WrongUse, OPEN),
     (PRUNE, {"location": "{{ env_var() }}/x"}, WrongUse, f".table is not set, and location = {JINJA}"),
