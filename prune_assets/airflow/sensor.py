@@ -33,7 +33,7 @@ class TableChangeSensor(BaseSensorOperator):
 
     A table that is not there fails the task at once, by name: it is skipped with `soft_fail`, and with `silent_fail`
     the sensor goes on. Where the storage does not answer, it goes on until `timeout`. The XCom is the event: `table`,
-    `version`, `fingerprint` and `changes`.
+    `version`, `fingerprint`, `changes`, `partitions` and `where`, as of TableChangeTrigger.
     """
 
     template_fields: Sequence[str] = ("table", "since")
