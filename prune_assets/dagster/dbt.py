@@ -13,7 +13,7 @@ import dagster as dg
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import refuse_unknown
-from parquet_core.printable import shown
+from parquet_core.printable import listed, shown
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks, checked_share
@@ -30,6 +30,8 @@ Resource: TypeAlias = Mapping[str, Any]
 KEYS = ("layout", "min_skipped", "predicates", "table")
 # What dagster-dbt makes assets of, beside sources.
 _ASSETS = {"model", "seed", "snapshot"}
+# What dbt keeps no files of; dbt-spark has both kinds of materialized views.
+_WITHOUT_FILES = {"ephemeral": "an ephemeral model", "view": "a view", "materialized_view": "a materialized view"}
 _CHECK_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -61,7 +63,9 @@ def build_dbt_checks(
 
     `meta.prune` has these keys, in `config.meta` or in `meta`:
 
-    `layout`: the keys of a layout, or the path of a `layout.yaml` in the project; see `build_layout_checks`.
+    `layout`: the keys of a layout, or the path of a `layout.yaml` in the project. It makes the five checks of
+    `build_layout_checks`. Files of DuckDB have no page indexes, so they fail two of them: `column_index_present` and
+    `sorted_order`.
     `predicates`: Spark SQL by a name, or a list, whose checks are called skips_query_1 and so on; `min_skipped`: see
     `build_skipping_checks`.
     `table`: the path or address of the files. By default `location` of an external model of dbt-duckdb, or
@@ -75,7 +79,8 @@ def build_dbt_checks(
     `blocking`, `severity`, `when_empty`: as for the checks of layouts. A dbt run makes its assets in one step, so a
     check blocks assets outside of that run only.
 
-    Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used.
+    Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used. So does
+    one of a view or an ephemeral model, which have no files: put it on the models that they read.
     """
     parsed, root = _parsed(manifest), _project_dir(manifest, project_dir)
     options: dict[str, Any] = {"blocking": blocking, "severity": severity, "when_empty": when_empty}
@@ -86,6 +91,7 @@ def build_dbt_checks(
             continue
         with _place(f"{resource['resource_type']} {resource['name']}{_file(resource)}: meta.prune"):
             declared = _checked(prune)
+            _refuse_view(resource, parsed)
             key = _asset_key(resource) if translator is None else translator.get_asset_spec(parsed, unique_id, None).key
             table = _table(resource, declared, root)
             if declared.get("layout") is not None:
@@ -145,6 +151,21 @@ def _checked(prune: object) -> Mapping[str, Any]:
     if prune.get("layout") is None and not prune.get("predicates"):
         raise WrongUse("has no check; give layout or predicates")
     return prune
+
+
+def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
+    """Raise WrongUse for a model that dbt makes no files of, and name those that it reads."""
+    materialized = (resource.get("config") or {}).get("materialized")
+    if resource["resource_type"] != "model" or materialized not in _WITHOUT_FILES:
+        return
+    known = {**manifest["nodes"], **manifest.get("sources", {})}
+    reads = (resource.get("depends_on") or {}).get("nodes") or ()
+    names = [f"{known[one]['resource_type']} {known[one]['name']}" for one in reads if one in known]
+    instead = f"the {listed(names)} that it reads" if names else "the model that it reads"
+    raise WrongUse(
+        f"is on {_WITHOUT_FILES[materialized]}, which has no files; put prune on {instead}, and prune: null here "
+        "where a folder sets it"
+    )
 
 
 def _asset_key(resource: Resource) -> dg.AssetKey:
