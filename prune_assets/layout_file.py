@@ -90,7 +90,7 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
 
 
 def refuse_unknown_keys(values: Mapping[Any, Any]) -> None:
-    """Raise LayoutError for keys that no layout has; their values are not looked at."""
+    """Raise LayoutError for keys that no layout has; ignores the values."""
     with naming_layout_file("layout"):
         refuse_unknown(values, _KEYS)
 

@@ -22,7 +22,7 @@ _MARKS = ("{{", "{%")
 
 
 def check_arguments(operator: BaseOperator, checks: Mapping[str, ArgumentCheck], *, rendered: bool) -> None:
-    """Raise WrongUse for a wrong argument; before templates are rendered, those that have one are left out."""
+    """Raise WrongUse for a wrong argument; arguments with a template are left out until it is rendered."""
     for name, check in checks.items():
         value = getattr(operator, name)
         if rendered or name not in operator.template_fields or not is_template(value):
@@ -167,7 +167,7 @@ def predicates(_name: str, value: Any) -> None:
 
 
 def named_predicates(value: Any) -> dict[str, str]:
-    """Return predicates by a name; those of a list are numbered from 1."""
+    """Return predicates by a name; a list is numbered from 1."""
     from parquet_core.errors import WrongUse
 
     if isinstance(value, str):

@@ -47,7 +47,7 @@ class LayoutCheckOperator(TableOperator):
         "rows": arguments.boolean,
         "allow": arguments.texts,
     }
-    when_empty_line = "no file has such rows, so there was nothing to check"
+    when_empty_line = "no file has such rows, so no file was checked"
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the operators have in common: a table, checked arguments, retries that make sense, figures, empty tables."""
+"""The base of the operators: a table, checked arguments, sensible retries, figures, and the choice for no rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TableOperator(BaseOperator):
     ui_color: ClassVar[str] = "#dcebe4"
     # The arguments of each class, and what checks them.
     checks: ClassVar[Mapping[str, ArgumentCheck]] = {}
-    # Says in the log that there was nothing to do.
+    # Ends the line of the log about a task without rows.
     when_empty_line: ClassVar[str] = "it has no rows"
 
     def __init__(self, *, table: str | Path, when_empty: WhenEmpty = "pass", retries: int = 2, **kwargs: Any) -> None:

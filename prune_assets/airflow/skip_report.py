@@ -76,7 +76,7 @@ class SkipReportOperator(TableOperator):
         "report_dir": arguments.optional(arguments.path),
         "reports_url": arguments.optional(arguments.text),
     }
-    when_empty_line = "the table has no files, so there is nothing to skip"
+    when_empty_line = "the table has no files to skip"
     operator_extra_links = (SkipReportLink(),)
 
     def __init__(

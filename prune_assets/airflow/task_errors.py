@@ -21,7 +21,7 @@ class TableNotReached(AirflowException):
     """The storage, or Spark, failed: it is tried again as often as the task's `retries` say."""
 
 
-# What a second try may find mended by itself.
+# Errors that may be gone at the next try.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR, errno.EAGAIN}
 
 

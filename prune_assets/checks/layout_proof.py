@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """What a check found, and in how many files it looked."""
+    """The findings of a check, and the number of files that it read."""
 
     findings: list[Finding]
     files: int

@@ -1,4 +1,4 @@
-"""What comes of a task, an asset or a check that has no rows to work on: one choice for all of them."""
+"""The choice for tasks, assets and checks that have no rows to work on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WhenEmpty = Literal["pass", "skip", "fail"]
 
 
 def check_when_empty(choice: object) -> None:
-    """Raise WrongUse for what is no such choice.
+    """Raise WrongUse for any other value.
 
     >>> check_when_empty("ignore")
     Traceback (most recent call last):

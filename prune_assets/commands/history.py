@@ -47,7 +47,7 @@ def history(*, table: str, limit: int, as_json: bool) -> None:
 
 
 def _without_versions(table: str) -> PruneError:
-    """Return why a table has no versions: there is none, or it has plain files."""
+    """Return the error for a path without a table, or with plain files."""
     import deltalog
 
     try:

@@ -63,7 +63,7 @@ class CheckOptions(dg.Model, dg.Resolvable):
     when_empty: Annotated[
         WhenEmpty,
         dg.Resolver.default(
-            description="What the checks do where there are no rows: pass, give no result (skip), or fail."
+            description="How the checks end where the table has no rows: pass, skip (no result) or fail."
         ),
     ] = "pass"
     severity: Annotated[

@@ -144,7 +144,7 @@ def build_table_asset(
 def no_rows(key: dg.AssetKey, table: object) -> dg.Failure:
     """Return the failure of an asset that must have rows."""
     return dg.Failure(
-        f"{key.to_user_string()}: there are no rows to write, and when_empty is 'fail'; {table} is as it was",
+        f"{key.to_user_string()}: there are no rows to write, and when_empty is 'fail'; {table} was not changed",
         allow_retries=False,
     )
 

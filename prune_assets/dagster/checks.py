@@ -242,7 +242,7 @@ def finding_record(finding: "Finding") -> dg.TableRecord:
 def nothing_to_check(table: "str | Path", where: str | None) -> str:
     """Say that a table has no files, or none with rows that meet a condition."""
     which = "the table has no files" if where is None else f"no file has rows where {where}"
-    return f"{table}: {which}, so there was nothing to check"
+    return f"{table}: {which}, so no file was checked"
 
 
 def empty_results(

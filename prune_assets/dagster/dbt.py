@@ -30,7 +30,7 @@ Resource: TypeAlias = Mapping[str, Any]
 KEYS = ("layout", "min_skipped", "predicates", "table")
 # What dagster-dbt makes assets of, beside sources.
 _ASSETS = {"model", "seed", "snapshot"}
-# What dbt keeps no files of; dbt-spark has both kinds of materialized views.
+# Kinds of models without files.
 _WITHOUT_FILES = {"ephemeral": "an ephemeral model", "view": "a view", "materialized_view": "a materialized view"}
 _CHECK_NAME = re.compile(r"[A-Za-z0-9_]+")
 
@@ -154,7 +154,7 @@ def _checked(prune: object) -> Mapping[str, Any]:
 
 
 def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
-    """Raise WrongUse for a model that dbt makes no files of, and name those that it reads."""
+    """Raise WrongUse for a model without files, and name the models that it reads."""
     materialized = (resource.get("config") or {}).get("materialized")
     if resource["resource_type"] != "model" or materialized not in _WITHOUT_FILES:
         return

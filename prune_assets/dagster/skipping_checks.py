@@ -90,7 +90,7 @@ def build_skipping_checks(
 
 
 def checked_share(name: str, value: object) -> float:
-    """Return a share; WrongUse, with the name of the argument, for what is none."""
+    """Return a share; WrongUse names the argument and the wrong value."""
     try:
         return share_of(value)
     except ValueError as error:

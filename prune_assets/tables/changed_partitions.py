@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _Values = tuple[str | None, ...]
-# Of a table with more, it is not known which changed: somebody keeps a fingerprint of each.
+# The state has a fingerprint of each partition; larger tables have no state.
 MOST_PARTITIONS = 2_000
 # So many are listed in a condition; of more it selects all rows.
 _MOST_LISTED = 200

@@ -14,7 +14,7 @@ WRITTEN = ("parquet", "iceberg", "delta")
 
 
 def check_format(name: object, known: Sequence[str] = WRITTEN) -> None:
-    """Raise WrongUse for what is no name of a format; None stands for the format of the table.
+    """Raise WrongUse for an unknown name of a format; None means the format of the table.
 
     >>> check_format("detla")
     Traceback (most recent call last):

@@ -11,7 +11,7 @@ Mode = Literal["append", "overwrite", "replace_partitions", "error"]
 
 
 def check_mode(mode: object, where: object | None = None) -> None:
-    """Raise WrongUse for what is no mode, and for a condition beside a mode that takes none.
+    """Raise WrongUse for an unknown mode, and for a condition with a mode that takes none.
 
     >>> check_mode("overwrit")
     Traceback (most recent call last):

@@ -115,7 +115,7 @@ def test_a_task_without_rows_passes_and_says_so(case, days, bare, context, logge
 
 @pytest.mark.parametrize("case", EMPTY)
 def test_or_is_skipped_or_fails(case, days, bare, context):
-    with pytest.raises(AirflowSkipException, match=r": .* (no|nothing)") as skipped:
+    with pytest.raises(AirflowSkipException, match=r": .* no") as skipped:
         EMPTY[case](days, bare, when_empty="skip").execute(context)
     with pytest.raises(AirflowFailException) as failed:
         EMPTY[case](days, bare, when_empty="fail").execute(context)

@@ -63,7 +63,7 @@ def test_a_check_without_rows_passes_and_says_so(case, days, bare):
     results = EMPTY[case](days, bare)
     assert results
     assert all(result.passed and result.metadata["empty"].value for result in results)
-    assert all("so there was nothing to check" in result.description for result in results)
+    assert all("so no file was checked" in result.description for result in results)
 
 
 @pytest.mark.parametrize("case", EMPTY)
