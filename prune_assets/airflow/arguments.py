@@ -111,8 +111,8 @@ def text(name: str, value: object) -> None:
 
 def texts(name: str, value: object) -> None:
     """Check a list of texts."""
-    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    _refuse_unless(is_list and all(isinstance(one, str) for one in value), name, value, "give a list of texts")  # type: ignore[union-attr]
+    items = list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [None]
+    _refuse_unless(all(isinstance(item, str) for item in items), name, value, "give a list of texts")
 
 
 def mapping(name: str, value: object) -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # What was seen where no table was: whatever comes is a change.
-NO_TABLE = ("", 0, {})
+NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 
 
 def look_again(

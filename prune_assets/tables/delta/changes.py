@@ -23,7 +23,8 @@ def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[
     """Return the number, the time and the commit information of the latest versions."""
     import deltalog
 
-    return [tuple(commit) for commit in deltalog.history(deltalog.open_snapshot(address(table)), limit=limit)]
+    commits = deltalog.history(deltalog.open_snapshot(address(table)), limit=limit)
+    return [(commit.version, commit.timestamp, commit.info) for commit in commits]
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
