@@ -141,7 +141,8 @@ class Unsupported:
     `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
     FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL. `is_whole`: `sql` says all
     that this part does, and nothing else. `may_raise`: reading may fail on a row because of it.
-    `raises`: a constant of the part is an error, so that with ANSI Spark fails whatever the rows are.
+    `raises`: a constant of the part is an error, so that with ANSI Spark fails whatever the rows are. `no_value`: it
+    compares with a text that is no value of the type, so it selects no row, or fails.
     """
 
     sql: str
@@ -153,6 +154,7 @@ class Unsupported:
     is_whole: bool = False
     may_raise: bool = True
     raises: bool = False
+    no_value: bool = False
 
 
 class ValueTest(Protocol):

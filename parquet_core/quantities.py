@@ -29,6 +29,37 @@ def bytes_text(count: int) -> str:
     return f"{count} B" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
+def share_of(value: object) -> float:
+    """Return a share as people write it, a number from 0 to 1 or a text such as 90%; ValueError for anything else.
+
+    >>> share_of(0.9), share_of("0.9"), share_of("90%"), share_of("90 %")
+    (0.9, 0.9, 0.9, 0.9)
+    """
+    share = -1.0
+    if isinstance(value, str):
+        found = re.fullmatch(r"([0-9]*\.?[0-9]+|[0-9]+\.)(?:e-?[0-9]+)? *(%?)", value.strip(), re.IGNORECASE | re.ASCII)
+        if found is not None:
+            share = float(value.strip().rstrip("% ")) / (100 if found[2] else 1)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        share = float(value)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{value!r} is no share from 0 to 1; for 90 % write 0.9 or 90%")
+    return share
+
+
+def size_of(value: object) -> int:
+    """Return a number of bytes, given as one or as `bytes_of` reads it; ValueError for anything else.
+
+    >>> size_of(4096), size_of("4KiB")
+    (4096, 4096)
+    """
+    if isinstance(value, str):
+        return bytes_of(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no size; write a number with one of {', '.join(_UNITS[:5])}, e.g. 200GiB")
+    return value
+
+
 def bytes_of(text: str) -> int:
     """Return the bytes of a size as people write it; ValueError for other texts, and for units of 1,000 (GB).
 

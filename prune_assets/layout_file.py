@@ -22,7 +22,8 @@ import yaml
 from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout.spec import CODECS, LayoutSpec, refuse_unknown
 from parquet_core.printable import redacted, shown
-from parquet_core.storage import find_file, is_remote
+from parquet_core.storage.remote import find_file
+from parquet_core.storage.schemes import is_remote
 from prune_assets.report.output import description_of
 
 LayoutSource: TypeAlias = LayoutSpec | Mapping[str, Any] | str | PathLike[str]
@@ -86,6 +87,12 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
         if isinstance(layout, str | PathLike):
             raise LayoutError(f"{layout}: {error}") from error
         raise
+
+
+def refuse_unknown_keys(values: Mapping[Any, Any]) -> None:
+    """Raise LayoutError for keys that no layout has; ignores the values."""
+    with naming_layout_file("layout"):
+        refuse_unknown(values, _KEYS)
 
 
 def _layout_of(values: Mapping[Any, Any], location: str) -> LayoutSpec:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_core.errors import PruneError
-from parquet_core.layout.check import CHECKS
+from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import by_check
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import redacted

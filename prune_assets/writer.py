@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
@@ -11,7 +11,7 @@ from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.spark_session import naming_jobs
 from prune_assets.tables.target import find_target
 from prune_assets.tables.writing import WriteRequest
-from prune_assets.writing.write_result import Mode, WriteResult
+from prune_assets.writing.write_result import check_mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from prune_assets.layout_file import LayoutSource
+    from prune_assets.writing.write_result import Mode, WriteResult
 
 
 def write(
@@ -116,13 +117,7 @@ def write_rows(
     only_by_rows: bool = False,
 ) -> WriteResult:
     """Write as `write` does; with `only_by_rows` a `df` without rows replaces none of those that are there."""
-    if mode not in get_args(Mode):
-        raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
-    if where is not None and mode != "overwrite":
-        raise WrongUse(
-            f"where: only for mode 'overwrite' (--mode overwrite), not {mode!r}; to write only some rows, filter them "
-            "first: df.where(..), or --select"
-        )
+    check_mode(mode, where)
     check_frame(df)
     source, layout = layout, load_layout(layout)
     session = df.sparkSession

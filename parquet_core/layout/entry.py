@@ -38,7 +38,7 @@ class Check(Generic[Run]):
 def by_check(findings: Sequence[Finding], checks: Collection[Check[Any]]) -> dict[str, list[Finding]]:
     """Divide findings among checks, by their codes; one whose code none of them has belongs to each.
 
-    >>> from parquet_core.layout.check import CHECKS
+    >>> from parquet_core.layout.checks import CHECKS
     >>> from parquet_core.layout.spec import Finding, Severity
     >>> found = [Finding(code, Severity.ERROR, "t", "") for code in ("clustering.ineffective", "of.tomorrow")]
     >>> for name, of_check in list(by_check(found, CHECKS).items())[-2:]:

@@ -8,76 +8,54 @@
 Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
 `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). Of `~/.aws` obstore reads nothing: the profile of
 `AWS_PROFILE` is taken through boto3 where that is installed. Both are imported when such a URI is first used.
+The public names resolve on first use: whether a text is an address is asked where numpy is not wanted.
 """
 
 from __future__ import annotations
 
-from parquet_core.storage.files import JOURNAL, DataFile, Traffic, is_hidden, name_of
-from parquet_core.storage.journal import STAGING, Journal, read_journal
-from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up, summaries_below
-from parquet_core.storage.partition_discovery import ESCAPE, Listing, unescape
-from parquet_core.storage.ranges import (
-    IN_FLIGHT,
-    Ranges,
-    gather,
-    hole_of,
-    read_ahead,
-    read_each,
-    read_many,
-    read_range,
-    read_ranges,
-    read_whole,
-)
-from parquet_core.storage.remote import check_size, find_file, list_directory
-from parquet_core.storage.schemes import address, is_remote, local_path
-from parquet_core.storage.writing import (
-    holds,
-    needs_proof,
-    prove_create,
-    prove_create_below,
-    put,
-    put_if_absent,
-    put_unique,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ESCAPE",
-    "IN_FLIGHT",
-    "JOURNAL",
-    "STAGING",
-    "DataFile",
-    "Journal",
-    "Listing",
-    "Ranges",
-    "Traffic",
-    "address",
-    "check_size",
-    "files_below",
-    "find_file",
-    "gather",
-    "holds",
-    "hole_of",
-    "is_hidden",
-    "is_remote",
-    "list_data_files",
-    "list_directory",
-    "list_table",
-    "local_path",
-    "look_up",
-    "name_of",
-    "needs_proof",
-    "prove_create",
-    "prove_create_below",
-    "put",
-    "put_if_absent",
-    "put_unique",
-    "read_ahead",
-    "read_each",
-    "read_journal",
-    "read_many",
-    "read_range",
-    "read_ranges",
-    "read_whole",
-    "summaries_below",
-    "unescape",
-]
+from parquet_core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from parquet_core.storage.files import JOURNAL as JOURNAL
+    from parquet_core.storage.files import DataFile as DataFile
+    from parquet_core.storage.files import Traffic as Traffic
+    from parquet_core.storage.files import is_hidden as is_hidden
+    from parquet_core.storage.files import name_of as name_of
+    from parquet_core.storage.journal import STAGING as STAGING
+    from parquet_core.storage.journal import Journal as Journal
+    from parquet_core.storage.journal import read_journal as read_journal
+    from parquet_core.storage.listing import files_below as files_below
+    from parquet_core.storage.listing import list_data_files as list_data_files
+    from parquet_core.storage.listing import list_table as list_table
+    from parquet_core.storage.listing import look_up as look_up
+    from parquet_core.storage.listing import summaries_below as summaries_below
+    from parquet_core.storage.partition_discovery import ESCAPE as ESCAPE
+    from parquet_core.storage.partition_discovery import Listing as Listing
+    from parquet_core.storage.partition_discovery import unescape as unescape
+    from parquet_core.storage.ranges import IN_FLIGHT as IN_FLIGHT
+    from parquet_core.storage.ranges import Ranges as Ranges
+    from parquet_core.storage.ranges import gather as gather
+    from parquet_core.storage.ranges import hole_of as hole_of
+    from parquet_core.storage.ranges import read_ahead as read_ahead
+    from parquet_core.storage.ranges import read_each as read_each
+    from parquet_core.storage.ranges import read_many as read_many
+    from parquet_core.storage.ranges import read_range as read_range
+    from parquet_core.storage.ranges import read_ranges as read_ranges
+    from parquet_core.storage.ranges import read_whole as read_whole
+    from parquet_core.storage.remote import check_size as check_size
+    from parquet_core.storage.remote import find_file as find_file
+    from parquet_core.storage.remote import list_directory as list_directory
+    from parquet_core.storage.schemes import address as address
+    from parquet_core.storage.schemes import is_remote as is_remote
+    from parquet_core.storage.schemes import local_path as local_path
+    from parquet_core.storage.writing import holds as holds
+    from parquet_core.storage.writing import needs_proof as needs_proof
+    from parquet_core.storage.writing import prove_create as prove_create
+    from parquet_core.storage.writing import prove_create_below as prove_create_below
+    from parquet_core.storage.writing import put as put
+    from parquet_core.storage.writing import put_if_absent as put_if_absent
+    from parquet_core.storage.writing import put_unique as put_unique
+else:
+    __all__, __getattr__, __dir__ = on_first_use(__name__)

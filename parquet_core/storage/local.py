@@ -9,8 +9,6 @@ from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from parquet_core.errors import StaleListing, StorageFailure, TableNotFound
 from parquet_core.storage.failures import changed
 from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from parquet_core.storage.files import Traffic
@@ -276,6 +275,8 @@ def read_at_once(
 
 def _listed(files: Sequence[DataFile]) -> Numbers:
     """Return by file its size and times when it was listed."""
+    import numpy as np  # not above: a layout file is found without it
+
     fields = [
         np.fromiter((getter(file) for file in files), np.int64, len(files)) for getter in (_SIZE, _MODIFIED, _CHANGED)
     ]

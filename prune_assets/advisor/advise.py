@@ -29,6 +29,7 @@ from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.advisor.sample import MOST_ROWS, take_sample
 from prune_assets.advisor.verdict import reasons, verdict
 from prune_assets.cache_directory import metadata_cache
+from prune_assets.errors import NoRows
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
@@ -107,7 +108,7 @@ def _advise(
     keys = key_paths(own, table)
     index = table.read_all()
     if not index.row_count.sum():
-        raise WrongUse(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
+        raise NoRows(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
     shapes = shapes_of(table, workload)
     queries = queries_of(table, shapes, session, skipped)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
+from prune_assets.airflow import arguments
 from prune_assets.airflow.operator import TableOperator
-from prune_assets.airflow.task_errors import failing_in_one_line
+from prune_assets.airflow.task_errors import failing_in_one_line, writing_to
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from airflow.sdk import Context
 
+    from prune_assets.airflow.arguments import ArgumentCheck
     from prune_assets.workload.load import WorkloadSource
 
 
@@ -70,8 +72,9 @@ class WorkloadOperator(BaseOperator):
             found = workload(self.event_logs, since=self.since, until=self.until, app=self.app, user=self.user)
             for problem in found.problems:
                 self.log.warning(problem)
-            Path(self.out).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(Path(self.out), to_json(found) + "\n")
+            with writing_to("out", self.out):
+                Path(self.out).parent.mkdir(parents=True, exist_ok=True)
+                write_whole(Path(self.out), to_json(found) + "\n")
             costs = costs_of(found)
         return {
             "workload": str(self.out),
@@ -95,10 +98,18 @@ class LayoutAdviceOperator(TableOperator):
     It reads metadata and a sample of the rows, and starts no Spark. `workload`: a JSON file of WorkloadOperator or a
     folder of them, event logs, or a list of predicates; `latest`: of a folder with a file for each day, the last so
     many. `out`: a file for the advised `layout.yaml`, written only where a layout is advised; `page`: one for the HTML
-    page. The XCom has the verdict, and the bytes that the queries read today and would read.
+    page. `when_empty`: "pass", "skip" or "fail" where the table has no rows.
+
+    The XCom has the verdict, and the bytes that the queries read today and would read.
     """
 
     template_fields: Sequence[str] = ("table", "workload", "out", "page")
+    checks: ClassVar[Mapping[str, ArgumentCheck]] = {
+        "latest": arguments.optional(arguments.count),
+        "out": arguments.optional(arguments.path),
+        "page": arguments.optional(arguments.path),
+    }
+    when_empty_line = "it has no rows, so no layout is better than another"
 
     def __init__(
         self,
@@ -114,6 +125,7 @@ class LayoutAdviceOperator(TableOperator):
         self.latest = latest
         self.out = out
         self.page = page
+        self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
         """Advise, write the files that are named, and return the numbers."""
@@ -121,20 +133,27 @@ class LayoutAdviceOperator(TableOperator):
 
         from parquet_core.printable import redacted
         from prune_assets.advisor.advise import advise
+        from prune_assets.errors import NoRows
         from prune_assets.report.output import write_whole
         from prune_assets.workload.load import load_workload
 
-        advice = advise(
-            str(self.table), workload=load_workload(self.workload, table=str(self.table), latest=self.latest)
-        )
+        name = redacted(str(self.table))
+        try:
+            advice = advise(
+                str(self.table), workload=load_workload(self.workload, table=str(self.table), latest=self.latest)
+            )
+        except NoRows:
+            return {"table": name, "verdict": None, "layout": None, "empty": True}
         for text in str(advice).splitlines():
             self.log.info(text)
         if self.out is not None and advice.advised is not None:
-            write_whole(Path(self.out), advice.layout_yaml())
+            with writing_to("out", self.out):
+                write_whole(Path(self.out), advice.layout_yaml())
         if self.page is not None:
-            write_whole(Path(self.page), advice.to_html())
+            with writing_to("page", self.page):
+                write_whole(Path(self.page), advice.to_html())
         return {
-            "table": redacted(str(self.table)),
+            "table": name,
             "verdict": advice.verdict,
             "layout": None if advice.advised is None else advice.advised.title,
             "today_bytes": advice.today,

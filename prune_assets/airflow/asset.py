@@ -19,8 +19,9 @@ def table_asset(table: str | Path, *, name: str | None = None, poke_interval: fl
     ('file:///lake/orders', ['orders changed'])
 
     `DAG(schedule=[orders])` then runs after each change, whoever made it, and no DAG polls: the triggerer looks every
-    `poke_interval` seconds, which costs a listing. The extra of an event has `version`, `fingerprint` and `changes` as
-    its `payload`.
+    `poke_interval` seconds, which costs a listing. The extra of an event has as its `payload` what TableChangeTrigger
+    finds: `version`, `fingerprint`, `changes`, and by `partitions` and `where` which partitions changed. Runs that an
+    asset triggers have no `ds`: their tasks take the partitions from there.
 
     `name`: its address by default. All else (`group`, `extra`) is passed to Airflow's Asset. A task that writes the
     table and has this asset among its outlets makes an event of its own: leave one of the two out.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from prune_assets.airflow import arguments
 from prune_assets.airflow.operator import TableOperator
 from prune_assets.airflow.task_errors import TableTaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
     from parquet_core.layout.spec import Finding
+    from prune_assets.airflow.arguments import ArgumentCheck
     from prune_assets.layout_file import LayoutSource
 
 MAX_SHOWN = 100
@@ -30,6 +32,7 @@ class LayoutCheckOperator(TableOperator):
     SortedWriteOperator; without it the health of the table is checked. `severity`: "error" fails the task for a finding
     of that severity, "warn" only logs it; a table or a layout that cannot be read fails the task either way. `where`:
     look only at the files that may have such rows, those of a day say. `rows`, `allow`: as of `prune_assets.check`.
+    `when_empty`: "pass", "skip" or "fail" where no file has such rows, or the table has no files.
 
     The XCom `findings` has what was found as a data quality service lists it: `rule`, `result` (fail, warn or pass) and
     `detail`, the worst first and at most 100.
@@ -37,6 +40,14 @@ class LayoutCheckOperator(TableOperator):
 
     template_fields: Sequence[str] = ("table", "layout", "severity", "where", "allow")
     template_fields_renderers: ClassVar[dict[str, str]] = {"layout": "json"}
+    checks: ClassVar[Mapping[str, ArgumentCheck]] = {
+        "layout": arguments.optional(arguments.layout),
+        "severity": arguments.one_of("error", "warn"),
+        "where": arguments.optional(arguments.text),
+        "rows": arguments.boolean,
+        "allow": arguments.texts,
+    }
+    when_empty_line = "no file has such rows, so no file was checked"
 
     def __init__(
         self,
@@ -54,18 +65,16 @@ class LayoutCheckOperator(TableOperator):
         self.where = where
         self.rows = rows
         self.allow = allow
+        self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:
         """Check, push the findings, and return how many there are of each severity."""
-        from parquet_core.errors import WrongUse
         from parquet_core.layout.spec import Severity
         from parquet_core.printable import redacted
         from parquet_core.quantities import counted
-        from prune_assets.checks.layout_proof import check
+        from prune_assets.checks.layout_proof import prove
 
-        if self.severity not in {"error", "warn"}:
-            raise WrongUse(f"severity = {self.severity!r}: choose 'error' or 'warn'")
-        found = check(str(self.table), layout=self.layout, where=self.where, rows=self.rows, allow=self.allow)
+        found, files = prove(str(self.table), layout=self.layout, where=self.where, rows=self.rows, allow=self.allow)
         worst = sorted(found, key=lambda finding: _ORDER[finding.severity])
         context["ti"].xcom_push(key="findings", value=[_as_result(finding) for finding in worst[:MAX_SHOWN]])
         of = {severity: [finding for finding in worst if finding.severity is severity] for severity in Severity}
@@ -77,7 +86,8 @@ class LayoutCheckOperator(TableOperator):
         if errors and self.severity == "error":
             raise TableTaskError(f"{summary}; the first: {line(errors[0])}")
         self.log.info(summary)
-        return {"table": redacted(str(self.table)), "errors": len(errors), "warnings": len(warnings)}
+        figures = {"table": redacted(str(self.table)), "errors": len(errors), "warnings": len(warnings)}
+        return figures if files else figures | {"empty": True}
 
     def _log(self, findings: Sequence[Finding]) -> None:
         for finding in findings[:MAX_SHOWN]:

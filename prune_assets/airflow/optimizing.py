@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from prune_assets.airflow import arguments
 from prune_assets.airflow.operator import TableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
+    from prune_assets.airflow.arguments import ArgumentCheck
     from prune_assets.layout_file import LayoutSource
 
 
@@ -24,14 +26,27 @@ class OptimizeTableOperator(TableOperator):
     >>> upkeep.template_fields[:3]
     ('table', 'layout', 'where')
 
-    `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`: as of
-    `prune_assets.optimize`. A dry run, and a table with nothing to do, start no Spark, unless only a session's catalogs
-    know the table. The XCom has the files and bytes that were rewritten, and the bytes that each predicate keeps,
-    before and after.
+    `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`, `full`: as of
+    `prune_assets.optimize`. `budget`: rewrite files of so many bytes at most, a number or 200GiB; later runs do the
+    rest. `when_empty`: "pass", "skip" or "fail" where no file is considered.
+
+    A dry run, and a table with nothing to do, start no Spark, unless only a session's catalogs know the table. The XCom
+    has the files and bytes that were rewritten, and the bytes that each predicate keeps, before and after.
     """
 
-    template_fields: Sequence[str] = ("table", "layout", "where", "predicates", "conn_id")
+    template_fields: Sequence[str] = ("table", "layout", "where", "predicates", "budget", "conn_id")
     template_fields_renderers: ClassVar[dict[str, str]] = {"layout": "json"}
+    checks: ClassVar[Mapping[str, ArgumentCheck]] = {
+        "layout": arguments.layout,
+        "where": arguments.optional(arguments.text),
+        "predicates": arguments.texts,
+        "only_look": lambda _, value: arguments.boolean("dry_run", value),
+        "rows": arguments.boolean,
+        "full": arguments.boolean,
+        "budget": arguments.optional(arguments.size),
+        "conn_id": arguments.optional(arguments.text),
+    }
+    when_empty_line = "no file has such rows, so no file was optimized"
 
     def __init__(
         self,
@@ -41,6 +56,8 @@ class OptimizeTableOperator(TableOperator):
         predicates: Sequence[str] = (),
         dry_run: bool = False,
         rows: bool = False,
+        full: bool = False,
+        budget: int | str | None = None,
         conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -50,7 +67,10 @@ class OptimizeTableOperator(TableOperator):
         self.predicates = predicates
         self.only_look = dry_run  # `dry_run` is a method of Airflow's
         self.rows = rows
+        self.full = full
+        self.budget = budget
         self.conn_id = conn_id
+        self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
         """Optimize, and return what came of it, without the names of files."""
@@ -69,6 +89,8 @@ class OptimizeTableOperator(TableOperator):
             where=self.where,
             predicates=self.predicates,
             rows=self.rows,
+            full=self.full,
+            budget=None if self.budget is None else arguments.size("budget", self.budget),
         )
         spark = session_for(self.conn_id) if needs_session(str(self.table)) else None
         done = again(spark, dry_run=True)
@@ -76,5 +98,5 @@ class OptimizeTableOperator(TableOperator):
             done = again(spark or session_for(self.conn_id))
         for line in in_words_of("airflow", str(done)).splitlines():
             self.log.info(line)
-        result = done.as_json()
-        return {key: value for key, value in result.items() if key != "picked"} | {"picked_files": len(done.picked)}
+        figures = {key: value for key, value in done.as_json().items() if key != "picked"}
+        return figures | {"picked_files": len(done.picked)} | ({} if done.considered else {"empty": True})

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # What was seen where no table was: whatever comes is a change.
-NO_TABLE = ("", 0)
+NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 
 
 def look_again(
@@ -16,15 +16,18 @@ def look_again(
 ) -> tuple[list[Any], dict[str, Any] | None]:
     """Look at a table: return what was seen, and the event that it is, None where it is none.
 
-    `before`: what was seen last, None for the first look. `version`: wait until a Delta table has it or a later one,
+    `before`: what was seen last, None for the first look: a fingerprint, the number of changes, and where it is known
+    the fingerprint of each partition. `version`: wait until a Delta table has it or a later one,
     whatever was seen; WrongUse for a table without versions, or whose versions have no order, as snapshots of Iceberg.
     All in plain values, which Airflow can keep.
     """
     from parquet_core.errors import WrongUse
+    from prune_assets.tables.changed_partitions import partition_changes, partition_state
     from prune_assets.tables.changes import Seen, look
     from prune_assets.tables.opening import recognize
 
-    seen = None if before is None else Seen(*before)
+    seen = None if before is None else Seen(*before[:2])
+    partitions = before[2] if before is not None and len(before) > 2 else None
     now = look(table, seen)
     if version is None:
         due = seen is not None and now != seen
@@ -32,5 +35,13 @@ def look_again(
         raise WrongUse(f"{table}: not a Delta table, so it has no versions; use TableChangeSensor")
     else:
         due = now.version >= version
-    event = {"table": table, "version": now.version, "fingerprint": now.fingerprint, "changes": now.changes}
-    return list(now), event if due else None
+    if version is not None or (now == seen and partitions is not None):
+        now_partitions = partitions
+    else:
+        now_partitions = partition_state(table)
+    event = None
+    if due:
+        changed = partition_changes(table, partitions, now_partitions)
+        event = {"table": table, "version": now.version, "fingerprint": now.fingerprint, "changes": now.changes}
+        event |= changed._asdict()
+    return [*now, now_partitions], event

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.exceptions import AirflowSkipException
 
+from prune_assets.airflow import arguments
 from prune_assets.airflow.poll import NO_TABLE, look_again
 from prune_assets.airflow.task_errors import TableTaskError, failing_in_one_line
 
@@ -32,7 +33,7 @@ class TableChangeSensor(BaseSensorOperator):
 
     A table that is not there fails the task at once, by name: it is skipped with `soft_fail`, and with `silent_fail`
     the sensor goes on. Where the storage does not answer, it goes on until `timeout`. The XCom is the event: `table`,
-    `version`, `fingerprint` and `changes`.
+    `version`, `fingerprint`, `changes`, `partitions` and `where`, as of TableChangeTrigger.
     """
 
     template_fields: Sequence[str] = ("table", "since")
@@ -49,6 +50,7 @@ class TableChangeSensor(BaseSensorOperator):
         self.since = since
         self.deferrable = deferrable
         self._seen: Sequence[Any] | None = None
+        arguments.check_arguments(self, {"table": arguments.table, "version": _check_version}, rendered=False)
 
     def execute(self, context: Context) -> Any:
         """Look once, and let the trigger go on."""
@@ -96,14 +98,8 @@ class TableChangeSensor(BaseSensorOperator):
         return event
 
     def _version(self) -> int | None:
-        from parquet_core.errors import WrongUse
-
-        if self.version is None:
-            return None
-        try:
-            return int(self.version)
-        except ValueError:
-            raise WrongUse(f"version = {self.version!r}: give a version number, e.g. 12") from None
+        _check_version("version", self.version)
+        return None if self.version is None else int(self.version)
 
     def _defer(self) -> None:
         from prune_assets.airflow.trigger import TableChangeTrigger
@@ -139,6 +135,13 @@ class DeltaVersionSensor(TableChangeSensor):
     def __init__(self, *, version: int | str, **kwargs: Any) -> None:
         self.version = version
         super().__init__(**kwargs)
+
+
+def _check_version(_name: str, version: int | str | None) -> None:
+    from parquet_core.errors import WrongUse
+
+    if version is not None and not (isinstance(version, int | str) and str(version).strip().isdecimal()):
+        raise WrongUse(f"version = {version!r}: give a version number, e.g. 12")
 
 
 def _given(since: str | int | None) -> tuple[str, int] | None:

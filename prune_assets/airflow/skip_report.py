@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperatorLink
 
+from prune_assets.airflow import arguments
 from prune_assets.airflow.operator import TableOperator
-from prune_assets.airflow.task_errors import TableTaskError
+from prune_assets.airflow.task_errors import TableTaskError, writing_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperator, Context
     from airflow.sdk.types import TaskInstanceKey
 
+    from prune_assets.airflow.arguments import ArgumentCheck
     from prune_assets.report.skip_report import SkipReport
 
 
@@ -51,10 +53,11 @@ class SkipReportOperator(TableOperator):
     >>> report.template_fields[:2]
     ('table', 'predicates')
 
-    `predicates`: Spark SQL by a name, or a list of it. `min_skipped`: a part of the bytes, from 0 to 1; the task fails,
+    `predicates`: Spark SQL by a name, or a list of it. `min_skipped`: a part of the bytes, 0.9 or 90%; the task fails,
     after every report was written, where Spark with the plan of a predicate is predicted to skip less, and names it;
     where that is not predicted, the best possible counts. `columns`: those that the queries read
     beside those of the predicate; all by default. `time_zone`: that of the sessions that run the queries.
+    `when_empty`: "pass", "skip" or "fail" where the table has no files.
 
     The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`. `report_dir`: a local
     folder for pages, as `<DAG>/<run>/<task>/<name>.html`; `reports_url`: the address at which somebody serves it, for
@@ -65,13 +68,22 @@ class SkipReportOperator(TableOperator):
         *("table", "predicates", "min_skipped", "columns", "time_zone", "report_dir", "reports_url"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {"predicates": "json"}
+    checks: ClassVar[Mapping[str, ArgumentCheck]] = {
+        "predicates": arguments.predicates,
+        "min_skipped": arguments.optional(arguments.share),
+        "columns": arguments.optional(arguments.texts),
+        "time_zone": arguments.optional(arguments.time_zone),
+        "report_dir": arguments.optional(arguments.path),
+        "reports_url": arguments.optional(arguments.text),
+    }
+    when_empty_line = "the table has no files to skip"
     operator_extra_links = (SkipReportLink(),)
 
     def __init__(
         self,
         *,
         predicates: Mapping[str, str] | Sequence[str],
-        min_skipped: float | None = None,
+        min_skipped: float | str | None = None,
         columns: Sequence[str] | None = None,
         time_zone: str | None = None,
         report_dir: str | Path | None = None,
@@ -86,15 +98,19 @@ class SkipReportOperator(TableOperator):
         self.report_dir = report_dir
         self.reports_url = reports_url
         self.report_url = ""
+        self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:
         """Report, and return the figures by the name of the predicate."""
         from parquet_core.printable import redacted
         from prune_assets.report.wording import headline, shortfall
 
-        least = _share(self.min_skipped)
-        reports = {name: self._report(name, where) for name, where in _named(self.predicates).items()}
-        self._save(context, reports)
+        least = 0.0 if self.min_skipped is None else arguments.share("min_skipped", self.min_skipped)
+        folder = self._folder(context)
+        named = arguments.named_predicates(self.predicates)
+        reports = {name: self._report(name, where) for name, where in named.items()}
+        if folder is not None:
+            self._save(folder, reports)
         for name, report in reports.items():
             self.log.info("%s: %s", name, headline(report))
         figures = {
@@ -112,7 +128,7 @@ class SkipReportOperator(TableOperator):
             # A task that fails returns nothing; whoever looks why wants the figures.
             context["ti"].xcom_push(key="return_value", value=figures)
             raise TableTaskError(f"{figures['table']}: {problems[0]}{_more(len(problems) - 1)}")
-        return figures
+        return figures if any(report.total.files for report in reports.values()) else figures | {"empty": True}
 
     def _report(self, name: str, where: str) -> SkipReport:
         from parquet_core.errors import UnknownColumn
@@ -127,65 +143,40 @@ class SkipReportOperator(TableOperator):
         except (PredicateSyntaxError, PredicateTypeError, UnknownColumn) as error:
             raise type(error)(f"predicate {name}: {error}") from None
 
-    def _save(self, context: Context, reports: Mapping[str, SkipReport]) -> None:
+    def _folder(self, context: Context) -> Path | None:
+        """Return the folder of the pages, which is made before anything is planned; None where no page is wanted."""
+        from prune_assets.writing.table_formats import plain_directory
+
+        if self.report_dir is None:
+            return None
+        ti = context["ti"]
+        index = "" if ti.map_index in {None, -1} else f".{ti.map_index}"
+        below = [_file_name(part) for part in (ti.dag_id, ti.run_id, f"{ti.task_id}{index}")]
+        folder = plain_directory(self.report_dir).joinpath(*below)
+        with writing_to("report_dir", self.report_dir):
+            folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _save(self, folder: Path, reports: Mapping[str, SkipReport]) -> None:
         """Write the pages, one for each predicate, and remember the address of the one to open."""
         from urllib.parse import quote
 
         from parquet_core.printable import redacted
         from prune_assets.report.output import write_whole
-        from prune_assets.writing.table_formats import plain_directory
 
-        if self.report_dir is None:
-            return
-        ti = context["ti"]
-        index = "" if ti.map_index in {None, -1} else f".{ti.map_index}"
-        below = [_file_name(part) for part in (ti.dag_id, ti.run_id, f"{ti.task_id}{index}")]
-        directory = plain_directory(self.report_dir).joinpath(*below)
         pages = {_file_name(name): report.to_html() for name, report in reports.items()}
         first = next(iter(pages))
         if len(pages) > 1:
             first = "index"
             pages["index"] = _index(pages)
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, page in pages.items():
-            write_whole(directory / f"{name}.html", page)
-        self.log.info("report: %s", redacted(str(directory / f"{first}.html")))
+        with writing_to("report_dir", self.report_dir):
+            for name, page in pages.items():
+                write_whole(folder / f"{name}.html", page)
+        self.log.info("report: %s", redacted(str(folder / f"{first}.html")))
         if self.reports_url:
-            self.report_url = "/".join([self.reports_url.rstrip("/"), *map(quote, below), quote(f"{first}.html")])
+            parts = [*map(quote, folder.parts[-3:]), quote(f"{first}.html")]
+            self.report_url = "/".join([self.reports_url.rstrip("/"), *parts])
             self.log.info("report: %s", redacted(self.report_url))
-
-
-def _named(predicates: Any) -> dict[str, str]:
-    """Return predicates by a name; those of a list are numbered from 1."""
-    from collections.abc import Mapping
-
-    from parquet_core.errors import WrongUse
-
-    if isinstance(predicates, str):
-        predicates = [predicates]
-    named = (
-        dict(predicates)
-        if isinstance(predicates, Mapping)
-        else {str(number): where for number, where in enumerate(predicates, start=1)}
-    )
-    if not named:
-        raise WrongUse(
-            "predicates: there is no predicate; name at least one, e.g. {'one_day': \"day = DATE '2024-03-01'\"}"
-        )
-    return named
-
-
-def _share(min_skipped: Any) -> float:
-    """Return the gate, which a template makes text of."""
-    from parquet_core.errors import WrongUse
-
-    try:
-        least = 0.0 if min_skipped is None else float(min_skipped)
-    except (TypeError, ValueError):
-        least = -1.0
-    if not 0 <= least <= 1:
-        raise WrongUse(f"min_skipped = {min_skipped!r}: must be a share of the bytes, from 0 to 1, e.g. 0.9")
-    return least
 
 
 def _numbers(report: SkipReport) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,24 @@ class TableTaskError(AirflowFailException):
 
 class TableNotReached(AirflowException):
     """The storage, or Spark, failed: it is tried again as often as the task's `retries` say."""
+
+
+# Errors that may be gone at the next try.
+_PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR, errno.EAGAIN}
+
+
+@contextmanager
+def writing_to(argument: str, path: object) -> Iterator[None]:
+    """Say which argument names the file or folder that cannot be written."""
+    from parquet_core.errors import StorageFailure, WrongUse
+
+    try:
+        yield
+    except OSError as error:
+        line = f"{argument} = {str(path)!r}: cannot be written ({error.strerror or error})"
+        if error.errno in _PASSING:
+            raise StorageFailure(line) from None
+        raise WrongUse(f"{line}; name a place where the worker may write") from None
 
 
 @contextmanager

@@ -24,7 +24,10 @@ class TableChangeTrigger(BaseEventTrigger):
     '/lake/orders'
 
     A look costs a listing, in a thread of its own; the next one comes after `poke_interval` seconds. The event is a
-    dictionary of `table`, `version` (of Delta), `fingerprint` and `changes`.
+    dictionary of `table`, `version` (of Delta), `fingerprint`, `changes`, `partitions`, the values of the partition
+    columns where files came, went or changed, and `where`, the condition on the rows of these partitions. `partitions`
+    is None and `where` is "true" where that is not known: for tables without partition columns, partitions by times or
+    transforms, more than 2,000 of them, and where the caller says what was seen before.
 
     For an asset that is watched it fires each time. What was seen is kept with the asset (Airflow 3.3 and later), so
     that a change is noticed that comes while no triggerer runs. What cannot be read is named in the log.
@@ -84,11 +87,22 @@ class TableChangeTrigger(BaseEventTrigger):
                 before = seen
             await asyncio.sleep(self.poke_interval)
 
-    async def _kept(self) -> Any:
+    def _stores(self) -> list[Any]:
+        """Return what keeps values with each asset that is watched; none before Airflow 3.3.
+
+        Airflow runs one trigger for all assets whose triggers have the same arguments.
+        """
         store = getattr(self, "asset_state_store", None)
-        return None if store is None else await store.aget(_KEY)
+        if store is None:
+            return []
+        of_assets = [*getattr(store, "_by_name", {}).values(), *getattr(store, "_by_uri", {}).values()]
+        return of_assets or [store]
+
+    async def _kept(self) -> Any:
+        kept = [await store.aget(_KEY) for store in self._stores()]
+        return next((seen for seen in kept if seen is not None), None)
 
     async def _keep(self, before: Sequence[Any] | None, seen: list[Any]) -> None:
-        store = getattr(self, "asset_state_store", None)
-        if store is not None and (before is None or list(before) != seen):
-            await store.aset(_KEY, seen)
+        if before is None or list(before) != seen:
+            for store in self._stores():
+                await store.aset(_KEY, seen)

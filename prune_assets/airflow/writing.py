@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from prune_assets.airflow import arguments
 from prune_assets.airflow.operator import TableOperator
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.airflow.arguments import ArgumentCheck
     from prune_assets.layout_file import LayoutSource
     from prune_assets.writing.write_result import Mode, WriteResult
 
@@ -39,12 +41,24 @@ class SortedWriteOperator(TableOperator):
     second run changes nothing. `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a
     master (`local[4]`), with options of Spark as its extra; without it Spark runs in the task.
 
+    `when_empty`: "pass", "skip" or "fail" where the source has no rows. Only with "pass" such a run replaces rows: with
+    the mode "overwrite" the table is empty afterwards.
+
     A worker that is killed leaves the table as it was, or with all of the rows.
     """
 
     template_fields: Sequence[str] = ("table", "source", "layout", "format", "mode", "where", "options", "conn_id")
     template_ext: Sequence[str] = (".sql",)
     template_fields_renderers: ClassVar[dict[str, str]] = {"source": "sql", "layout": "json", "options": "json"}
+    checks: ClassVar[Mapping[str, ArgumentCheck]] = {
+        "layout": arguments.layout,
+        "format": arguments.format_name,
+        "mode": arguments.mode,
+        "where": arguments.optional(arguments.text),
+        "options": arguments.optional(arguments.mapping),
+        "conn_id": arguments.optional(arguments.text),
+    }
+    when_empty_line = "the source has no rows"
 
     def __init__(
         self,
@@ -68,6 +82,18 @@ class SortedWriteOperator(TableOperator):
         self.where = where
         self.options = options
         self.conn_id = conn_id
+        self.check_arguments()
+
+    def check_arguments(self, *, rendered: bool = False) -> None:
+        """Check also that there is a source, and whether the mode takes a condition."""
+        from parquet_core.errors import WrongUse
+        from prune_assets.writing.write_result import check_mode
+
+        super().check_arguments(rendered=rendered)
+        if self.make_rows is None and not self.source:
+            raise WrongUse(f"source = {self.source!r}: give a query, a path, or a function that makes a DataFrame")
+        if rendered or not arguments.is_template([self.mode, self.where]):
+            check_mode(self.mode, self.where)
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
         """Write, and return how much."""
@@ -84,7 +110,7 @@ class SortedWriteOperator(TableOperator):
             *(done.table, version, counted(done.rows, "row")),
             *(counted(len(done.files), "file"), counted(done.bytes, "byte")),
         )
-        return _numbers(done)
+        return _numbers(done) if done.rows else _numbers(done) | {"empty": True}
 
     def _write(self, layout: LayoutSpec) -> WriteResult:
         from pyspark.errors import AnalysisException
@@ -92,11 +118,11 @@ class SortedWriteOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from prune_assets.airflow.spark import session_for
         from prune_assets.reading.source_rows import rows_of
-        from prune_assets.writer import write
+        from prune_assets.writer import write_rows
 
         session = session_for(self.conn_id)
         try:
-            return write(
+            return write_rows(
                 rows_of(self.make_rows or self.source, session),
                 str(self.table),
                 layout=layout,
@@ -104,6 +130,7 @@ class SortedWriteOperator(TableOperator):
                 mode=self.mode,
                 where=self.where,
                 options=self.options,
+                only_by_rows=self.when_empty != "pass",
             )
         except AnalysisException as error:
             raise WrongUse(f"source: {str(error).splitlines()[0]}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import WrongUse
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
     from prune_assets.layout_file import LayoutSource
     from prune_assets.tables.table import Table
+
+
+class Proof(NamedTuple):
+    """The findings of a check, and the number of files that it read."""
+
+    findings: list[Finding]
+    files: int
 
 
 def check(
@@ -62,6 +69,23 @@ def check(
     Raises LayoutError for a column that the table lacks, WrongUse for a `where` that does not fit it or leaves no file,
     TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
     """
+    proof = prove(table, layout=layout, where=where, rows=rows, session=session, allow=allow)
+    if where is not None and not proof.files:
+        name = table if isinstance(table, str) else str(table)
+        raise WrongUse(f"where={where!r}: no file of {name} has such rows; there is nothing to check")
+    return proof.findings
+
+
+def prove(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    layout: LayoutSource | None = None,
+    where: str | None = None,
+    rows: bool = True,
+    session: SparkSession | None = None,
+    allow: Sequence[str] = (),
+) -> Proof:
+    """Check as `check` does; a condition that leaves no file is a proof over none."""
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
     from prune_assets.checks.remedies import as_its_catalog_takes
@@ -76,15 +100,19 @@ def check(
         index, partition = opened.read_partitioned()
     else:
         opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
-        index, partition = opened.read_partitioned(_selected(opened, where))
+        selected = _selected(opened, where)
+        if not len(selected):
+            return Proof([], 0)
+        index, partition = opened.read_partitioned(selected)
     if spec is None:
-        return [as_its_catalog_takes(finding, opened) for finding in check_health(opened, index, partition)]
+        findings = check_health(opened, index, partition)
+        return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
     if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
         findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
-    return [as_its_catalog_takes(finding, opened) for finding in findings]
+    return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))
 
 
 def _written_anew(remedy: str) -> str:
@@ -109,13 +137,22 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
     """Return the files that are left for a condition before any is opened, by their numbers."""
     import numpy as np
 
-    from parquet_core.predicate import columns_of
+    from parquet_core.predicate import Constant, Unsupported, columns_of, leaves
     from prune_assets.session.lower_predicate import lower_predicate
 
     lowered = lower_predicate(where, table, session=None)
+    for leaf in leaves(lowered.predicate):
+        if isinstance(leaf, Unsupported) and leaf.no_value:
+            remedy = leaf.remedy or "give a value"
+            raise WrongUse(f"where={where!r}: {leaf.sql} selects no files, because {leaf.reason}; {remedy}")
     answers = table.answers(lowered.predicate)
+    is_constant = isinstance(lowered.predicate, Constant)
     partitions = [column.path for column in table.partitions]
-    if answers.files_with_statistics is None and not set(partitions) & set(columns_of(lowered.predicate)):
+    if (
+        answers.files_with_statistics is None
+        and not is_constant
+        and not set(partitions) & set(columns_of(lowered.predicate))
+    ):
         paths = ", ".join(path[0] for path in partitions)
         choice = (
             f"; name one of them: {paths}"
@@ -123,7 +160,4 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
             else f", and {table.name} has none; check the whole table, without where (--where)"
         )
         raise WrongUse(f"where={where!r}: a condition selects files of a plain table by its partition columns{choice}")
-    left = np.flatnonzero(answers.kept)
-    if len(left) == 0:
-        raise WrongUse(f"where={where!r}: no file of {table.name} has such rows; there is nothing to check")
-    return left
+    return np.flatnonzero(answers.kept)

@@ -1,6 +1,6 @@
 """All checks, and what the codes of their findings and of advice mean.
 
-An entry stands in the module of its check. A tuple names it and runs it: `CHECKS` of `parquet_core.layout.check`,
+An entry stands in the module of its check. A tuple names it and runs it: `CHECKS` of `parquet_core.layout.checks`,
 `OF_FILES` of `health/health.py`, and `log_checks` of a table format. Dagster, Pipes, the commands and the page of codes
 take it from there.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parquet_core.layout.check import CHECKS
+from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, Code
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
 from prune_assets.checks.health.health import OF_FILES, OF_LOG

@@ -1,19 +1,18 @@
-"""`prune history`: the versions of a Delta table."""
+"""`prune history`: the versions of a Delta table, and the snapshots of one of Iceberg."""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_core.errors import PruneError
 from parquet_core.printable import printable, redacted
 from prune_assets.report.output import rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from deltalog.snapshot.history import CommitInfo
+    from collections.abc import Mapping, Sequence
 
 SCHEMA = "table-history/1"
 
@@ -23,37 +22,52 @@ SCHEMA = "table-history/1"
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many versions to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-history/1.")
 def history(*, table: str, limit: int, as_json: bool) -> None:
-    """List the versions of the Delta table TABLE, the newest first.
+    """List the versions of TABLE, the newest first: of a table of Iceberg, its snapshots.
 
-    Each line has the time of the commit, its operation, and the operation's parameters and metrics. For example:
+    TABLE is a path, an address, or a name that a catalog has. Each line has the time of the commit, its operation, and
+    the operation's parameters and metrics. For example:
 
     \b
       prune history lake/orders --limit 5
     """
     import msgspec
 
-    import deltalog
+    from prune_assets.tables.opening import recognize
 
-    commits = deltalog.history(deltalog.open_snapshot(table), limit=limit)
+    found, path = recognize(table)
+    if found.history is None:
+        raise _without_versions(table)
+    commits = found.history(str(path), limit)
     if as_json:
-        versions = [{"version": one.version, "timestamp": one.timestamp, "info": one.info} for one in commits]
+        versions = [{"version": version, "timestamp": time, "info": info} for version, time, info in commits]
         document = {"schema": SCHEMA, "table": redacted(table), "versions": versions}
         click.echo(msgspec.json.format(msgspec.json.encode(document)).decode())
     else:
         click.echo(_text(commits))
 
 
-def _text(commits: Sequence[CommitInfo]) -> str:
+def _without_versions(table: str) -> PruneError:
+    """Return the error for a path without a table, or with plain files."""
+    import deltalog
+
+    try:
+        deltalog.open_snapshot(table)
+    except PruneError as error:
+        return error
+    raise AssertionError(table)  # a Delta table has versions
+
+
+def _text(commits: Sequence[tuple[int, int | None, Mapping[str, Any]]]) -> str:
     from rich.table import Table
 
     grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("version", "when", "operation", "parameters", "metrics"):
         grid.add_column(title, overflow="fold", justify="right" if title == "version" else "left")
-    for commit in commits:
-        info = commit.info or {}
+    for version, time, about in commits:
+        info = about or {}
         grid.add_row(
-            str(commit.version),
-            _when(commit.timestamp),
+            str(version),
+            _when(time),
             printable(str(info.get("operation", ""))),
             printable(_pairs(info.get("operationParameters"))),
             printable(_pairs(info.get("operationMetrics"))),

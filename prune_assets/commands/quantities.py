@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parquet_core.quantities import bytes_of
+from parquet_core.quantities import bytes_of, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +26,7 @@ def _byte_count(context: click.Context, option: click.Parameter, value: str | No
 
 def share(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
     """Return the fraction that an option has as its value, from 0 to 1; UsageError for another text."""
-    if value is None:
-        return None
     try:
-        fraction = float(value[:-1]) / 100 if value.endswith("%") else float(value)
-    except ValueError:
-        fraction = -1.0
-    if not 0 <= fraction <= 1:
-        problem = f"{value!r} is no share from 0 to 1; for 90 % write 0.9 or 90%"
-        raise click.BadParameter(problem, context, option)
-    return fraction
+        return None if value is None else share_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import dagster as dg
-from pydantic import Field
+from pydantic import AfterValidator
 
 from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import LayoutSpec
+from parquet_core.quantities import share_of
 from parquet_core.storage import is_remote
+from prune_assets.checks.when_empty import WhenEmpty
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
 from prune_assets.layout_file import load_layout
@@ -49,13 +51,21 @@ class CheckOptions(dg.Model, dg.Resolvable):
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it
     min_skipped: Annotated[
-        float,
-        dg.Resolver.default(description="The part of the bytes that each of these predicates skips at least."),
-        Field(ge=0, le=1),
+        float | str,
+        dg.Resolver.default(
+            description="The part of the bytes that each of these predicates skips at least, 0.9 or 90%."
+        ),
+        AfterValidator(share_of),
     ] = 0.9
     blocking: Annotated[
         bool, dg.Resolver.default(description="Whether a check that fails keeps assets downstream from running.")
     ] = False
+    when_empty: Annotated[
+        WhenEmpty,
+        dg.Resolver.default(
+            description="How the checks end where the table has no rows: pass, skip (no result) or fail."
+        ),
+    ] = "pass"
     severity: Annotated[
         Literal["ERROR", "WARN"], dg.Resolver.default(description="How Dagster shows a check that fails.")
     ] = "ERROR"
@@ -66,6 +76,7 @@ def checks_of(
 ) -> list[dg.AssetChecksDefinition]:
     """Return the checks of a table: of its layout, where it has one, and of what predicates skip."""
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
+    judged["when_empty"] = options.when_empty
     of_layout = [] if layout is None else [build_layout_checks(key, table, layout, **judged)]
     if not options.skipping:
         return of_layout

@@ -1,6 +1,7 @@
 """Assets: tables written with a layout, and the skip reports of predicates on them."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from urllib.parse import quote
 import dagster as dg
 
 from parquet_core.errors import WrongUse
+from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import TEXT_OR_FUNCTION, checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import layout_check_specs, layout_results
@@ -63,6 +65,7 @@ def build_table_asset(
     written_as: "LayoutSource | None" = None,
     options: "Mapping[str, str] | None" = None,
     check_layout: bool = False,
+    when_empty: WhenEmpty = "pass",
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
     """Build an asset that writes `table` with the rows of `source`, laid out as `layout`.
@@ -83,6 +86,9 @@ def build_table_asset(
     `written_as`: what is really asked of the writer, when a table claims more than that.
     `check_layout`: whether the checks of `build_layout_checks` are made by the run itself. Dagster shows no result of a
     check beside a run that did not make it; it cannot start these without writing the table again.
+    `when_empty`: what a run does whose source has no rows. "pass" writes as it does with rows, so with the mode
+    "overwrite" the table is empty afterwards. "skip" leaves the table as it is and makes no materialization, so assets
+    of the same run that depend on this one are skipped. "fail" leaves it too, and fails without retries.
     All else (`deps`, `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) is passed to Dagster's
     `asset`.
 
@@ -92,28 +98,57 @@ def build_table_asset(
     to_write = layout if written_as is None else load_layout(written_as)
     key = asset_key_of(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
+    check_when_empty(when_empty)
 
     metadata = dict(asset_options.pop("metadata", None) or {})
     described = code_references() | layout_metadata(layout, table, format=format) | metadata
     defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(to_write)}
+    if when_empty == "skip":
+        defaults["output_required"] = False
     if check_layout:
         asset_options["check_specs"] = [*(asset_options.get("check_specs") or ()), *layout_check_specs(key)]
 
-    @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
-    def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster's
+    @asset_with(
+        key=key,
+        metadata=described,
+        required_resource_keys={"spark"},
+        **(defaults | asset_options),
+    )
+    def table_asset(context: dg.AssetExecutionContext) -> Iterator[Any]:
         from prune_assets.reading.source_rows import rows_of
         from prune_assets.tables.target import refuse_place
-        from prune_assets.writer import write
+        from prune_assets.writer import write_rows
 
         _refuse_partitions(key, context.assets_def.partitions_def)
         refuse_place(table, format)
         session = session_for(context)
         df = rows_of(source, session)
-        result = write(df, table, layout=to_write, format=format, mode=mode, options=options)
+        result = write_rows(
+            *(df, table),
+            layout=to_write,
+            format=format,
+            mode=mode,
+            options=options,
+            only_by_rows=when_empty != "pass",
+        )
+        if when_empty == "fail" and not result.rows:
+            raise no_rows(key, table)
         checked = list(layout_results(key, table, layout, session=session)) if check_layout else []
-        return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
+        if when_empty == "skip" and not result.rows:
+            context.log.info("%s: the source has no rows, so the asset was not materialized", table)
+            yield from checked
+            return
+        yield dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
 
     return table_asset
+
+
+def no_rows(key: dg.AssetKey, table: object) -> dg.Failure:
+    """Return the failure of an asset that must have rows."""
+    return dg.Failure(
+        f"{key.to_user_string()}: there are no rows to write, and when_empty is 'fail'; {table} was not changed",
+        allow_retries=False,
+    )
 
 
 def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":

@@ -8,12 +8,13 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.bloom_filters import BLOOM_FILTERS_PRESENT
-from parquet_core.layout.check import CHECKS
+from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, by_check
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import one_line
 from prune_assets.checks.layout_proof import prefix_of_names
 from prune_assets.checks.remedies import remedy_in
+from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
@@ -22,6 +23,7 @@ from prune_assets.dagster.partitions import (
     kinds_of_partitions,
     partition_predicate,
 )
+from prune_assets.errors import NoRows
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def build_layout_checks(
     prefix: str = "",
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     partition_expr: "str | Mapping[str, str] | None" = None,
+    when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
     """Build the checks of one table's layout; they read the files that are there and start no Spark.
 
@@ -72,12 +75,16 @@ def build_layout_checks(
     `prefix`: begins the names of the checks, for a second layout of the same asset: by_day makes by_day_sorted_order.
     `partitions_def`, `partition_expr`: those of the asset, as `pruned_asset` has them: the checks run by partition too,
     and look at the files of the partitions of the run. Dagster calls partitions of checks a preview, and warns.
+    `when_empty`: what the checks do where there is nothing to look at, as for a partition without rows: "pass", with a
+    description that says so; "skip" gives no result, and holds nothing back that waits for a check that blocks; "fail"
+    fails with `severity`.
 
-    Raises LayoutError where `partitions_def` and the layout do not fit.
+    Raises LayoutError where `partitions_def` and the layout do not fit, WrongUse for another `when_empty`.
     """
     asset_key, prefix = asset_key_of(asset_key), prefix_of_names(prefix)
     layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
+    check_when_empty(when_empty)
 
     @dg.multi_asset_check(
         name=f"{asset_key.to_python_identifier()}_{prefix}layout",
@@ -93,9 +100,8 @@ def build_layout_checks(
             chosen = CheckedPartitions.of(partitions_def, context)
             return partition_predicate(chosen, partition_expr, kinds_of_partitions(str(table)))
 
-        yield from layout_results(
-            asset_key, table, layout, where=where, severity=severity, allow=allow, prefix=prefix, selected=selected
-        )
+        options: Any = {"severity": severity, "allow": allow, "prefix": prefix, "when_empty": when_empty}
+        yield from layout_results(asset_key, table, layout, where=where, selected=selected, **options)
 
     return layout_checks
 
@@ -141,21 +147,30 @@ def layout_results(
     prefix: str = "",
     selected: "Collection[str] | None" = None,
     session: "SparkSession | None" = None,
+    when_empty: WhenEmpty = "pass",
 ) -> Iterator[dg.AssetCheckResult]:
     """Check a layout; `where`: gives the condition on partitions; `selected`: the names of checks, by default all.
 
     `session`: for a table by a name that its catalogs alone know.
     """
-    from prune_assets.checks.layout_proof import check
+    from prune_assets.checks.layout_proof import prove
+
+    def find() -> "Sequence[Finding]":
+        condition = where()
+        proof = prove(str(table), layout=layout, where=condition, rows=rows, allow=allow, session=session)
+        if not proof.files:
+            raise NoRows(nothing_to_check(table, condition))
+        return proof.findings
 
     chosen = [each for each in CHECKS if selected is None or each.name in selected]
     rows = any(each.reads == "values" for each in chosen)
     yield from results_of(
         {f"{prefix}{each.name}": each for each in chosen},
-        lambda: check(str(table), layout=layout, where=where(), rows=rows, allow=allow, session=session),
+        find,
         among=CHECKS,
         asset_key=asset_key,
         severity=severity,
+        when_empty=when_empty,
         unasked={} if layout.bloom else {BLOOM_FILTERS_PRESENT.name: "none asked for: `bloom` of the layout is empty"},
     )
 
@@ -167,14 +182,18 @@ def results_of(
     among: "Collection[Check[Any]]",
     asset_key: dg.AssetKey,
     severity: dg.AssetCheckSeverity,
+    when_empty: WhenEmpty = "pass",
     unasked: "Mapping[str, str] | None" = None,
 ) -> Iterator[dg.AssetCheckResult]:
     """Yield the results of checks, by their names in Dagster; `among`: those that the findings are divided among.
 
-    `unasked`: checks that have nothing to look for, and why.
+    `unasked`: checks that have nothing to look for, and why. `when_empty`: what comes of it where `find` raises NoRows.
     """
     try:
         findings = by_check(find(), among)
+    except NoRows as error:
+        yield from (result for name in named for result in empty_results(name, asset_key, severity, when_empty, error))
+        return
     except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
         yield from (unreadable_result(name, asset_key, severity, error) for name in named)
         return
@@ -220,6 +239,28 @@ def finding_record(finding: "Finding") -> dg.TableRecord:
             "message": finding.message,
             "remedy": remedy_in("dagster", finding),
         }
+    )
+
+
+def nothing_to_check(table: "str | Path", where: str | None) -> str:
+    """Say that a table has no files, or none with rows that meet a condition."""
+    which = "the table has no files" if where is None else f"no file has rows where {where}"
+    return f"{table}: {which}, so no file was checked"
+
+
+def empty_results(
+    name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, when_empty: WhenEmpty, error: NoRows
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the result of a check that had nothing to look at; none where such a check is skipped."""
+    if when_empty == "skip":
+        return
+    yield dg.AssetCheckResult(
+        check_name=name,
+        asset_key=asset_key,
+        passed=when_empty == "pass",
+        severity=severity,
+        description=str(error),
+        metadata={"empty": True},
     )
 
 

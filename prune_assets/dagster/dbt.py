@@ -13,22 +13,25 @@ import dagster as dg
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import refuse_unknown
-from parquet_core.printable import shown
+from parquet_core.printable import listed, shown
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.dagster.skipping_checks import build_skipping_checks, checked_share
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.checks.when_empty import WhenEmpty
 
 Resource: TypeAlias = Mapping[str, Any]
 
 KEYS = ("layout", "min_skipped", "predicates", "table")
 # What dagster-dbt makes assets of, beside sources.
 _ASSETS = {"model", "seed", "snapshot"}
+# Kinds of models without files.
+_WITHOUT_FILES = {"ephemeral": "an ephemeral model", "view": "a view", "materialized_view": "a materialized view"}
 _CHECK_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -46,6 +49,7 @@ def build_dbt_checks(
     translator: AssetSpecs | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    when_empty: WhenEmpty = "pass",
 ) -> list[dg.AssetChecksDefinition]:
     """Build the checks that dbt models ask for in `meta.prune`, on the assets that `@dbt_assets` makes of them.
 
@@ -59,7 +63,9 @@ def build_dbt_checks(
 
     `meta.prune` has these keys, in `config.meta` or in `meta`:
 
-    `layout`: the keys of a layout, or the path of a `layout.yaml` in the project; see `build_layout_checks`.
+    `layout`: the keys of a layout, or the path of a `layout.yaml` in the project. It makes the five checks of
+    `build_layout_checks`. Files of DuckDB have no page indexes, so they fail two of them: `column_index_present` and
+    `sorted_order`.
     `predicates`: Spark SQL by a name, or a list, whose checks are called skips_query_1 and so on; `min_skipped`: see
     `build_skipping_checks`.
     `table`: the path or address of the files. By default `location` of an external model of dbt-duckdb, or
@@ -70,13 +76,14 @@ def build_dbt_checks(
     `manifest`: the path of the project's `manifest.json`, or what it holds.
     `project_dir`: the folder of `dbt_project.yml`; by default the one that the manifest's path is in.
     `translator`: the one that `@dbt_assets` has; by default the keys are those of dagster-dbt's own.
-    `blocking`, `severity`: as for the checks of layouts. A dbt run makes its assets in one step, so a check blocks
-    assets outside of that run only.
+    `blocking`, `severity`, `when_empty`: as for the checks of layouts. A dbt run makes its assets in one step, so a
+    check blocks assets outside of that run only.
 
-    Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used.
+    Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used. So does
+    one of a view or an ephemeral model, which have no files: put it on the models that they read.
     """
     parsed, root = _parsed(manifest), _project_dir(manifest, project_dir)
-    options: dict[str, Any] = {"blocking": blocking, "severity": severity}
+    options: dict[str, Any] = {"blocking": blocking, "severity": severity, "when_empty": when_empty}
     checks = []
     for unique_id, resource in {**parsed["nodes"], **parsed.get("sources", {})}.items():
         prune = _meta(resource).get("prune")
@@ -84,6 +91,7 @@ def build_dbt_checks(
             continue
         with _place(f"{resource['resource_type']} {resource['name']}{_file(resource)}: meta.prune"):
             declared = _checked(prune)
+            _refuse_view(resource, parsed)
             key = _asset_key(resource) if translator is None else translator.get_asset_spec(parsed, unique_id, None).key
             table = _table(resource, declared, root)
             if declared.get("layout") is not None:
@@ -143,6 +151,21 @@ def _checked(prune: object) -> Mapping[str, Any]:
     if prune.get("layout") is None and not prune.get("predicates"):
         raise WrongUse("has no check; give layout or predicates")
     return prune
+
+
+def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
+    """Raise WrongUse for a model without files, and name the models that it reads."""
+    materialized = (resource.get("config") or {}).get("materialized")
+    if resource["resource_type"] != "model" or materialized not in _WITHOUT_FILES:
+        return
+    known = {**manifest["nodes"], **manifest.get("sources", {})}
+    reads = (resource.get("depends_on") or {}).get("nodes") or ()
+    names = [f"{known[one]['resource_type']} {known[one]['name']}" for one in reads if one in known]
+    instead = f"the {listed(names)} that it reads" if names else "the model that it reads"
+    raise WrongUse(
+        f"is on {_WITHOUT_FILES[materialized]}, which has no files; put prune on {instead}, and prune: null here "
+        "where a folder sets it"
+    )
 
 
 def _asset_key(resource: Resource) -> dg.AssetKey:
@@ -211,6 +234,4 @@ def _min_skipped(prune: Mapping[str, Any]) -> dict[str, Any]:
     share = prune.get("min_skipped")
     if share is None:
         return {}
-    if isinstance(share, bool) or not isinstance(share, int | float):
-        raise WrongUse(f".min_skipped = {shown(share)}: give a share of the bytes, from 0 to 1, e.g. 0.9")
-    return {"min_skipped": share}
+    return {"min_skipped": checked_share(".min_skipped", share)}

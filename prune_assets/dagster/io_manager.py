@@ -1,6 +1,8 @@
 """Assets whose functions return a DataFrame: an IO manager that writes it with a layout and reads it back pruned."""
 # No `from __future__ import annotations` here: Dagster looks at the annotation of `spark` itself, not at its text.
 
+from collections.abc import Iterator
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -8,8 +10,9 @@ from pydantic import Field, field_validator
 
 from parquet_core.errors import LayoutError, WrongUse
 from prune_assets.checks.remedies import in_words_of
+from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import check_arguments, checked
-from prune_assets.dagster.assets import asset_with
+from prune_assets.dagster.assets import asset_with, no_rows
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
 from prune_assets.dagster.resources import session_of, warn_of_many_sessions
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.writing.write_result import Mode
 
 TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
+WHEN_EMPTY = "prune/when_empty"
 
 
 @checked()
@@ -38,6 +42,7 @@ def pruned_asset(
     mode: "Mode" = "overwrite",
     partition_expr: "str | Mapping[str, str] | None" = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
+    when_empty: WhenEmpty = "pass",
     io_manager_key: str = "tables",
     metadata: "Mapping[str, Any] | None" = None,
     kinds: "Iterable[str] | None" = None,
@@ -69,24 +74,48 @@ def pruned_asset(
     `table`: where it lies; by default the key of the asset below the `root` of the IO manager.
     `layout`, `format`, `mode`: as `prune_assets.write` has them; an asset with partitions overwrites those of the run.
     `partition_expr`: the partition column of the layout that a partition of the asset is, or one for each dimension.
+    `when_empty`: what a run does whose function returns no rows. "pass" writes as it does with rows. "skip" makes no
+    materialization, so assets of the same run that depend on this one are skipped. "fail" leaves the table as it is,
+    and fails without retries.
     `io_manager_key`: of a PrunedTableIOManager among the resources. All else is passed to Dagster's `asset`.
 
     Raises LayoutError where `partitions_def` and the layout do not fit.
     """
     layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
-    entries = {FORMAT: format, MODE: mode, PARTITION_EXPR: partition_expr, TABLE: None if table is None else str(table)}
+    check_when_empty(when_empty)
+    entries = {
+        WHEN_EMPTY: when_empty,
+        FORMAT: format,
+        MODE: mode,
+        PARTITION_EXPR: partition_expr,
+        TABLE: None if table is None else str(table),
+    }
     described = layout_metadata(layout, table, format=format) | {
         key: entries[key] for key in entries if entries[key] is not None
     }
-    return asset_with(
+    make = asset_with(
         io_manager_key=io_manager_key,
         partitions_def=partitions_def,
         metadata={**described, **(metadata or {})},
         kinds={format or "parquet", "spark"} if kinds is None else set(kinds),
         code_version=asset_options.pop("code_version", layout_version(layout)),
+        **({"output_required": False} if when_empty == "skip" else {}),
         **asset_options,
     )
+    return make if when_empty != "skip" else lambda function: make(_without_empty_output(function))
+
+
+def _without_empty_output(function: "Callable[..., Any]") -> "Callable[..., Iterator[Any]]":
+    """Return the function of an asset as one that gives no output where it has no rows."""
+
+    @wraps(function)
+    def rows(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        df = function(*args, **kwargs)
+        if df is None or not df.isEmpty():
+            yield dg.Output(df)
+
+    return rows
 
 
 class PrunedTableIOManager(dg.ConfigurableIOManager):
@@ -150,12 +179,20 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         warn_of_many_sessions(context.log)
         format_ = metadata.get(FORMAT, self.format)
         of_partitions = where is not None
+        must_have_rows = metadata.get(WHEN_EMPTY) == "fail"
         try:
             result = write_rows(
-                obj, location, layout=layout, format=format_, mode=mode, where=where, only_by_rows=of_partitions
+                *(obj, location),
+                layout=layout,
+                format=format_,
+                mode=mode,
+                where=where,
+                only_by_rows=of_partitions or must_have_rows,
             )
         except WrongUse as error:
             raise type(error)(in_words_of("dagster", str(error))) from None
+        if must_have_rows and not result.rows:
+            raise no_rows(context.asset_key, location)
         partitions = len(context.asset_partition_keys) if of_partitions else 0
         if of_partitions and not result.rows:
             context.log.warning(

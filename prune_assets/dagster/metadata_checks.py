@@ -1,6 +1,7 @@
 """Asset checks that read data, and hold against them what metadata claim."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -8,9 +9,11 @@ import dagster as dg
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
+from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
+from prune_assets.dagster.checks import MAX_SHOWN, empty_results, finding_record, nothing_to_check, unreadable_result
+from prune_assets.errors import NoRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +33,7 @@ def build_statistics_truth_check(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
     name: str = METADATA_CONSISTENCY.name,
+    when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
     """Build a check that fails where metadata claim what values disprove, so that engines lose rows by it.
 
@@ -43,26 +47,31 @@ def build_statistics_truth_check(
     cannot be read fails it, and says why.
 
     `sample`: the share of row groups to read, above 0 and up to 1, the same ones each time. `columns`: those to read,
-    by default all. `blocking`, `severity`, `allow`: as for the checks of layouts.
+    by default all. `blocking`, `severity`, `allow`, `when_empty`: as for the checks of layouts.
 
     Raises WrongUse for a share that is none.
     """
     asset_key = asset_key_of(asset_key)
     if not 0 < sample <= 1:
         raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
+    check_when_empty(when_empty)
+    description = f"{METADATA_CONSISTENCY.description.removesuffix('.')}, in {sample:.0%} of the row groups."
 
-    @dg.asset_check(
-        asset=asset_key,
-        name=name,
-        blocking=blocking,
-        description=f"{METADATA_CONSISTENCY.description.removesuffix('.')}, in {sample:.0%} of the row groups.",
+    @dg.multi_asset_check(
+        name=f"{asset_key.to_python_identifier()}_{name}",
+        specs=[dg.AssetCheckSpec(name, asset=asset_key, blocking=blocking, description=description)],
+        can_subset=True,  # so that it may give no result
     )
-    def statistics_truth_check() -> dg.AssetCheckResult:
+    def statistics_truth_check() -> Iterator[dg.AssetCheckResult]:
         try:
             report = METADATA_CONSISTENCY.run(str(table), sample=sample, columns=columns, allow=allow)
         except PruneError as error:
-            return unreadable_result(name, asset_key, severity, error)
-        return dg.AssetCheckResult(**_verdict(report, severity))
+            yield unreadable_result(name, asset_key, severity, error)
+            return
+        if not report.row_groups:
+            yield from empty_results(name, asset_key, severity, when_empty, NoRows(nothing_to_check(table, None)))
+            return
+        yield dg.AssetCheckResult(check_name=name, asset_key=asset_key, **_verdict(report, severity))
 
     return statistics_truth_check
 

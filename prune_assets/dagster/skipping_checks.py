@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
+from parquet_core.quantities import share_of
+from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import PREDICATES_BY_NAME, checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.checks import empty_results, nothing_to_check
 from prune_assets.dagster.metadata import skip_metadata
-from prune_assets.errors import PredicateSyntaxError
+from prune_assets.errors import NoRows, PredicateSyntaxError
 from prune_assets.report.wording import shortfall
 from prune_assets.sql.syntax.parsed import parse_predicate
 
@@ -25,11 +28,12 @@ def build_skipping_checks(
     table: "str | Path",
     predicates: "Mapping[str, str]",
     *,
-    min_skipped: float = 0.9,
+    min_skipped: float | str = 0.9,
     columns: "Sequence[str] | None" = None,
     time_zone: str | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
     """Build a check for each predicate: it fails when Spark skips less than `min_skipped` of the bytes.
 
@@ -44,17 +48,17 @@ def build_skipping_checks(
     when files pile up that overlap. A predicate that no longer fits the table, of a column that is gone say, fails its
     check with the reason, and so does a table that cannot be read.
 
-    `predicates`: Spark SQL by a name. `min_skipped`: a part of the bytes of the columns that are read, from 0 to 1.
+    `predicates`: Spark SQL by a name. `min_skipped`: a part of the bytes of the columns that are read, 0.9 or "90%".
     What Spark with the plan is predicted to skip counts; where that is not predicted, the best possible.
     `columns`: those that the queries read beside those of the predicate; all by default.
-    `time_zone`: that of the sessions that run the queries, for timestamps. `blocking`, `severity`: as for the checks
-    of layouts.
+    `time_zone`: that of the sessions that run the queries, for timestamps. `blocking`, `severity`,
+    `when_empty`: as for the checks of layouts; a table is empty that has no files.
 
     Raises PredicateSyntaxError for what is no SQL, and WrongUse for a share that is none.
     """
     asset_key = asset_key_of(asset_key)
-    if not 0 <= min_skipped <= 1:
-        raise WrongUse(f"min_skipped={min_skipped}: must be a share of the bytes, from 0 to 1, e.g. 0.9")
+    least = checked_share("min_skipped", min_skipped)
+    check_when_empty(when_empty)
     for name, where in predicates.items():
         parse_named(f"skips_{name}", where)
 
@@ -62,7 +66,7 @@ def build_skipping_checks(
         name=f"{asset_key.to_python_identifier()}_skipping",
         specs=[
             dg.AssetCheckSpec(
-                f"skips_{name}", asset=asset_key, blocking=blocking, description=f"{min_skipped:.0%} skipped: {where}"
+                f"skips_{name}", asset=asset_key, blocking=blocking, description=f"{least:.0%} skipped: {where}"
             )
             for name, where in predicates.items()
         ],
@@ -73,14 +77,22 @@ def build_skipping_checks(
         for name, where in predicates.items():
             if f"skips_{name}" not in selected:
                 continue
-            yield dg.AssetCheckResult(
-                check_name=f"skips_{name}",
-                asset_key=asset_key,
-                severity=severity,
-                **_verdict(table, where, columns, time_zone, min_skipped=min_skipped),
-            )
+            try:
+                verdict = _verdict(table, where, columns, time_zone, min_skipped=least)
+            except NoRows as error:
+                yield from empty_results(f"skips_{name}", asset_key, severity, when_empty, error)
+                continue
+            yield dg.AssetCheckResult(check_name=f"skips_{name}", asset_key=asset_key, severity=severity, **verdict)
 
     return skipping_checks
+
+
+def checked_share(name: str, value: object) -> float:
+    """Return a share; WrongUse names the argument and the wrong value."""
+    try:
+        return share_of(value)
+    except ValueError as error:
+        raise WrongUse(f"{name} = {error}") from None
 
 
 def parse_named(name: str, where: str) -> None:
@@ -94,7 +106,7 @@ def parse_named(name: str, where: str) -> None:
 def _verdict(
     table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
-    """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures."""
+    """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures; raises NoRows."""
     from prune_assets.explain.plan import plan
     from prune_assets.session.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics
@@ -104,5 +116,7 @@ def _verdict(
         report = plan(str(table), where=where, columns=columns, session=session).report
     except PruneError as error:
         return {"passed": False, "description": str(error)}
+    if not report.total.files:
+        raise NoRows(nothing_to_check(table, None))
     problem = shortfall(report, min_skipped)
     return {"passed": problem is None, "description": problem, "metadata": skip_metadata(report)}

@@ -49,6 +49,8 @@ class Format:
     `directory_of`: the directory of a table whose location may be a file that lists its own.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
     `fingerprint`: changes when a table does. `versions_grow`: its version does so by one.
+    `history`: the number, the time in milliseconds of UTC, and what is known of the commit of the newest versions, at
+    most so many; None for tables without versions.
     `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
@@ -65,6 +67,7 @@ class Format:
     open: Callable[[Location, OpenOptions], Table | None]
     fingerprint: Callable[[str], str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
+    history: Callable[[str, int], Sequence[tuple[int, int | None, Mapping[str, Any]]]] | None = None
     versions_grow: bool = False
     look_ahead: Callable[[Location], AbstractContextManager[None]] = lambda _: nullcontext()
     directory_of: Callable[[str], str] = str

@@ -11,6 +11,7 @@ from prune_assets.session.stores import reach_as
 from prune_assets.session.supported import check_session
 from prune_assets.tables import opening
 from prune_assets.tables.catalogs.resolve import catalog_entry
+from prune_assets.writing.format_names import check_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,9 +92,7 @@ def writable_formats() -> list[str]:
 
 
 def _check_name(name: str | None) -> None:
-    names = writable_formats()
-    if name not in {None, *names}:
-        raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, names))}")
+    check_format(name, writable_formats())
 
 
 def _format_at(location: str, name: str | None) -> Format:

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+from parquet_core.errors import WrongUse
 
 Mode = Literal["append", "overwrite", "replace_partitions", "error"]
+
+
+def check_mode(mode: object, where: object | None = None) -> None:
+    """Raise WrongUse for an unknown mode, and for a condition with a mode that takes none.
+
+    >>> check_mode("overwrit")
+    Traceback (most recent call last):
+    parquet_core.errors.WrongUse: mode='overwrit': choose one of 'append', 'overwrite', 'replace_partitions', 'error'
+    """
+    if mode not in get_args(Mode):
+        raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
+    if where is not None and mode != "overwrite":
+        raise WrongUse(
+            f"where: only for mode 'overwrite' (--mode overwrite), not {mode!r}; to write only some rows, filter them "
+            "first: df.where(..), or --select"
+        )
 
 
 @dataclass(frozen=True, slots=True)

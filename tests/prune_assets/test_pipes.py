@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.layout.check import CHECKS
+from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import layout_check_specs
 from prune_assets.pipes import report_layout

@@ -11,7 +11,7 @@ from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.linear import rounded
 from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.date_literals import date_of_string, is_dashed
+from prune_assets.sql.types.date_literals import date_of_string, is_dashed, is_no_moment
 from prune_assets.sql.types.floats import float_of_text
 from prune_assets.sql.types.spark_types import (
     BIGINT,
@@ -25,7 +25,7 @@ from prune_assets.sql.types.spark_types import (
     ordinal_of_float,
 )
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
-from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED, read_moment
+from prune_assets.sql.types.timestamps import TIMES, WRITE_TIMESTAMP, ZONE_NEEDED, read_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -229,21 +229,25 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
     if type_.kind is Kind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
         return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
+        if is_no_moment(text):
+            raise Refusal(f"{shown(text)} is not a time; {_RAISES} for it", WRITE_TIMESTAMP, no_value=True)
         return fixed_time(Kind.STRING, read_moment(text), type_)
     if type_.kind is Kind.DATE:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
         if is_dashed(text):
-            raise Refusal(f"there is no day {text}; {_RAISES}", "write a day that exists", raises=True)
+            raise Refusal(f"there is no day {text}; {_RAISES}", "write a day that exists", raises=True, no_value=True)
         raise Refusal(
             f"only a string in the form yyyy-MM-dd is certain to be a date; {_RAISES} for a text that is not a date",
             "write DATE 'yyyy-MM-dd'",
             raises=not _DIGIT.search(text) and not text.strip().lower().startswith(_SPECIAL_DAYS),
+            no_value=is_no_moment(text),
         )
     if type_.is_number:
         raise Refusal(
             f"{shown(text)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot",
             _NUMBER_OR_CAST,
             raises=not _DIGIT.search(text) and not _NAMED_FLOAT.search(text),
+            no_value=not text.strip(),
         )
     raise Refusal(f"Spark casts {shown(text)} to a {type_} here", "write the value without quotes")

@@ -177,7 +177,10 @@ class Conditions:
             nulls = self.nulls_of(node)
             raises = any(constant_raises(operand, refusal) for operand in node.iter_expressions())
             kept = Unsupported(
-                *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls), is_whole=True, raises=raises
+                *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls),
+                is_whole=True,
+                raises=raises,
+                no_value=refusal.no_value,
             )
             return self._of_dates(node, kept) or kept
         else:

@@ -15,6 +15,7 @@ from prune_assets.sql.syntax.type_names import read_type
 from prune_assets.sql.types.date_literals import (
     UNITS,
     InvalidDate,
+    is_no_moment,
     is_other_format,
     join_intervals,
     read_date,
@@ -145,7 +146,7 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
         cursor.fail(f"{sign} '{literal}' has a zone but no time")
     if sign in _TIMESTAMPS and is_no_time(literal):
         cursor.fail(f"there is no time {literal}")
-    if sign in _TIMESTAMPS and is_other_format(literal):
+    if sign in _TIMESTAMPS and (is_other_format(literal) or is_no_moment(literal)):
         cursor.fail(f"{sign} '{literal}' is in no form that Spark reads; write {sign} 'yyyy-MM-dd HH:mm:ss'")
     cursor.position += 2
     return spark_literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
@@ -153,7 +154,7 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
 
 def _date(cursor: Cursor) -> exp.Expression:
     literal = read_string(cursor.tokens[cursor.position + 1].text).strip(" ")
-    if is_other_format(literal):
+    if is_other_format(literal) or is_no_moment(literal):
         cursor.fail(f"DATE '{literal}' is in no form that Spark reads; write DATE 'yyyy-MM-dd'")
     try:
         value = read_date(literal)

@@ -17,6 +17,8 @@ _DAY = 86_400_000_000  # microseconds
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _OTHER_FORMAT = re.compile(r" *[0-9]{1,4}[./][0-9]")
+# Spark reads digits, and these words.
+_NO_MOMENT = re.compile(r"(?![\x00-\x20]*(?:epoch|now|today|tomorrow|yesterday))[^0-9]*", re.IGNORECASE)
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()
 MIN_DAY = date.min.toordinal() - EPOCH
@@ -67,6 +69,15 @@ def is_other_format(text: str) -> bool:
     [True, True, False, False]
     """
     return _OTHER_FORMAT.match(text) is not None
+
+
+def is_no_moment(text: str) -> bool:
+    """Tell whether a text is certainly neither a date nor a time: without a digit, and no word that Spark knows.
+
+    >>> [is_no_moment(text) for text in ("", " ", "None", "2024-12-31", "today")]
+    [True, True, True, False, False]
+    """
+    return _NO_MOMENT.fullmatch(text) is not None
 
 
 def date_of_string(text: str) -> int | None:

@@ -9,6 +9,7 @@ from prune_assets.tables.same_partitions import partition_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
 
 def version_fingerprint(table: str) -> str:
@@ -16,6 +17,14 @@ def version_fingerprint(table: str) -> str:
     import deltalog
 
     return f"version {deltalog.versions(address(table))[-1]}"
+
+
+def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
+    """Return the number, the time and the commit information of the latest versions."""
+    import deltalog
+
+    commits = deltalog.history(deltalog.open_snapshot(address(table)), limit=limit)
+    return [(commit.version, commit.timestamp, commit.info) for commit in commits]
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:

@@ -10,7 +10,7 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.printable import shown
 from parquet_core.storage import address, is_remote
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.delta.changes import partition_files, version_fingerprint
+from prune_assets.tables.delta.changes import partition_files, version_fingerprint, version_history
 from prune_assets.tables.delta.table import DeltaTable
 from prune_assets.tables.format import Format
 
@@ -127,6 +127,7 @@ DELTA = Format(
     open=_open,
     fingerprint=version_fingerprint,
     partition_files=partition_files,
+    history=version_history,
     versions_grow=True,
     read_alone_by="Spark and delta-spark",
     log_checks=_log_checks,

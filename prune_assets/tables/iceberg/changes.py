@@ -10,6 +10,8 @@ from prune_assets.tables.same_partitions import partition_named
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pyiceberg.table.snapshots import Snapshot
+
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 # What a transform counts since 1970.
@@ -31,6 +33,22 @@ def snapshot_fingerprint(table: str) -> str:
     """Return the id of the current snapshot, in words."""
     snapshot = _latest(table).snapshot
     return f"version {0 if snapshot is None else snapshot.snapshot_id}"
+
+
+def snapshot_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
+    """Return the id, the time, and operation and summary of the newest snapshots that the metadata has."""
+    snapshots = _latest(table).metadata.snapshots
+    newest = sorted(snapshots, key=lambda each: (each.sequence_number or 0, each.timestamp_ms), reverse=True)
+    return [(each.snapshot_id, each.timestamp_ms, _described(each)) for each in newest[:limit]]
+
+
+def _described(snapshot: Snapshot) -> dict[str, Any]:
+    if snapshot.summary is None:
+        return {}
+    return {
+        "operation": snapshot.summary.operation.value,
+        "operationMetrics": dict(snapshot.summary.additional_properties),
+    }
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:

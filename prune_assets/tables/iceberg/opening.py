@@ -12,7 +12,7 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.printable import shown
 from parquet_core.storage import Traffic, address, is_remote
 from prune_assets.tables.format import Format
-from prune_assets.tables.iceberg.changes import partition_files, snapshot_fingerprint
+from prune_assets.tables.iceberg.changes import partition_files, snapshot_fingerprint, snapshot_history
 from prune_assets.tables.iceberg.metadata_files import is_metadata_file, listed, newest
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ ICEBERG = Format(
     open=_open,
     fingerprint=snapshot_fingerprint,
     partition_files=partition_files,
+    history=snapshot_history,
     read_alone_by="Spark and Iceberg",
     writing=_writing,
     by_catalog_alone=True,

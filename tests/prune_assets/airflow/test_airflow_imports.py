@@ -39,14 +39,17 @@ def test_the_door_leads_to_every_name_and_imports_no_airflow():
 
 
 def test_a_dag_with_every_operator_imports_nothing_heavy(tmp_path):
+    (tmp_path / "layout.yaml").write_text("sort_by: [id]")
     (tmp_path / "dag.py").write_text(
         "from airflow.sdk import DAG\n"
         "from prune_assets.airflow import *\n"
         "with DAG('d', schedule=[table_asset('/lake/ids')]):\n"
-        "    SortedWriteOperator(task_id='w', table='t', source='SELECT 1', layout={'sort_by': ['id']})\n"
+        "    SortedWriteOperator(task_id='w', table='t', source='SELECT 1', layout={'sort_by': ['id']},\n"
+        "        format='delta', mode='overwrite', when_empty='skip')\n"
         "    LayoutCheckOperator(task_id='c', table='t', layout={'sort_by': ['id']})\n"
-        "    SkipReportOperator(task_id='r', table='t', predicates=['id < 1'])\n"
-        "    OptimizeTableOperator(task_id='o', table='t', layout={'sort_by': ['id']})\n"
+        f"    LayoutCheckOperator(task_id='f', table='t', layout={str(tmp_path / 'layout.yaml')!r}, where='id = 1')\n"
+        "    SkipReportOperator(task_id='r', table='t', predicates=['id < 1'], min_skipped='90%', time_zone='UTC')\n"
+        "    OptimizeTableOperator(task_id='o', table='t', layout={'sort_by': ['id']}, budget='1GiB')\n"
         "    TableChangeSensor(task_id='s', table='t')\n"
         "    DeltaVersionSensor(task_id='v', table='t', version=1)\n"
     )

@@ -14,12 +14,16 @@ from airflow.sdk import Asset, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import prune_assets as pr
-from parquet_core.errors import StorageFailure, UnfinishedWrite
+from parquet_core.errors import StorageFailure, UnfinishedWrite, WrongUse
 from prune_assets.airflow import (
+    DeltaVersionSensor,
+    LayoutAdviceOperator,
     LayoutCheckOperator,
     OptimizeTableOperator,
     SkipReportOperator,
     SortedWriteOperator,
+    TableChangeSensor,
+    WorkloadOperator,
 )
 from prune_assets.airflow.spark import options_of
 from prune_assets.airflow.task_errors import TableNotReached, TableTaskError, failing_in_one_line
@@ -195,24 +199,143 @@ def test_a_dry_run_of_optimize_changes_nothing_and_needs_no_spark(broken, contex
 @pytest.mark.parametrize(
     ("kind", "wrong", "said"),
     [
-        (LayoutCheckOperator, {"layout": {"sort_on": ["id"]}}, "unknown key 'sort_on'; did you mean 'sort_by'"),
         (LayoutCheckOperator, {"layout": {"sort_by": ["ID2"]}}, "ID2"),
         (LayoutCheckOperator, {"layout": "absent.yaml"}, "absent.yaml"),
-        (LayoutCheckOperator, {"layout": SORTED, "severity": "loud"}, "severity = 'loud': choose"),
+        (LayoutCheckOperator, {"layout": {"sort_by": "{{ ds }}"}}, "sort_by = '2026-01-01': expected a list"),
+        (LayoutCheckOperator, {"layout": SORTED, "severity": "{{ ds }}"}, "severity = '2026-01-01': choose"),
+        (LayoutCheckOperator, {"where": "{{ params.where }}"}, "where = '': give a text"),
+        (LayoutCheckOperator, {"where": "day = DATE '{{ params.day }}'"}, "DATE ''"),
         (SkipReportOperator, {"predicates": ["id <"]}, "predicate 1: "),
         (SkipReportOperator, {"predicates": {"p": "idd < 1"}}, "predicate p: .*did you mean"),
-        (SkipReportOperator, {"predicates": ["id < 1"], "min_skipped": "most"}, "min_skipped = 'most'"),
-        (SkipReportOperator, {"predicates": []}, "there is no predicate"),
+        (SkipReportOperator, {"predicates": {"p": "id < '{{ params.day }}' AND id = TIMESTAMP ''"}}, "predicate p: "),
+        (SkipReportOperator, {"predicates": ["id < 1"], "min_skipped": "{{ ds }}"}, "min_skipped = '2026-01-01'"),
         (SkipReportOperator, {"predicates": ["id < 1"], "report_dir": "s3://b/r"}, "s3://b/r"),
-        (OptimizeTableOperator, {"layout": {"sort_by": "id"}}, "sort_by"),
+        (SortedWriteOperator, {"layout": SORTED, "source": "x", "mode": "{{ ds }}"}, "mode='2026-01-01'"),
+        (SortedWriteOperator, {"layout": SORTED, "source": "x", "format": "{{ ds }}"}, "format='2026-01-01'"),
+        (SortedWriteOperator, {"layout": SORTED, "source": "{{ params.day }}"}, "source = ''"),
+        (SortedWriteOperator, {"layout": SORTED, "source": "x", "mode": "append", "where": "{{ ds }}"}, "where: only"),
+        (OptimizeTableOperator, {"layout": SORTED, "budget": "{{ ds }}"}, "budget = '2026-01-01' is no size"),
+        (OptimizeTableOperator, {"layout": SORTED, "where": "day = DATE '{{ params.day }}'"}, "DATE ''"),
     ],
 )
-def test_what_is_wrong_fails_at_once_in_one_line(kind, wrong, said, ids, context):
+def test_what_only_the_task_can_know_fails_at_once_in_one_line(kind, wrong, said, ids, context):
+    operator = kind(task_id="t", table=ids, **wrong)
+    operator.render_template_fields(context | {"ds": "2026-01-01", "params": {"day": "", "where": ""}})
     with pytest.raises(AirflowFailException, match=said) as raised:
-        kind(task_id="t", table=ids, **wrong).execute(context)
+        operator.execute(context)
     assert "\n" not in str(raised.value)
     assert raised.value.__cause__ is None
     assert raised.value.__suppress_context__
+
+
+WRITE = {"layout": SORTED, "source": "SELECT 1 AS id"}
+READ = {"predicates": ["id < 1"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "said"),
+    [
+        *(
+            (kind, arguments | {"layout": {"sort_on": ["id"]}}, "unknown key 'sort_on'; did you mean 'sort_by'")
+            for kind, arguments in [
+                (SortedWriteOperator, WRITE),
+                (LayoutCheckOperator, {}),
+                (OptimizeTableOperator, {}),
+            ]
+        ),
+        (SortedWriteOperator, WRITE | {"layout": {"sort_on": ["{{ ds }}"]}}, "unknown key 'sort_on'"),
+        (SortedWriteOperator, WRITE | {"layout": None}, "layout = None: give"),
+        (SortedWriteOperator, WRITE | {"layout": "s3://b/layout.yaml"}, "a layout is a local file"),
+        (SortedWriteOperator, WRITE | {"format": "detla"}, "format='detla': choose"),
+        (SortedWriteOperator, WRITE | {"mode": "overwrit"}, "mode='overwrit': choose one of"),
+        (SortedWriteOperator, WRITE | {"mode": "append", "where": "id = 1"}, "where: only for mode 'overwrite'"),
+        (SortedWriteOperator, WRITE | {"source": None}, "source = None: give a query"),
+        (SortedWriteOperator, WRITE | {"options": "zstd"}, "options = 'zstd': give values by a name"),
+        (
+            SortedWriteOperator,
+            WRITE | {"when_empty": "ignore"},
+            "when_empty = 'ignore': choose 'pass', 'skip' or 'fail'",
+        ),
+        (LayoutCheckOperator, {"severity": "loud"}, "severity = 'loud': choose 'error' or 'warn'"),
+        (LayoutCheckOperator, {"where": ""}, "where = '': give a text"),
+        (LayoutCheckOperator, {"allow": "s3://b"}, "allow = 's3://b': give a list of texts"),
+        (LayoutCheckOperator, {"rows": "False"}, "rows = 'False': give True or False"),
+        (LayoutCheckOperator, {"when_empty": None}, "when_empty = None: choose"),
+        (LayoutCheckOperator, {"table": ""}, "table = '': name a table"),
+        (LayoutCheckOperator, {"table": 7}, "table = 7: name a table"),
+        (SkipReportOperator, READ | {"min_skipped": "most"}, "min_skipped = 'most' is no share from 0 to 1"),
+        (SkipReportOperator, READ | {"min_skipped": 90}, "min_skipped = 90 is no share from 0 to 1"),
+        (SkipReportOperator, {"predicates": []}, "there is no predicate"),
+        (SkipReportOperator, {"predicates": 7}, "predicates = 7: give SQL by a name"),
+        (SkipReportOperator, {"predicates": {"p": ""}}, r"predicates\['p'\] = '': give a text"),
+        (SkipReportOperator, READ | {"columns": "id"}, "columns = 'id': give a list of texts"),
+        (SkipReportOperator, READ | {"time_zone": "Europe/Berlni"}, "Europe/Berlni"),
+        (OptimizeTableOperator, {"layout": {"sort_by": "id"}}, "sort_by = 'id': "),
+        (OptimizeTableOperator, {"layout": SORTED, "budget": "200GB"}, "budget = '200GB' is no size"),
+        (OptimizeTableOperator, {"layout": SORTED, "predicates": "id = 1"}, "predicates = 'id = 1': give a list"),
+        (OptimizeTableOperator, {"layout": SORTED, "dry_run": "yes"}, "dry_run = 'yes': give True or False"),
+        (LayoutAdviceOperator, {"workload": ["id = 1"], "latest": 0}, "latest = 0: give a whole number of at least 1"),
+        (TableChangeSensor, {"table": ""}, "table = '': name a table"),
+        (DeltaVersionSensor, {"version": "last"}, "version = 'last': give a version number"),
+    ],
+)
+def test_a_wrong_argument_fails_the_parsing_of_the_dag(kind, wrong, said):
+    with pytest.raises(WrongUse, match=said) as raised:
+        kind(task_id="t", **({"table": "lake/ids"} | wrong))
+    assert "\n" not in str(raised.value)
+
+
+def test_so_does_one_in_a_layout_file(tmp_path):
+    (tmp_path / "layout.yaml").write_text("sort_on: [id]")
+    with pytest.raises(WrongUse, match=r"layout\.yaml: unknown key 'sort_on'"):
+        LayoutCheckOperator(task_id="t", table="lake/ids", layout=tmp_path / "layout.yaml")
+
+
+def test_so_does_one_of_a_decorated_function():
+    from airflow.sdk import DAG, task
+
+    with DAG("d", schedule=None):
+
+        @task.pruned_table(table="lake/ids", layout={"sort_on": ["id"]})
+        def ids(spark):
+            return spark.range(5)
+
+        with pytest.raises(WrongUse, match="unknown key 'sort_on'"):
+            ids()
+
+
+@pytest.mark.parametrize("least", [0.5, "0.5", "50%", "{{ params.least }}"])
+def test_a_share_is_written_as_on_the_command_line(least, ids, context):
+    report = SkipReportOperator(task_id="r", table=ids, predicates=["id < 150"], min_skipped=least)
+    report.render_template_fields(context | {"params": {"least": "50 %"}})
+    assert report.execute(context)["predicates"]["1"]["kept_rows"] == 200
+
+
+@pytest.mark.parametrize("place", ["file", "link"])
+@pytest.mark.parametrize("kind", ["report", "advice", "workload"])
+def test_a_place_that_cannot_be_written_is_one_line_and_not_tried_again(kind, place, ids, context, tmp_path):
+    if place == "file":
+        (tmp_path / "place").write_text("")
+    else:
+        (tmp_path / "place").symlink_to(tmp_path / "place")
+    taken = tmp_path / "place" / "out"
+    operator = {
+        "report": lambda: SkipReportOperator(task_id="t", table=ids, predicates=["id < 5"], report_dir=taken),
+        "advice": lambda: LayoutAdviceOperator(task_id="t", table=ids, workload=["id = 5"], page=taken / "p.html"),
+        "workload": lambda: WorkloadOperator(task_id="t", event_logs=str(tmp_path / "logs"), out=taken / "w.json"),
+    }[kind]()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "q.sql").write_text("SELECT * FROM ids WHERE id = 5;")
+    with pytest.raises(AirflowFailException, match=str(tmp_path)) as raised:
+        operator.execute(context)
+    assert "\n" not in str(raised.value)
+
+
+def test_optimize_keeps_to_a_budget_and_rewrites_all_where_it_is_told(broken, ids, context):
+    of_all = OptimizeTableOperator(task_id="o", table=ids, layout=SORTED, dry_run=True, full=True)
+    assert of_all.execute(context)["picked_files"] == 1
+    none = OptimizeTableOperator(task_id="o", table=broken, layout=SORTED, dry_run=True, budget="1KiB")
+    assert (none.execute(context)["picked_files"], none.execute(context)["left"]) == (0, 2)
 
 
 @pytest.mark.parametrize(("kind", "arguments"), ALL[1:], ids=lambda each: getattr(each, "__name__", ""))

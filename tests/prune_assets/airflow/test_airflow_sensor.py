@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
+import re
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import deltalake
 import pyarrow as pa
@@ -17,8 +21,17 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, T
 from airflow.triggers.base import TriggerEvent
 
 from parquet_core.errors import StorageFailure
-from prune_assets.airflow import DeltaVersionSensor, TableChangeSensor, TableChangeTrigger, table_asset
+from prune_assets.airflow import (
+    DeltaVersionSensor,
+    LayoutCheckOperator,
+    TableChangeSensor,
+    TableChangeTrigger,
+    table_asset,
+)
+from prune_assets.checks.layout_proof import prove
 from prune_assets.tables.changes import table_fingerprint
+
+GUIDE = Path(__file__).parents[3] / "docs" / "airflow.md"
 
 
 def more(directory, name="more"):
@@ -108,7 +121,8 @@ def test_a_change_after_the_task_began_fires(ids, context):
 def test_so_does_one_while_the_trigger_waits(delta, context, looked):
     trigger, _ = deferred(TableChangeSensor(task_id="s", table=delta, poke_interval=0.05), context)
     (event,) = asyncio.run(events_of(trigger, between=lambda: append(delta), looks=looked))
-    assert event == TriggerEvent({"table": str(delta), "version": 1, "fingerprint": "version 1", "changes": 2})
+    found = {"table": str(delta), "version": 1, "fingerprint": "version 1", "changes": 2}
+    assert event == TriggerEvent(found | {"partitions": None, "where": "true"})
 
 
 @pytest.mark.parametrize("since", [0, "0", "version 0"])
@@ -130,8 +144,10 @@ def test_a_version_is_waited_for(delta, context):
 def test_a_plain_table_has_no_versions(ids, context):
     with pytest.raises(AirflowFailException, match="not a Delta table"):
         DeltaVersionSensor(task_id="s", table=ids, version=1).execute(context)
+    wait = DeltaVersionSensor(task_id="s", table=ids, version="{{ params.version }}")
+    wait.render_template_fields({"params": {"version": "x"}})
     with pytest.raises(AirflowFailException, match="version = 'x'"):
-        DeltaVersionSensor(task_id="s", table=ids, version="x").execute(context)
+        wait.execute(context)
 
 
 class TestATableThatVanishes:
@@ -256,7 +272,7 @@ class TestAnAsset:
 
         events = asyncio.run(watch())
         assert [event.payload["version"] for event in events] == [1, 2]
-        assert store.values == {"prune-assets/seen": ["version 1", 2]}, "the second one was not yet told on"
+        assert store.values == {"prune-assets/seen": ["version 1", 2, None]}, "the second one was not yet told on"
 
     def test_that_is_not_there_is_named_and_awaited(self, tmp_path, looked, logged):
         table = tmp_path / "new"
@@ -269,3 +285,128 @@ class TestAnAsset:
         (event,) = asyncio.run(events_of(trigger, between=come, looks=looked))
         assert event.payload["fingerprint"] == table_fingerprint(table)
         assert str(table) in str(logged())
+
+
+class TestWhichPartitionsChanged:
+    @pytest.fixture
+    def days(self, tmp_path):
+        self.append(tmp_path / "days", "2024-03-01", "2024-03-02")
+        return tmp_path / "days"
+
+    def append(self, table, *days, shops=None):
+        days = [None if day is None else dt.date.fromisoformat(day) for day in days]
+        rows = {"id": range(len(days)), "day": pa.array(days, pa.date32()), "shop": shops or ["a"] * len(days)}
+        deltalake.write_deltalake(table, pa.table(rows), mode="append", partition_by=["day", "shop"])
+
+    def change(self, table, looked, *changes, state=None):
+        """The payloads of the events of changes, one after the other."""
+        trigger = TableChangeTrigger(str(table), poke_interval=0.02)
+        trigger.asset_state_store = state or Store()
+        payloads = []
+
+        async def watch():
+            found = asyncio.create_task(events_of(trigger, until=len(changes)))
+            for change in changes:
+                await trigger.asset_state_store.was_set.wait()
+                trigger.asset_state_store.was_set.clear()
+                await asyncio.to_thread(change)
+            payloads.extend(event.payload for event in await found)
+
+        asyncio.run(asyncio.wait_for(watch(), 60))
+        return payloads
+
+    def test_is_said_by_value_and_as_a_condition(self, days, looked):
+        first, second, third = self.change(
+            days,
+            looked,
+            lambda: self.append(days, "2024-03-02", "2024-03-04"),
+            lambda: self.append(days, "2024-03-04", shops=["it's"]),
+            lambda: deltalake.DeltaTable(days).delete("day = '2024-03-01'"),
+        )
+        assert first["partitions"] == [{"day": "2024-03-02", "shop": "a"}, {"day": "2024-03-04", "shop": "a"}]
+        assert first["where"] == (
+            "(day = DATE '2024-03-02' AND shop = 'a') OR (day = DATE '2024-03-04' AND shop = 'a')"
+        )
+        assert prove(days, where=first["where"]).files == 4 - 1
+        assert prove(days, where=second["where"]).files == 1
+        assert third["partitions"] == [{"day": "2024-03-01", "shop": "a"}]
+        assert prove(days, where=third["where"]).files == 0
+
+    def test_is_known_of_changes_while_no_triggerer_ran(self, days, looked):
+        kept = Store()
+        self.change(days, looked, lambda: self.append(days, None), state=kept)
+        self.append(days, "2024-03-05")
+        trigger = TableChangeTrigger(str(days), poke_interval=0.02)
+        trigger.asset_state_store = kept
+        (event,) = asyncio.run(events_of(trigger))
+        assert {"day": "2024-03-05", "shop": "a"} in event.payload["partitions"]
+        assert "day IS NULL" in event.payload["where"], "the trigger ended before it kept this one"
+        json.dumps(event.payload)
+
+    def test_of_plain_files(self, tmp_path, looked):
+        def put(month, name):
+            (tmp_path / "t" / f"month={month}").mkdir(parents=True, exist_ok=True)
+            more(tmp_path / "t" / f"month={month}", name)
+
+        put("01", "a")
+        (payload,) = self.change(tmp_path / "t", looked, lambda: put("02", "b"))
+        assert (payload["partitions"], payload["where"]) == ([{"month": "2"}], "month = 2")
+        assert prove(tmp_path / "t", where=payload["where"]).files == 1
+
+    @pytest.mark.parametrize("kind", ["no partitions", "times", "many"])
+    def test_is_not_known_of_all(self, kind, tmp_path, looked, monkeypatch):
+        monkeypatch.setattr("prune_assets.tables.changed_partitions.MOST_PARTITIONS", 1 if kind == "many" else 9)
+        at = pa.array([1, 2], pa.timestamp("us") if kind == "times" else pa.int64())
+
+        def write():
+            columns = [] if kind == "no partitions" else ["at"]
+            deltalake.write_deltalake(
+                tmp_path / "t", pa.table({"id": [1, 2], "at": at}), mode="append", partition_by=columns
+            )
+
+        write()
+        (payload,) = self.change(tmp_path / "t", looked, write)
+        assert (payload["partitions"], payload["where"]) == (None, "true")
+
+    def test_a_task_takes_the_condition_from_the_events(self, days, context, looked):
+        added = ("2024-03-02", "2024-03-04")
+        payloads = self.change(days, looked, *(lambda day=day: self.append(days, day) for day in added))
+        events = [SimpleNamespace(extra={"from_trigger": True, "payload": payload}) for payload in payloads]
+        (template,) = re.findall(r'^CHANGED = "(.*)"$', GUIDE.read_text(), re.MULTILINE)
+        check = LayoutCheckOperator(task_id="c", table=days, layout={"sort_by": ["id"]}, where=template)
+        check.render_template_fields({"triggering_asset_events": {"days": events}})
+        assert check.where == " OR ".join(payload["where"] for payload in payloads)
+        assert prove(days, where=check.where).files == 3
+
+
+def test_two_assets_with_one_trigger_are_both_told(delta, monkeypatch):
+    """Airflow runs one trigger for both, and refuses to say for which of them it keeps a value."""
+    context = pytest.importorskip("airflow.sdk.execution_time.context")
+    if not hasattr(context, "AssetStateStoreAccessors"):
+        pytest.skip("Airflow keeps nothing with assets before 3.3")
+    values, was_set = {}, asyncio.Event()
+
+    async def aget(self, key, default=None):
+        return values.get((self._name, key), default)
+
+    async def aset(self, key, value):
+        values[self._name, key] = json.loads(json.dumps(value))
+        was_set.set()
+
+    monkeypatch.setattr(context.AssetStateStoreAccessor, "aget", aget)
+    monkeypatch.setattr(context.AssetStateStoreAccessor, "aset", aset)
+    assets = [table_asset(delta, name=name, poke_interval=0.02) for name in ("a", "b")]
+    (first, second) = (asset.watchers[0].trigger for asset in assets)
+    assert first.serialize() == second.serialize(), "which is what Airflow makes one of"
+    first.asset_state_store = context.AssetStateStoreAccessors(inlets=assets)
+
+    async def watch():
+        found = asyncio.create_task(events_of(first, until=2))
+        for _ in range(2):
+            await was_set.wait()
+            was_set.clear()
+            await asyncio.to_thread(append, delta)
+        return await found
+
+    assert [event.payload["version"] for event in asyncio.run(asyncio.wait_for(watch(), 60))] == [1, 2]
+    assert {name: value[0] for (name, _), value in values.items()} == {"a": "version 1", "b": "version 1"}

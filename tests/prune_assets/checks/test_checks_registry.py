@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from parquet_core.layout.check import CHECKS
+from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import by_check
 from parquet_core.layout.spec import Finding, Severity
 from prune_assets.checks.registry import ADVICE, GROUPS, LAYOUT

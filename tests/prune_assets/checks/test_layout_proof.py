@@ -10,7 +10,7 @@ import pytest
 
 from parquet_core.errors import LayoutError, MalformedFile, UnknownColumn, WrongUse
 from parquet_core.layout.spec import LayoutSpec, Severity
-from prune_assets.checks.layout_proof import check
+from prune_assets.checks.layout_proof import check, prove
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -166,3 +166,56 @@ def test_what_a_rewrite_cannot_mend_is_to_be_written_anew(tmp_path):
     assert not [remedy for remedy in remedies if "prune optimize" in remedy]
     whole = {finding.remedy for finding in check(tmp_path, layout=LayoutSpec(sort_by=["id"]))}
     assert [remedy for remedy in whole if "prune optimize" in remedy]
+
+
+DATED = pa.table(
+    {"day": pa.array([19_783, 19_784], pa.date32()), "at": pa.array([1, 2], pa.timestamp("us")), "id": [1, 2]}
+)
+EMPTY_TEXTS = [
+    "day = DATE ''",
+    "day >= DATE ' '",
+    "day = DATE 'None'",
+    "id = 1 AND day = DATE ''",
+    "at >= TIMESTAMP ''",
+    "at >= TIMESTAMP_NTZ 'None'",
+    "day = ''",
+    "id = 1 AND day = ''",
+    "'' <= day",
+    "day IN ('2024-03-01', '')",
+    "day BETWEEN '' AND '2024-03-01'",
+    "day BETWEEN '' AND ''",
+    "day = CAST('' AS DATE)",
+    "at >= ''",
+    "id = ''",
+    "day = '2024-02-30'",
+    "",
+    " ",
+]
+
+
+@pytest.fixture
+def dated_table(tmp_path):
+    """A Delta table, whose log has statistics of each column."""
+    deltalake.write_deltalake(tmp_path / "t", DATED, partition_by=["day"])
+    return tmp_path / "t"
+
+
+@pytest.mark.parametrize("where", EMPTY_TEXTS)
+def test_a_condition_with_an_empty_value_is_refused(where, dated_table):
+    """As a template renders it that finds no value: the check would look at all files instead."""
+    with pytest.raises(WrongUse) as raised:
+        check(dated_table, where=where)
+    assert "there is nothing to check" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "where", ["true", "day = '2024-03-01'", "day >= DATE 'epoch' AND id > 0", "day < DATE 'today'"]
+)
+def test_an_ordinary_condition_is_not(where, dated_table):
+    assert prove(dated_table, where=where).files
+
+
+def test_a_condition_that_is_always_true_selects_all_plain_files(tmp_path):
+    pq.write_to_dataset(DATED, tmp_path / "t", partition_cols=["day"])
+    assert prove(tmp_path / "t", where="true").files == 2
+    assert prove(tmp_path / "t", where="day = DATE '2030-01-01'") == ([], 0)

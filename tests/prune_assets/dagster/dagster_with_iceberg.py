@@ -92,7 +92,7 @@ def checked(spark, table, layout):
     layout = pr.LayoutSpec(**layout)
     single = [
         build_file_health_check("events", table)(),
-        build_statistics_truth_check("events", table)(),
+        *build_statistics_truth_check("events", table)(),
     ]
     return (
         results_of(build_layout_checks("events", table, layout))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import dagster as dg
 import pyarrow as pa
@@ -164,7 +165,7 @@ NO_FILE = (
 )
 NO_SQL = ".predicates = 'id = 1': give SQL by a name, e.g. {one_order: id = 17}"
 NO_NAME = ".predicates: 'a b' names a check; use letters, digits and _ only"
-NO_SHARE = ".min_skipped = True: give a share of the bytes, from 0 to 1, e.g. 0.9"
+NO_SHARE = ".min_skipped = True is no share from 0 to 1; for 90 % write 0.9 or 90%"
 NO_ROOT = ".table is not set, and location_root = 'lake' is relative; set meta.prune.table to the path of the files"
 WRONG = [
     (["layout"], {}, WrongUse, ": ['layout'] is not a mapping; write its keys: layout, min_skipped, predicates, table"),
@@ -180,7 +181,7 @@ WRONG = [
         PRUNE | {"min_skipped": 90},
         {},
         WrongUse,
-        ": min_skipped=90: must be a share of the bytes, from 0 to 1, e.g. 0.9",
+        ".min_skipped = 90 is no share from 0 to 1; for 90 % write 0.9 or 90%",
     ),
     (PRUNE, SPARK, WrongUse, OPEN),
     (PRUNE, {"location": "{{ env_var() }}/x"}, WrongUse, f".table is not set, and location = {JINJA}"),
@@ -220,3 +221,41 @@ def test_what_is_no_manifest_is_refused(text, message, project):
         path.write_text(text)
     with pytest.raises(WrongUse, match=message):
         build_dbt_checks(path)
+
+
+@pytest.mark.parametrize("materialized", ["view", "ephemeral", "materialized_view"])
+@pytest.mark.parametrize("prune", [PRUNE, PRUNE | {"table": "out/events.parquet"}], ids=["without table", "with table"])
+def test_what_has_no_files_is_refused_and_the_models_it_reads_are_named(materialized, prune, project):
+    recent = model(
+        prune,
+        name="recent",
+        config={"materialized": materialized, "location": None},
+        depends_on={"nodes": ["model.shop.0", "source.shop.0", "macro.shop.x"]},
+    )
+    source = {"resource_type": "source", "source_name": "raw", "name": "clicks", "config": {}, "meta": {}}
+    with pytest.raises(WrongUse) as caught:
+        build_dbt_checks(manifest_of(model(None), recent, sources=[source]), project_dir=project)
+    assert str(caught.value).startswith("model recent (models/shop.yml): meta.prune: is on a")
+    kind = materialized.replace("_", " ")
+    assert kind in str(caught.value)
+    assert "put prune on the model events, source clicks that it reads" in str(caught.value)
+
+
+@pytest.mark.parametrize("materialized", ["table", "incremental", "external", "lakehouse"])
+def test_a_model_with_files_is_not(materialized, project):
+    found = model(PRUNE | {"table": "out/events.parquet"}, config={"materialized": materialized})
+    assert build_dbt_checks(manifest_of(found), project_dir=project)
+
+
+def test_the_files_of_duckdb_fail_the_two_checks_that_the_guide_names(project):
+    duckdb = pytest.importorskip("duckdb")
+    path = project / "out" / "events.parquet"
+    duckdb.sql(f"COPY (SELECT range AS id FROM range(100000)) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)")
+    (checks,) = build_dbt_checks(manifest_of(model({"layout": {"sort_by": ["id"]}})), project_dir=project)
+    results = evaluate([checks])
+    failed = {name for name, result in results.items() if not result.passed}
+    assert failed == {"column_index_present", "sorted_order"}
+    guide = (Path(__file__).parents[3] / "docs" / "dbt.md").read_text()
+    (row,) = [line for line in guide.splitlines() if line.startswith("| `layout` |")]
+    assert results.keys() == set(re.findall(r"`(\w+)`", row)) - {"layout", "layout.yaml"}
+    assert all(re.search(rf"DuckDB.*`{name}`", row) for name in failed)

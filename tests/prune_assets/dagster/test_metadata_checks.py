@@ -17,7 +17,8 @@ def correct(tmp_path):
 
 
 def evaluate(table, **options):
-    return build_statistics_truth_check("lake/ids", table, **{"sample": 1.0, **options})()
+    (result,) = build_statistics_truth_check("lake/ids", table, **{"sample": 1.0, **options})()
+    return result
 
 
 def test_a_table_that_tells_the_truth_passes_with_the_number_of_claims(correct):

@@ -11,7 +11,7 @@ import pytest
 
 import deltalog
 from parquet_core.errors import LayoutError, WrongUse
-from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
+from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.partition_sensor import build_changed_partitions_sensor

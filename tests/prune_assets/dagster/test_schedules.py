@@ -6,7 +6,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
+from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import TableNotFound, WrongUse
-from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
+from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.sensors import build_new_files_sensor
