@@ -24,7 +24,7 @@ _BYTES = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2}):?([0-9]{2})?")
 # Texts that could be a part of the condition, or of its list, rather than of a constant.
 _SUSPECT = re.compile(
-    r"[()\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more"
+    r"[\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more"
 )
 _AMBIGUOUS = "ambiguous text"
 
@@ -34,8 +34,10 @@ def is_string(kind: str | None) -> bool:
     return kind is not None and kind.startswith(("string", "char(", "varchar("))
 
 
-def literal(text: str, kind: str | None, zone: str | None) -> str:
-    r"""Return a constant as SQL; `kind`: its type as Spark names it, None where the plan does not say.
+def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = False) -> str:
+    r"""Return a constant as SQL; `kind`: its type as Spark names it. None if unknown.
+
+    `exact`: the text is known to be one constant.
 
     >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
     ("'O\\'Brien'", "DATE '2024-01-05'", '1.50')
@@ -46,7 +48,7 @@ def literal(text: str, kind: str | None, zone: str | None) -> str:
     Raises NotUnderstood for what fits no literal of the type, or could be more than a constant.
     """
     if kind is None or is_string(kind):
-        return _string(text, is_known=kind is not None)
+        return _string(text, is_known=kind is not None, exact=exact)
     if text == "null":
         return "NULL"
     written = _of_type(text, kind, zone)
@@ -55,12 +57,22 @@ def literal(text: str, kind: str | None, zone: str | None) -> str:
     return written
 
 
-def _string(text: str, *, is_known: bool) -> str:
-    if _SUSPECT.search(text):
+def _string(text: str, *, is_known: bool, exact: bool) -> str:
+    if not exact and (_SUSPECT.search(text) or not _is_balanced(text)):
         raise NotUnderstood(_AMBIGUOUS)
     if not is_known and (_TIMESTAMP.fullmatch(text) or _BYTES.fullmatch(text) or text in {"null", ""}):
         raise NotUnderstood("the type of the column is unknown")
     return literal_sql(pa.scalar(text))
+
+
+def _is_balanced(text: str) -> bool:
+    """Return True for a text whose brackets are in pairs, so that the brackets of its condition are too."""
+    depth = 0
+    for bracket in re.findall(r"[()]", text):
+        depth += 1 if bracket == "(" else -1
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _of_type(text: str, kind: str, zone: str | None) -> str | None:
@@ -114,7 +126,7 @@ def _rules(zone: str) -> dt.tzinfo | None:
         return None
 
 
-def literals(text: str, separator: str, kind: str | None, zone: str | None) -> list[str]:
+def literals(text: str, separator: str, kind: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
     """Return the constants of a list.
 
     Of strings one that has the separator and a blank or an end beside it is refused. One with a comma inside of a word,
@@ -126,7 +138,7 @@ def literals(text: str, separator: str, kind: str | None, zone: str | None) -> l
         # A list of more than ten is sorted by what is printed.
         if loose or len({*parts}) < len(parts) or (separator == ", " and not _is_sorted(parts)):
             raise NotUnderstood(_AMBIGUOUS)
-    return [literal(part, kind, zone) for part in parts]
+    return [literal(part, kind, zone, exact=exact) for part in parts]
 
 
 def _is_sorted(parts: list[str]) -> bool:

@@ -8,85 +8,49 @@ with brackets or connectives in it could be a part of the condition, and is refu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from prune_assets.workload.conditions.nodes import (
+    CONNECTIVES,
+    Ambiguous,
+    Binary,
+    Call,
+    Column,
+    Constant,
+    InList,
+    Not,
+)
+from prune_assets.workload.conditions.part_of_column import part_of_column
+from prune_assets.workload.conditions.pushed_texts import hidden_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prune_assets.workload.conditions.nodes import Element, Node
 
 _OPERATOR = re.compile(r"\(| (AND|OR|<=>|<=|>=|=|<|>|\+|-|\*|/|%|div|&|\||\^) ")
 _LIST = re.compile(r"\(| (IN(?= \()|INSET|LIKE) ")
 _COMMA = re.compile(r"\(|, ")
 _CALL = re.compile(r"([A-Za-z_]\w*)\(")
+# A field or an element of a column: `s#4.a`, `m#5[k]`.
+_BELOW = re.compile(r"(.+?#[0-9]+L?)([.\[].+)", re.DOTALL)
 _MOST_NESTED = 200
-CONNECTIVES = frozenset({"AND", "OR"})
-COMPARISONS = frozenset({"=", "<=>", "<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column or a field of one."""
-
-    path: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A constant as it is printed."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """Two operands."""
-
-    operator: str
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """A negation."""
-
-    child: Node
-
-
-@dataclass(frozen=True, slots=True)
-class InList:
-    """A column or expression in a list of constants; `separator`: what stands between these."""
-
-    child: Node
-    text: str
-    separator: str
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function, LIKE and casts included; the last argument of a cast is its type."""
-
-    name: str
-    arguments: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
-    """A part that is not read, and why; its siblings may be."""
-
-    reason: str
-
-
-Node: TypeAlias = Column | Constant | Binary | Not | InList | Call | Ambiguous
-
-
-def parse_condition(text: str, attributes: Mapping[str, str]) -> Node:
+def parse_condition(
+    text: str,
+    attributes: Mapping[str, str],
+    types: Mapping[tuple[str, ...], str] | None = None,
+    texts: Sequence[str] = (),
+) -> Node:
     """Return the tree of a condition; `attributes`: the name of each column of the scan by its text, such as `id#4L`.
 
+    `types`: types of columns and of fields, by path. `texts`: the texts of placeholders (`pushed_texts.py`).
+
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
-    Binary(operator='>', left=Column(path=('k',)), right=Constant(text='3'))
+    Binary(operator='>', left=Column(path=('k',)), right=Constant(text='3', exact=False))
     """
-    return _Parser(text, attributes).parse(0, len(text), 0)
+    return _Parser(text, attributes, types or {}, texts).parse(0, len(text), 0)
 
 
 def conjuncts_of(node: Node) -> list[Node]:
@@ -104,9 +68,17 @@ def conjuncts_of(node: Node) -> list[Node]:
 class _Parser:
     """A text with the place of the closing bracket for each opening one; parts of it are from `start` to `end`."""
 
-    def __init__(self, text: str, attributes: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        text: str,
+        attributes: Mapping[str, str],
+        types: Mapping[tuple[str, ...], str],
+        texts: Sequence[str],
+    ) -> None:
         self.text = text
         self.attributes = attributes
+        self.types = types
+        self.texts = texts
         self.closing: dict[int, int] = {}
         opened: list[int] = []
         for bracket in re.finditer(r"[()]", text):
@@ -125,16 +97,17 @@ class _Parser:
             return self._group(start + 1, end - 1, depth)
         if text.startswith("NOT "):
             return Not(self.parse(start + 4, end, depth + 1))
+        if (hidden := hidden_text(text, self.texts)) is not None:
+            return Constant(hidden, exact=True)
         return self._list_or_like(start, end, depth) or self._call(start, end, depth) or Constant(text)
 
-    def _column(self, text: str) -> Column | None:
+    def _column(self, text: str) -> Column | Element | None:
         if text in self.attributes:
             return Column((self.attributes[text],))
-        # A field of a struct: `s#4.a.b`.
-        name, _, fields = text.partition(".")
-        if name in self.attributes and fields and all(field.isidentifier() for field in fields.split(".")):
-            return Column((self.attributes[name], *fields.split(".")))
-        return None
+        found = _BELOW.match(text)
+        if found is None or found[1] not in self.attributes:
+            return None
+        return part_of_column(self.attributes[found[1]], found[2], self.types)
 
     def _group(self, start: int, end: int, depth: int) -> Node:
         split = self._find(_OPERATOR, start, end)
@@ -159,9 +132,14 @@ class _Parser:
             return None
         if found[1] == "LIKE":
             return Call("LIKE", (child, Constant(rest)))
-        if found[1] == "INSET":
-            return InList(child, rest, ", ")
-        return InList(child, rest[1:-1], ",") if rest.startswith("(") and rest.endswith(")") else None
+        is_long = found[1] == "INSET"
+        if not is_long and not (rest.startswith("(") and rest.endswith(")")):
+            return None
+        text = rest if is_long else rest[1:-1]
+        hidden = hidden_text(text, self.texts)
+        return (
+            InList(child, text, ", " if is_long else ",") if hidden is None else InList(child, hidden, ",", exact=True)
+        )
 
     def _call(self, start: int, end: int, depth: int) -> Node | None:
         found = _CALL.match(self.text, start, end)

@@ -28,10 +28,20 @@ def _leaves(kind: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
     if not kind.startswith(_STRUCT) or not kind.endswith(">") or len(path) > _MOST_NESTED:
         yield path, kind
         return
+    for name, inner in fields_of(kind):
+        yield from _leaves(inner, (*path, name))
+
+
+def fields_of(kind: str) -> Iterator[tuple[str, str]]:
+    """Return the fields of a struct with their types. Raises NotUnderstood.
+
+    >>> list(fields_of("struct<a-b:int,c:array<string>>"))
+    [('a-b', 'int'), ('c', 'array<string>')]
+    """
     for field in split_outside(kind[len(_STRUCT) : -1], ",", opening="<(", closing=">)"):
         name, colon, inner = field.partition(":")
         if colon:
-            yield from _leaves(inner, (*path, name))
+            yield name, inner
         elif not name.startswith("... ") and name:
             raise NotUnderstood("ambiguous text")
 

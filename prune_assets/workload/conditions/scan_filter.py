@@ -7,27 +7,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.parse import (
+from prune_assets.workload.conditions.nodes import (
     Ambiguous,
     Binary,
     Call,
     Column,
     Constant,
-    conjuncts_of,
-    parse_condition,
 )
+from prune_assets.workload.conditions.parse import conjuncts_of, parse_condition
+from prune_assets.workload.conditions.pushed_texts import hide_texts, pushed_filters_of
 from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
 from prune_assets.workload.conditions.write_sql import Writer
 from prune_assets.workload.not_understood import NotUnderstood
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from prune_assets.workload.conditions.parse import Node
+    from prune_assets.workload.conditions.nodes import Node
     from prune_assets.workload.conditions.write_sql import Path
 
 _ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
 _PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
+# A column as the first operand, or as an argument of a function.
+_FIRST = r"(?:^|(?<=\()|(?<= AND )|(?<= OR )|(?<=NOT ))"
+_OPERAND = re.compile(_FIRST + r"(([A-Za-z_]\w*)#[0-9]+L?)(?=[ ,)]|$)")
+_SHORTENED = re.compile(r"\.\.\. ?[0-9]+ more fields")
 # Columns of `_metadata`, which no file has.
 _OF_FILES = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time")
 _ROW_INDEX = ("_tmp_metadata_row_index",)
@@ -66,12 +70,16 @@ def scan_filter(
     conditions: Sequence[str],
     partition_filters: str | None = None,
     pushed_filters: str | None = None,
+    applied_filters: str | None = None,
+    direct_conditions: Sequence[str] = (),
     joined_on: frozenset[str] = frozenset(),
     zone: str | None = None,
 ) -> ScanFilter:
     """Return the filter of a scan, with less conjuncts than it has where some are not understood.
 
-    All but `zone` as the plan prints it; `joined_on`: attributes of the scan. Raises NotUnderstood.
+    All but `zone` as the plan prints it; `joined_on`: attributes of the scan. `applied_filters`: a list of conditions
+    that the scan applies. `direct_conditions`: those of `conditions` whose columns are all columns of the scan, which
+    tell the columns that a shortened `output` does not name. Raises NotUnderstood.
 
     >>> found = scan_filter(
     ...     output="[id#1L, user#2]", read_schema="struct<id:bigint,user:string>", conditions=["(user#2 = New York)"]
@@ -81,15 +89,22 @@ def scan_filter(
     """
     # A source of Spark's second kind leaves columns of partitions out of its output.
     attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
+    pushed = pushed_filters_of(pushed_filters)
+    if _SHORTENED.search(output):
+        printed = [*direct_conditions, applied_filters or ""]
+        attributes = {**dict(_unlisted(printed, {one.column for one in pushed})), **attributes}
     types = {} if read_schema is None else leaf_types(read_schema)
     of_files = {(name,) for name in _OF_FILES if (name,) not in types}
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
     joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
     leaves = [path for path in types if path[0] in attributes.values()]
     made = _Made(Writer(types, zone), joined, {*leaves})
-    for text in conditions:
-        made.add(conjuncts_of(parse_condition(text, attributes)), pushed_filters)
-    made.add(_of_list(partition_filters, attributes), None)
+    for condition in conditions:
+        texts: list[str] = []
+        hidden = hide_texts(condition, pushed, attributes, texts)
+        made.add(conjuncts_of(parse_condition(hidden, attributes, types, texts)), pushed_filters)
+    made.add(_of_list(applied_filters, attributes, types), pushed_filters)
+    made.add(_of_list(partition_filters, attributes, types), None)
     structs = {path[0] for path in leaves}
     names = {(name,) for name in attributes.values() if name not in structs}
     columns = tuple(sorted({column_sql(path) for path in {*leaves, *names} - of_files - {_ROW_INDEX}}))
@@ -148,7 +163,19 @@ def _attributes(output: str) -> Iterator[tuple[str, str]]:
             yield text, found[1]
 
 
-def _of_list(text: str | None, attributes: dict[str, str]) -> list[Node]:
+def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
+    """Return the columns of conditions that a shortened list leaves out: those pushed down, and other operands."""
+    found: dict[str, set[str]] = {}
+    for text in printed:
+        for attribute, name in _OPERAND.findall(text):
+            found.setdefault(name, set()).add(attribute)
+        for name in pushed:
+            found.setdefault(name, set()).update(re.findall(rf"{_FIRST}({re.escape(name)}#[0-9]+L?)\b", text))
+    # A text that looks like a column would be the second of its name.
+    yield from ((attribute, name) for name, texts in found.items() if len(texts) == 1 for attribute in texts)
+
+
+def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[Node]:
     """Return the conditions of a list; parts without a column belong to the constants of the one before them."""
     if text is None:
         return []
@@ -161,7 +188,7 @@ def _of_list(text: str | None, attributes: dict[str, str]) -> list[Node]:
             parts[-1] += f", {part}"
         else:
             parts.append(part)
-    return [node for part in parts if part for node in conjuncts_of(parse_condition(part, attributes))]
+    return [node for part in parts if part for node in conjuncts_of(parse_condition(part, attributes, types))]
 
 
 def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:

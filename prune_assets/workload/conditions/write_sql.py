@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.render import column_sql
 from prune_assets.workload.conditions.functions import FUNCTIONS, SAME, WHOLE_OF
 from prune_assets.workload.conditions.literals import is_string, literal, literals
-from prune_assets.workload.conditions.parse import (
+from prune_assets.workload.conditions.nodes import (
     COMPARISONS,
     CONNECTIVES,
     Ambiguous,
@@ -17,6 +17,7 @@ from prune_assets.workload.conditions.parse import (
     Call,
     Column,
     Constant,
+    Element,
     InList,
     Not,
 )
@@ -25,7 +26,7 @@ from prune_assets.workload.not_understood import NotUnderstood
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prune_assets.workload.conditions.parse import Node
+    from prune_assets.workload.conditions.nodes import Node
 
     Path = tuple[str, ...]
 
@@ -50,16 +51,19 @@ class Writer:
     columns: set[Path] = field(default_factory=set)
     texts: list[tuple[Path, str, str]] = field(default_factory=list)
 
-    def write(self, node: Node, kind: str | None = None) -> str:  # noqa: PLR0911 - one for each kind of node
+    def write(self, node: Node, kind: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
         """Return a node as SQL; `kind`: the type of a constant. Raises NotUnderstood."""
         match node:
             case Column(path):
                 self.columns.add(path)
                 return column_sql(path)
-            case Constant(text) if _SUBQUERY.match(text):
+            case Element(path, sql):
+                self.columns.add(path)
+                return sql
+            case Constant(text, False) if _SUBQUERY.match(text):
                 raise NotUnderstood("a subquery")
-            case Constant(text):
-                return literal(text, kind, self.zone)
+            case Constant(text, exact):
+                return literal(text, kind, self.zone, exact=exact)
             case Not(InList() as child):
                 return self._in_list(child, "NOT IN")
             case Not(child):
@@ -75,7 +79,7 @@ class Writer:
 
     def _in_list(self, node: InList, word: str) -> str:
         kind = self.type_of(node.child)
-        values = literals(node.text, node.separator, kind, self.zone)
+        values = literals(node.text, node.separator, kind, self.zone, exact=node.exact)
         return f"{self._operand(node.child)} {word} ({', '.join(values)})"
 
     def _binary(self, node: Binary) -> str:
@@ -153,11 +157,13 @@ class Writer:
             raise NotUnderstood("depends on the session time zone")
         return f"cast({self.write(operand)} AS {to.text})"
 
-    def type_of(self, node: Node) -> str | None:
+    def type_of(self, node: Node) -> str | None:  # noqa: PLR0911 - one for each kind of node
         """Return the type of a node as Spark names it; None where the plan does not say."""
         match node:
             case Column(path):
                 return self.types.get(path)
+            case Element(type=kind):
+                return kind
             case Binary(operator, left, right) if operator not in {*COMPARISONS, *CONNECTIVES}:
                 return self.type_of(right if isinstance(left, Constant) else left)
             case Call("cast", (_, Constant(to))):

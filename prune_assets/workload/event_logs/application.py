@@ -154,7 +154,7 @@ class Application:
             totals = self._totals(scan.metrics)
             # A plan alone does not say that the scan ran: the query failed before, its rows were cached, or it is the
             # result of a command, whose own query has the scan.
-            if totals == ScanTotals() and (failed or scan.metrics.held or scan.metrics.rows is None):
+            if totals == ScanTotals() and (failed or scan.metrics.held):
                 continue
             if totals != ScanTotals() and not failed:
                 totals = _with_zeros(totals, scan.metrics)
@@ -181,13 +181,15 @@ class Application:
         return None if number is None else self.values.get(number)
 
     def _ran(self, scan: PlannedScan, execution: _Execution, totals: ScanTotals) -> RanScan | None:
-        table = table_of(scan.name, scan.fields.get("Location"))
+        table = table_of(scan.name, scan.fields)
         if table is None:
             return None
         found = scan_filter(
             output=scan.fields.get("Output", "[]"),
             read_schema=scan.fields.get("ReadSchema"),
             conditions=scan.conditions,
+            direct_conditions=scan.direct_conditions,
+            applied_filters=scan.applied_filters,
             partition_filters=scan.fields.get("PartitionFilters"),
             pushed_filters=scan.fields.get("PushedFilters"),
             joined_on=scan.joined_on,

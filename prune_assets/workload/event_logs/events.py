@@ -20,12 +20,13 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class PlanNode(msgspec.Struct, frozen=True):
-    """An operator of a plan as Spark's UI has it."""
+    """An operator of a plan as Spark's UI has it; `metadata`: the sections of a scan of files."""
 
     nodeName: str  # noqa: N815
     simpleString: str = ""  # noqa: N815
     children: list[PlanNode] = []
     metrics: list[Metric] = []
+    metadata: dict[str, Any] = {}
 
 
 class LogStart(msgspec.Struct, rename={"version": "Spark Version"}):

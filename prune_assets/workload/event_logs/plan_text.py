@@ -9,7 +9,7 @@ from prune_assets.workload.not_understood import NotUnderstood
 
 _SECTION = re.compile(r"\n\n+(?=\(\d+\) )")
 # The sections of other operators are not read.
-_LOOKED_AT = re.compile(r"Scan|^Filter$|Join")
+_LOOKED_AT = re.compile(r"Scan|Filter|Join")
 _HEADER = re.compile(r"^\((\d+)\) (.*?)\s*$")
 _NUMBERED = re.compile(r"^([ :|]*(?:[+:]- )?)(?:\* )?(?!==)(\S.*?) \((\d+)\)(?:, .*)?$")
 _MARK = re.compile(r"^[ :|]*\+- == (Final|Current|Initial) Plan ==$")

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import PruneError
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.workload.not_understood import NotUnderstood
 
-_SCAN = re.compile(r"(?:Scan|BatchScan) ?(\S*)\s*(.*)")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SCAN = re.compile(r"(\w+):? ?(\S*)\s*(.*)", re.DOTALL)
+# Comet prints the metadata of an Iceberg table and its name.
+_ICEBERG = re.compile(r"\.metadata\.json, ([\w-]+(?:\.[\w-]+)+) ")
+# A source that is no file, such as `JDBCRelation(orders)`.
+_SOURCE = re.compile(r"[\w.]+")
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*:/")
 _LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
 _DATA_FILE = re.compile(r"/[^/]+\.parquet$")
 # So writers of directories call files.
@@ -26,12 +34,14 @@ class ScannedTable(NamedTuple):
     name: str = ""
 
 
-def table_of(scan: str, location: str | None) -> ScannedTable | None:
+def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
     """Return the table of a scan; None for what is no table, such as a Delta log or rows of the driver.
 
-    >>> table_of("Scan parquet ", "InMemoryFileIndex [file:/lake/orders]")
+    >>> table_of("Scan parquet ", {"Location": "InMemoryFileIndex [file:/lake/orders]"})
     ScannedTable(table='/lake/orders', name='')
-    >>> table_of("BatchScan ice.sales.orders", None)
+    >>> table_of("PhotonScan parquet sales.orders", {"Location": "PreparedDeltaFileIndex [dbfs:/lake/orders]"})
+    ScannedTable(table='dbfs:/lake/orders', name='sales.orders')
+    >>> table_of("BatchScan ice.sales.orders", {})
     ScannedTable(table='ice.sales.orders', name='ice.sales.orders')
 
     Of a scan of several files, or of one that is a part, the directory of the table; else of one file that file. Raises
@@ -39,16 +49,31 @@ def table_of(scan: str, location: str | None) -> ScannedTable | None:
     """
     found = _SCAN.match(scan)
     if found is None:
-        return None
-    by_name = scan.startswith("BatchScan")
-    kind, name = found[1], found[2].strip()
+        raise NotUnderstood(f"the scan {scan}")
+    node, kind, name = found[1], found[2], found[3].strip()
+    location = sections.get("Location")
     if location is None:
-        return ScannedTable(kind, kind) if by_name and "." in kind and _NAME.fullmatch(kind) else None
+        iceberg = _ICEBERG.search(sections.get("Arguments", ""))
+        kind = kind.replace("`", "") if iceberg is None else iceberg[1]
+        return _without_location(node, kind, is_relation="ReadSchema" in sections)
     if location.startswith("DeltaLogFileIndex") or "/_delta_log" in location:
         return None
-    if kind != "parquet":
-        raise NotUnderstood(f"the format {kind}")
+    written = sections.get("Format", kind)
+    if "parquet" not in {kind, written.lower().removeprefix("gpu").removeprefix("comet")}:
+        raise NotUnderstood(f"the format {kind or written}")
     return ScannedTable(_root(location), name if _NAME.fullmatch(name) else "")
+
+
+def _without_location(node: str, kind: str, *, is_relation: bool) -> ScannedTable | None:
+    if node != "Scan" and "." in kind and _NAME.fullmatch(kind):
+        return ScannedTable(kind, kind)
+    if kind == "hive" or (is_relation and kind):
+        source = _SOURCE.match(kind)
+        raise NotUnderstood(f"the format {kind if source is None else source[0]}")
+    # Spark calls a scan of an RDD by its name.
+    if node == "Scan":
+        return None
+    raise NotUnderstood(f"the scan {node}")
 
 
 def _root(location: str) -> str:
@@ -67,4 +92,7 @@ def _root(location: str) -> str:
     try:
         return address(root) if is_remote(root) else local_path(root)
     except PruneError:
+        # A store of another system, such as dbfs:.
+        if _SCHEME.match(root):
+            return root
         raise NotUnderstood("the place of the files is not shown") from None

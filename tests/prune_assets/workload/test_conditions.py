@@ -100,12 +100,15 @@ def test_columns_of_metadata_are_not_those_of_the_table():
     assert own.columns == ("file_path", "id")
 
 
-def test_two_texts_that_look_like_conditions_contradict_what_was_pushed():
-    """Really `user = 'a) AND ((s#6.a = 1' AND s.b = 'c)'`, in which the plan's brackets are in order."""
+def test_two_texts_that_look_like_conditions_are_what_was_pushed():
+    """The brackets of the plan are in order, and only the pushed filters tell where the texts end."""
     condition = "((user#2 = a) AND ((s#6.b = x) AND (s#6.b = c)))"
-    assert read_back(condition).where != ""
-    pushed = "[EqualTo(user,a) AND ((s#6.b = x), EqualTo(s.b,c)]"
+    assert read_back(condition).where == "s.b = 'c' AND s.b = 'x' AND user = 'a'"
+    pushed = "[EqualTo(user,a) AND ((s#6.b = x), EqualTo(s.b,c))]"
     found = read_back(condition, pushed_filters=pushed)
+    assert (found.where, found.not_understood) == ("s.b = 'c)' AND user = 'a) AND ((s#6.b = x'", [])
+    # A list that contradicts the condition.
+    found = read_back(condition, pushed_filters="[EqualTo(user,a) AND ((s#6.b = y), EqualTo(s.b,c)]")
     assert (found.where, found.not_understood) == ("", ["ambiguous text"])
 
 

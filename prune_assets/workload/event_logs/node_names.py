@@ -1,0 +1,86 @@
+"""Names of plan nodes, of their sections and of their metrics, for Spark and the engines that replace Spark's nodes.
+
+Photon, RAPIDS, Comet and Gluten put a word before or after the name of Spark's node, and print the same sections. An
+engine with other names needs its names here, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+
+# `PhotonScan parquet`, `GpuScan parquet`, `CometNativeScan parquet`, `FileSourceScanExecTransformer parquet`.
+_SCAN = re.compile(r"\w*Scan(?:Exec)?(?:Transformer)?(?!\w)")
+# Rows of the driver.
+_NO_TABLE = re.compile(r"\w*(?:LocalTableScan|RDDScan)")
+# Nodes with plans that may have run in an earlier query.
+_HOLDER = re.compile(r"\w*InMemoryTableScan|Scan In-memory|CommandResult")
+_FILTER = re.compile(r"\w*Filter(?:Exec)?(?:Transformer)?")
+_JOIN = re.compile(r"\w*Join(?:Exec)?(?:Transformer)?(?!\w)")
+# Nodes that return the rows that they read. Columns that they compute have new numbers.
+_BETWEEN = re.compile(
+    r"(?!TakeOrdered)\w*(?:ColumnarToRow|RowToColumnar|ColumnarToColumnar|InputAdapter|InputIterator|CoalesceBatches"
+    r"|ResizeBatches|SecureView|Project)(?:Exec)?(?:Transformer)?$|WholeStageCodegen|.*QueryStage"
+)
+_PROJECT = re.compile(r"\w*Project(?:Exec)?(?:Transformer)?$")
+
+# Sections of a scan with conditions: those that it applies to each row, and those that it may use to skip data.
+APPLIED_FILTERS = "RequiredDataFilters"
+PLANNED_FILTERS = "DataFilters"
+
+# Metrics of a scan; the first name that a scan has counts.
+FILES = ("number of files read", "files read", "number of result data files", "number of files")
+BYTES = ("size of files read", "total data file size (bytes)")
+ROWS_READ = ("rows scanned", "number of raw input rows", "number of output rows", "output rows")
+ROWS_RETURNED = ("number of output rows", "output rows")
+TIME = ("scan time", "cumulative time", "time of scan and filter", "scan time total (min, med, max)")
+
+# RAPIDS prints functions with a prefix and in lower case.
+_GPU_FUNCTION = re.compile(r"(?<![\w.])gpu([a-z_]+)\(")
+_SPELLED = {"startswith": "StartsWith", "endswith": "EndsWith", "contains": "Contains"}
+
+
+def is_scan(name: str) -> bool:
+    """Return True for a scan, of a table or of another source of rows.
+
+    >>> [is_scan(name) for name in ("PhotonScan parquet ", "FileSourceScanExecTransformer parquet ", "LocalTableScan")]
+    [True, True, False]
+    """
+    return _SCAN.match(name) is not None and _NO_TABLE.match(name) is None and not is_holder(name)
+
+
+def is_holder(name: str) -> bool:
+    """Return True for a node whose children may have run in an earlier query."""
+    return _HOLDER.match(name) is not None
+
+
+def is_filter(name: str) -> bool:
+    """Return True for a filter."""
+    return _FILTER.fullmatch(name) is not None
+
+
+def is_join(name: str) -> bool:
+    """Return True for a join."""
+    return _JOIN.match(name) is not None
+
+
+def is_between(name: str) -> bool:
+    """Return True for a node that may separate a filter from its scan.
+
+    >>> [is_between(name) for name in ("ColumnarToRow", "GpuProject", "TakeOrderedAndProject")]
+    [True, True, False]
+    """
+    return _BETWEEN.match(name) is not None
+
+
+def is_project(name: str) -> bool:
+    """Return True for a projection."""
+    return _PROJECT.match(name) is not None
+
+
+def spark_condition(text: str) -> str:
+    """Return a condition of RAPIDS as Spark prints it.
+
+    >>> spark_condition("(gpuisnotnull(id#1L) AND gpustartswith(name#2, a))")
+    '(isnotnull(id#1L) AND StartsWith(name#2, a))'
+    """
+    return _GPU_FUNCTION.sub(lambda found: f"{_SPELLED.get(found[1], found[1])}(", text)
