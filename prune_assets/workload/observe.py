@@ -71,7 +71,9 @@ def workload(
     table = None if table is None else os.fspath(table)
     noted = None if cursor is None else Cursor(cursor)
     gathered = Gathered()
-    reader = LogReader(is_wanted=lambda start: _is_wanted(start, _patterns(app), _patterns(user)))
+    reader = LogReader(
+        is_wanted=lambda start: _is_wanted(start, _patterns(app), _patterns(user)), since=begin, until=end
+    )
     wanted = None if table is None else {table, _spelled(table)}
     others: set[str] = set()
     for scan in chain(

@@ -184,7 +184,10 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
         return [Ambiguous("ambiguous text")]
     parts: list[str] = []
     for part in split_outside(text[1:-1], ", "):
-        if parts and not any(name in part for name in attributes):
+        # Nothing was left of a filter made at run time.
+        if part == "dynamicpruningexpression(true)":
+            continue
+        if parts and not any(name in part for name in attributes) and not part.startswith("dynamicpruning"):
             parts[-1] += f", {part}"
         else:
             parts.append(part)

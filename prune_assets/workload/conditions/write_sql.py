@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Path = tuple[str, ...]
 
-_SUBQUERY = re.compile(r"(?:Reused)?Subquery (?:scalar-)?subquery#[0-9]|(?:scalar-)?subquery#[0-9]")
+_SUBQUERY = re.compile(r"(?:ReusedSubquery )?(?:(?:Reused)?Subquery )?(?:scalar-)?subquery#[0-9]")
 _ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
 _NULL_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
 _LOCAL_TIMES = frozenset({"timestamp", None})
@@ -62,6 +62,8 @@ class Writer:
                 return sql
             case Constant(text, False) if _SUBQUERY.match(text):
                 raise NotUnderstood("a subquery")
+            case Constant(text, False) if text.startswith("dynamicpruning#"):
+                raise NotUnderstood(_refusal("dynamicpruning"))
             case Constant(text, exact):
                 return literal(text, kind, self.zone, exact=exact)
             case Not(InList() as child):

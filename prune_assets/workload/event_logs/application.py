@@ -62,6 +62,9 @@ class Application:
     """
 
     passed_over: Container[int] = ()
+    # Queries that began in this time count, in milliseconds since 1970-01-01.
+    since: int | None = None
+    until: int | None = None
     ended: set[int] = field(default_factory=set)
 
     start: ApplicationStart | None = None
@@ -140,7 +143,9 @@ class Application:
                 del self.values[number]
 
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
-        scans = one_run(self._ran_scans(execution, failed=failed))
+        is_late = self.until is not None and execution.time >= self.until
+        is_early = self.since is not None and execution.time < self.since
+        scans = [] if is_late or is_early else one_run(self._ran_scans(execution, failed=failed))
         if execution.is_own:
             self.own_queries += len(scans)
         else:

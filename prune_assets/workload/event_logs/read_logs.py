@@ -29,13 +29,18 @@ class LogReader:
 
     `advance` is called with the number of bytes of each block that was read. `is_wanted`: tells by the first events
     whether an application counts; `left_out` has the names of the others. `no_logs`: files that are no event logs.
+    `since`, `until`: only queries that began in this time, in milliseconds since 1970-01-01.
     """
 
     def __init__(
         self,
         advance: Callable[[int], None] = lambda _: None,
         is_wanted: Callable[[ApplicationStart], bool] = lambda _: True,
+        *,
+        since: int | None = None,
+        until: int | None = None,
     ) -> None:
+        self.since, self.until = since, until
         self.problems: list[str] = []
         self.no_logs: list[str] = []
         self.left_out: list[str] = []
@@ -55,7 +60,8 @@ class LogReader:
             self.advance(log.size)
             return
         self._fetched = 0
-        application = Application(passed_over=() if cursor is None else cursor.counted(log))
+        counted = () if cursor is None else cursor.counted(log)
+        application = Application(counted, self.since, self.until)
         known = None
         for file in log.files:
             # Only the last file can still be written.

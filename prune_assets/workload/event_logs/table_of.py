@@ -12,7 +12,8 @@ from prune_assets.workload.not_understood import NotUnderstood
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SCAN = re.compile(r"(\w+):? ?(\S*)\s*(.*)", re.DOTALL)
+# Comet names its reader in brackets: `CometScan [native_datafusion] parquet`.
+_SCAN = re.compile(r"(\w+):? ?(?:\[\w*\] )?(\S*)\s*(.*)", re.DOTALL)
 # Comet prints the metadata of an Iceberg table and its name.
 _ICEBERG = re.compile(r"\.metadata\.json, ([\w-]+(?:\.[\w-]+)+) ")
 # A source that is no file, such as `JDBCRelation(orders)`.
@@ -61,7 +62,9 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
     written = sections.get("Format", kind)
     if "parquet" not in {kind, written.lower().removeprefix("gpu").removeprefix("comet")}:
         raise NotUnderstood(f"the format {kind or written}")
-    return ScannedTable(_root(location), name if _NAME.fullmatch(name) else "")
+    name = name if _NAME.fullmatch(name) else ""
+    # A partitioned table of a catalog has no paths if no partition is left.
+    return ScannedTable(name, name) if name and location.endswith("[]") else ScannedTable(_root(location), name)
 
 
 def _without_location(node: str, kind: str, *, is_relation: bool) -> ScannedTable | None:
@@ -71,14 +74,14 @@ def _without_location(node: str, kind: str, *, is_relation: bool) -> ScannedTabl
         source = _SOURCE.match(kind)
         raise NotUnderstood(f"the format {kind if source is None else source[0]}")
     # Spark calls a scan of an RDD by its name.
-    if node == "Scan":
+    if node == "Scan" and kind != "parquet":
         return None
-    raise NotUnderstood(f"the scan {node}")
+    raise NotUnderstood(f"the scan {node} {kind}".strip())
 
 
 def _root(location: str) -> str:
     found = _LOCATION.fullmatch(location)
-    if found is None or "(redacted)" in location or found[1].endswith("..."):
+    if found is None or "(redacted)" in location or not found[1] or found[1].endswith("..."):
         raise NotUnderstood("the place of the files is not shown")
     first = found[1]
     directory = _DATA_FILE.sub("", first)

@@ -168,12 +168,21 @@ def test_a_query_that_failed_before_it_read_is_no_scan(tmp_path):
     assert [scan.totals.rows_read for scan in found] == [100]
 
 
-def test_a_plan_that_is_not_formatted_is_counted(tmp_path):
-    texts = ["== Physical Plan ==\n*(1) Filter (k#1 = 3)\n+- FileScan parquet [id#0L]", "nonsense", ""]
-    found, reader = scans(written(tmp_path, HEAD, *(query(index, text or " ") for index, text in enumerate(texts))))
+def test_a_plan_without_a_place_of_its_files_is_counted(tmp_path):
+    texts = ["== Physical Plan ==\n*(1) Filter (k#1 = 3)\n+- FileScan parquet [id#0L]", "nonsense", " "]
+    found, reader = scans(written(tmp_path, HEAD, *(query(index, text) for index, text in enumerate(texts))))
+    assert (found, reader.not_understood) == ([], {"the scan Scan parquet": 3})
+
+
+def test_a_plan_without_text_and_nodes_is_counted(tmp_path):
+    texts = ["== Physical Plan ==\n*(1) FileScan parquet [id#0L]", " ", "== Physical Plan ==\nExecute SetCommand"]
+    events = [json.loads(start(index, text)) for index, text in enumerate(texts)]
+    bare = {"nodeName": "", "simpleString": "", "children": [], "metrics": []}
+    lines = [json.dumps({**one, "sparkPlanInfo": bare}, separators=(",", ":")).encode() + b"\n" for one in events]
+    found, reader = scans(written(tmp_path, HEAD, *lines, *map(end, range(3))))
     assert found == []
     assert reader.not_understood == {
-        "the plan is not in the formatted form (spark.sql.ui.explainMode)": 2,
+        "the plan is not in the formatted form (spark.sql.ui.explainMode)": 1,
         "no plan (the query failed before it was planned)": 1,
     }
 
