@@ -35,7 +35,7 @@ _NAMES = "|".join([*PRINTED, *_CONNECTIVES, *_TESTS])
 _NEXT = re.compile(rf"(?<=\)), (?=(?:{_NAMES})\()")
 _CALL = re.compile(rf"({_NAMES})\((.*)\)", re.DOTALL)
 # Other texts are read without help.
-_SPECIAL = re.compile(r"[()\x00-\x1f]|#[0-9]|, | (?:AND|OR|IN|INSET|LIKE) |^NOT ")
+_SPECIAL = re.compile(r"[()\x00-\x1f]|#[0-9]|, | (?:AND|OR|IN|INSET|LIKE) |^NOT |\.\.\. [0-9]+ more")
 _SIBLING = re.compile(rf"(?<=\)),(?=(?:{_NAMES})\()")
 _MOST_NESTED = 200
 # Operands of an AND or OR whose texts have brackets without a pair.
@@ -81,7 +81,7 @@ def _leaves(part: str, depth: int) -> list[PushedFilter]:
 
 def _of_operands(inner: str, depth: int) -> list[PushedFilter]:
     parts = split_outside(inner, ",")
-    if len(parts) == 2:
+    if len(parts) == 2 and all(map(_CALL.fullmatch, parts)):
         return [leaf for part in parts for leaf in _leaves(part, depth)]
     places = [*_SIBLING.finditer(inner)]
     # A text has a bracket without its pair: both operands must be filters.

@@ -13,6 +13,7 @@ import prune_assets as pr
 from prune_assets.workload.conditions.literals import literal
 from prune_assets.workload.conditions.read_schema import leaf_types
 from prune_assets.workload.conditions.scan_filter import scan_filter
+from prune_assets.workload.constants import shape_of
 from prune_assets.workload.event_logs.plan_text import operators_of
 from prune_assets.workload.not_understood import NotUnderstood
 
@@ -84,6 +85,7 @@ def test_conditions_are_written_back(condition, where):
         ("(cast(at#4 as date) = 2024-01-01)", "", "depends on the session time zone"),
         ("((id#1L = 1) OR UDF(user#2))", "", "the function UDF"),
         ("(id#1L > Subquery subquery#7, [id=#5])", "", "a subquery"),
+        ("(id#1L > ReusedSubquery Subquery scalar-subquery#7, [id=#5])", "", "a subquery"),
     ],
 )
 def test_what_is_ambiguous_or_unknown_is_left_out_and_counted(condition, where, reason):
@@ -110,6 +112,144 @@ def test_two_texts_that_look_like_conditions_are_what_was_pushed():
     # A list that contradicts the condition.
     found = read_back(condition, pushed_filters="[EqualTo(user,a) AND ((s#6.b = y), EqualTo(s.b,c)]")
     assert (found.where, found.not_understood) == ("", ["ambiguous text"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("x (y)", "f(1)", "a) AND (b", "(", ")", "a) OR (id#1L = 2", "b#7", "s#6.b", "NOT a", "a IN (b", "a AND b"),
+        *("user#2 = a", "Smith, J. (Jr)", "it's", 'say "hi"', "Subquery subquery#7", ":-)", "isnotnull(user#2)"),
+        *("a\nb", "... 5 more fields", "null", "), b", "a), EqualTo"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("condition", "pushed", "where"),
+    [
+        ("(isnotnull(user#2) AND (user#2 = {}))", "[IsNotNull(user), EqualTo(user,{})]", "user = {}"),
+        ("(user#2 <=> {})", "[EqualNullSafe(user,{})]", "user <=> {}"),
+        ("((user#2 >= {}) AND (id#1L < 3))", "[GreaterThanOrEqual(user,{}), LessThan(id,3)]", "id < 3 AND user >= {}"),
+        ("NOT (user#2 = {})", "[Not(EqualTo(user,{}))]", "NOT (user = {})"),
+        ("((user#2 = {}) OR (id#1L = 3))", "[Or(EqualTo(user,{}),EqualTo(id,3))]", "(user = {} OR id = 3)"),
+        ("((id#1L = 3) OR (s#6.b > {}))", "[Or(EqualTo(id,3),GreaterThan(s.b,{}))]", "(id = 3 OR s.b > {})"),
+        ("StartsWith(user#2, {})", "[StringStartsWith(user,{})]", "startswith(user, {})"),
+        ("Contains(s#6.b, {})", "[StringContains(s.b,{})]", "contains(s.b, {})"),
+    ],
+)
+def test_a_text_means_what_was_pushed_down_whatever_it_has_in_it(condition, pushed, where, text):
+    found = read_back(condition.format(text), pushed_filters=pushed.format(text))
+    sql = literal(text, "string", None, exact=True)
+    assert (found.where, found.not_understood) == (where.format(sql), [])
+
+
+def test_lists_of_texts_mean_what_was_pushed_down():
+    found = read_back("user#2 IN (a (b),(,c#7)", pushed_filters="[In(user, [a (b),(,c#7])]")
+    assert (found.where, found.not_understood) == ("user IN ('a (b)', '(', 'c#7')", [])
+    texts = ["c)", "(b", *"defghijklm"]
+    printed = f"user#2 INSET {', '.join(sorted(texts))}"
+    found = read_back(printed, pushed_filters=f"[In(user, [{','.join(texts)}])]")
+    assert found.where == f"user IN ({', '.join(map(repr, texts))})"
+    # A comma and a blank may be of a text, or between two.
+    found = read_back("user#2 IN (a, b,c)", pushed_filters="[In(user, [a, b,c])]")
+    assert (found.where, found.not_understood) == ("", ["ambiguous text"])
+
+
+def test_brackets_in_pairs_are_of_a_text_that_no_other_notation_has():
+    options = {"output": "[m#7]", "read_schema": "struct<m:map<string,string>>"}
+    assert read_back("(m#7[k] = Smith (Jr))", **options).where == "m['k'] = 'Smith (Jr)'"
+    for text in ("(b", "a) AND (b", "f(1)", "a#7"):
+        found = read_back(f"(m#7[k] = {text})", **options)
+        assert found.where == ""
+        assert found.not_understood
+
+
+PARTS = "struct<s:struct<a-b:int,c d:string,p.q:bigint,in:struct<x-y:date>>,m:map<string,int>,n:map<date,string>,"
+PARTS += "a:array<bigint>,l:array<struct<f-g:int,h:string>>>"
+
+
+@pytest.mark.parametrize(
+    ("condition", "where", "columns"),
+    [
+        ("(s#1.a-b = 3)", "s.`a-b` = 3", "s.`a-b`"),
+        ("(s#1.c d = v 3)", "s.`c d` = 'v 3'", "s.`c d`"),
+        ("(s#1.p.q > 3)", "s.`p.q` > 3", "s.`p.q`"),
+        ("(s#1.in.x-y = 2024-01-05)", "s.`in`.`x-y` = DATE '2024-01-05'", "s.`in`.`x-y`"),
+        ("isnotnull(s#1.in)", "s.`in` IS NOT NULL", "s.`in`"),
+        ("(m#2[k] >= 4)", "m['k'] >= 4", "m"),
+        ("m#2[k - l] IN (4,5)", "m['k - l'] IN (4, 5)", "m"),
+        ("(n#3[2024-01-05] = x)", "n[DATE '2024-01-05'] = 'x'", "n"),
+        ("isnotnull(a#4[0])", "a[0] IS NOT NULL", "a"),
+        ("((a#4[0] = 3) AND isnotnull(a#4))", "a[0] = 3", "a"),
+        ("(l#5[1].f-g = 3)", "l[1].`f-g` = 3", "l"),
+        ("StartsWith(l#5.h[0], x)", "startswith(l.h[0], 'x')", "l"),
+        ("(upper(s#1.c d) = X)", "upper(s.`c d`) = 'X'", "s.`c d`"),
+    ],
+)
+def test_fields_and_elements_are_of_their_column(condition, where, columns):
+    found = read_back(condition, output="[s#1, m#2, n#3, a#4, l#5]", read_schema=PARTS)
+    assert (found.where, found.not_understood) == (where, [])
+    assert columns in found.columns or columns == "s.`in`"
+    assert shape_of(found.where)
+
+
+@pytest.mark.parametrize(
+    "condition", ["(m#2[k = 3)", "(a#4[k] = 3)", "(l#5[0].x = 3)", "(s#1.z-z = 3)", "(q#9[k] = 3)"]
+)
+def test_elements_that_no_type_has_are_left_out(condition):
+    found = read_back(condition, output="[s#1, m#2, n#3, a#4, l#5]", read_schema=PARTS)
+    assert found.where == ""
+    assert found.not_understood
+
+
+WIDE = {
+    "output": f"[{', '.join(f'c{i}#{i + 1}' for i in range(25))}, ... 15 more fields]",
+    "read_schema": f"struct<{','.join(f'c{i}:int' for i in range(25))},... 15 more fields>",
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "pushed", "where"),
+    [
+        ("(isnotnull(c33#34) AND (c33#34 = 5))", "[IsNotNull(c33), EqualTo(c33,5)]", "c33 = '5'"),
+        ("(isnotnull(c33#34L) AND (c33#34L = 5))", "[IsNotNull(c33), EqualTo(c33,5)]", "c33 = 5"),
+        ("((c2#3 = 5) AND c33#34 IN (a,b))", "[EqualTo(c2,5), In(c33, [a,b])]", "c2 = 5 AND c33 IN ('a', 'b')"),
+        ("(isnotnull(c-33#34) AND (c-33#34 = x y))", "[IsNotNull(c-33), EqualTo(c-33,x y)]", "`c-33` = 'x y'"),
+        ("(c33#34 = a (b))", "[EqualTo(c33,a (b))]", "c33 = 'a (b)'"),
+        # What is not pushed down.
+        ("((upper(c33#34) = X) OR (c34#35 = 3))", None, "(upper(c33) = 'X' OR c34 = '3')"),
+        ("NOT c33#34 IN (1,2)", None, "c33 NOT IN ('1', '2')"),
+        ("c33#34 LIKE a_b", None, "c33 LIKE 'a_b'"),
+    ],
+)
+def test_columns_that_a_shortened_list_does_not_name_are_those_of_the_conditions(condition, pushed, where):
+    found = read_back(condition, pushed_filters=pushed, direct_conditions=[condition], **WIDE)
+    assert (found.where, found.not_understood) == (where, [])
+    assert {"c0", "c24"} <= {*found.columns}
+    assert {"c33", "`c-33`"} & {*found.columns}
+
+
+def test_columns_that_the_query_computes_are_none_of_a_shortened_list():
+    found = read_back("(total#99 > 5)", **WIDE)
+    assert (found.where, found.not_understood) == ("", ["a column that the query computes"])
+    # A text that looks like a column of the list.
+    condition = "((isnotnull(c33#34) AND isnotnull(c34#35)) AND (c33#34 = c34#9))"
+    pushed = "[IsNotNull(c33), IsNotNull(c34), EqualTo(c33,c34#9)]"
+    found = read_back(condition, pushed_filters=pushed, direct_conditions=[condition], **WIDE)
+    assert found.where == "c33 = 'c34#9' AND c34 IS NOT NULL"
+    # Unless the list has all columns.
+    found = read_back("(c33#34 = 5)", direct_conditions=["(c33#34 = 5)"], output="[c0#1]", read_schema=None)
+    assert (found.where, found.not_understood) == ("", ["a column that the query computes"])
+
+
+def test_conditions_that_a_scan_applies_are_those_of_its_filter():
+    found = scan_filter(
+        output=OUTPUT,
+        read_schema=SCHEMA,
+        conditions=[],
+        applied_filters="[isnotnull(user#2), (user#2 = a, b), id#1L IN (1,2), dynamicpruning#8 7]",
+        partition_filters="[(day#3 > 2024-01-05), dynamicpruningexpression(true)]",
+    )
+    assert found.where == "day > DATE '2024-01-05' AND id IN (1, 2) AND user = 'a, b'"
+    assert found.not_understood == ["a filter made at run time, from the other side of a join"]
 
 
 def test_types_that_the_plan_does_not_say_are_those_of_any_comparison():
@@ -264,11 +404,33 @@ def table(tmp_path_factory):
     return str(path)
 
 
-@given(PREDICATES)
-@example(("AND", ("=", "user", "a) AND (k#1 = 1"), ("=", "k", 2)))
-@example(("NOT", ("AND", ("=", "user", "a) OR (user#4 = b"), ("=", "k", 2))))
-def test_a_text_that_looks_like_a_condition_never_narrows(table, tree):
-    found = scan_filter(output="[user#4, k#1]", read_schema="struct<user:string,k:int>", conditions=[printed(tree)])
+_PUSHED = {"=": "EqualTo", "<=>": "EqualNullSafe", ">": "GreaterThan", "AND": "And", "OR": "Or", "NOT": "Not"}
+
+
+def pushed(tree):
+    match tree:
+        case ("IN", column, values):
+            return f"In({column}, [{','.join(values)}])"
+        case (operator, *operands):
+            return f"{_PUSHED[operator]}({','.join(pushed(x) if isinstance(x, tuple) else str(x) for x in operands)})"
+
+
+def conjuncts(tree):
+    return [*conjuncts(tree[1]), *conjuncts(tree[2])] if tree[0] == "AND" else [tree]
+
+
+@given(tree=PREDICATES, with_pushed=st.booleans())
+@example(tree=("AND", ("=", "user", "a) AND (k#1 = 1"), ("=", "k", 2)), with_pushed=True)
+@example(tree=("OR", ("=", "user", "a),EqualTo(k,1"), ("=", "user", "b) OR (user#4 = (")), with_pushed=True)
+@example(tree=("AND", ("=", "user", "a) AND (k#1 = 1"), ("=", "k", 2)), with_pushed=False)
+@example(tree=("NOT", ("AND", ("=", "user", "a) OR (user#4 = b"), ("=", "k", 2))), with_pushed=False)
+def test_a_text_that_looks_like_a_condition_never_narrows(table, tree, with_pushed):
+    found = scan_filter(
+        output="[user#4, k#1]",
+        read_schema="struct<user:string,k:int>",
+        conditions=[printed(tree)],
+        pushed_filters=f"[{', '.join(map(pushed, conjuncts(tree)))}]" if with_pushed else None,
+    )
     if not found.where:
         return
     kept = pr.read_arrow(table, where=found.where, session=pr.SparkSemantics(time_zone="UTC")).to_pylist()

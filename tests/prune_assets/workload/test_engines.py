@@ -1,4 +1,4 @@
-"""Plans of engines that replace Spark's nodes: Photon, RAPIDS, Comet and Gluten; and plans in the forms of older logs."""
+"""Plans of engines that replace Spark's nodes, Photon, RAPIDS, Comet and Gluten, and plans in other forms."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Plan:
         rows = {"name": self.filter_metric, "accumulatorId": 90, "metricType": "sum"}
         found = {"nodeName": "Filter", "simpleString": "", "children": [scan], "metrics": [rows]}
         if self.filter is not None:
-            title, _, condition = self.filter[1].partition(":")
+            condition = self.filter[1].partition(":")[2]
             found |= {"nodeName": self.filter[0], "simpleString": f"{self.filter[0]} {condition.strip()}"}
         child = scan if self.filter is None else found
         return {"nodeName": self.between, "simpleString": "", "children": [child], "metrics": []}
@@ -144,7 +144,7 @@ ENGINES = {
     ),
     "gluten of the second kind": Plan(
         "BatchScanExecTransformer parquet file:/lake/visits",
-        ["Format: parquet", f"Location: InMemoryFileIndex(1 paths)[file:/lake/visits]", f"ReadSchema: {SCHEMA}"],
+        ["Format: parquet", "Location: InMemoryFileIndex(1 paths)[file:/lake/visits]", f"ReadSchema: {SCHEMA}"],
         ("FilterExecTransformer", f"Arguments: {CONDITION}"),
         SPARK_METRICS,
         "VeloxColumnarToRow",
@@ -235,7 +235,7 @@ def test_a_scan_that_the_text_does_not_draw_is_read_from_the_nodes(tmp_path):
 
 FORMS = {
     "simple": "== Physical Plan ==\n*(1) Filter (shop#11 = 7)\n+- *(1) ColumnarToRow\n   +- FileScan parquet [shop#11]",
-    "extended": "== Parsed Logical Plan ==\n'Project\n\n== Physical Plan ==\n*Filter (shop#11 = 7)\n+- *FileScan parquet",
+    "extended": "== Parsed Logical Plan ==\n'Project\n\n== Physical Plan ==\n*Filter (shop#11 = 7)\n+- *FileScan",
     "codegen": "Found 1 WholeStageCodegen subtrees.\n== Subtree 1 / 1 ==\n*(1) Filter (shop#11 = 7)\n+- FileScan",
     "none": "",
 }
