@@ -37,7 +37,7 @@ def is_string(kind: str | None) -> bool:
 def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = False) -> str:
     r"""Return a constant as SQL; `kind`: its type as Spark names it. None if unknown.
 
-    `exact`: the text is known to be one constant.
+    `exact`: the plan proves that the text is one constant.
 
     >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
     ("'O\\'Brien'", "DATE '2024-01-05'", '1.50')

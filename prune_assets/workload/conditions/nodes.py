@@ -27,7 +27,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant as it is printed; `exact`: the text is known to be a constant, whatever it contains."""
+    """A constant as it is printed; `exact`: the plan proves that the text is one constant."""
 
     text: str
     exact: bool = False

@@ -50,7 +50,7 @@ def _element(path: Path, kind: str, rest: str) -> Element | None:
 
 
 def _step(kind: str, rest: str) -> tuple[str, str, str] | None:
-    """Return one step into a value as SQL, the type of what it leads to, and the rest of the text."""
+    """Return one step into a value as SQL, the type of the result, and the rest of the text."""
     if rest[0] == "." and kind.startswith((_STRUCT, _ARRAY + _STRUCT)):
         return _field(kind, rest)
     key, bracket, after = rest[1:].partition("]")

@@ -14,7 +14,7 @@ from prune_assets.workload.conditions.read_schema import split_outside
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# How a condition prints what is pushed down; a list has its constants in brackets.
+# The form in which a condition prints each pushed filter.
 PRINTED = {
     "EqualTo": "({column} = {text})",
     "EqualNullSafe": "({column} <=> {text})",

@@ -20,7 +20,7 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class PlanNode(msgspec.Struct, frozen=True):
-    """An operator of a plan as Spark's UI has it; `metadata`: the sections of a scan of files."""
+    """An operator of a plan in Spark's UI; `metadata`: the sections of a scan of files."""
 
     nodeName: str  # noqa: N815
     simpleString: str = ""  # noqa: N815

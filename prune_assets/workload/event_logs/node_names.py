@@ -23,7 +23,7 @@ _BETWEEN = re.compile(
 )
 _PROJECT = re.compile(r"\w*Project(?:Exec)?(?:Transformer)?$")
 
-# Sections of a scan with conditions: those that it applies to each row, and those that it may use to skip data.
+# Sections of a scan with conditions: applied to each row, and used to skip data.
 APPLIED_FILTERS = "RequiredDataFilters"
 PLANNED_FILTERS = "DataFilters"
 

@@ -36,7 +36,7 @@ def operators_of_nodes(root: PlanNode) -> dict[int, Operator]:
 
 
 def sections_of(node: PlanNode) -> dict[str, str]:
-    """Return the sections of a scan, a filter or a join by title, without those that are shortened or empty.
+    """Return the sections of a scan, a filter or a join by title. Shortened and empty sections are left out.
 
     >>> from prune_assets.workload.event_logs.events import PlanNode
     >>> text = "FileScan parquet [id#0L,k#1] Batched: true, Format: Parquet, Location: InMemoryFileIndex[file:/t]"

@@ -103,14 +103,14 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
 
 
 def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str]:
-    """Return the sections of the text, and those of the node that the text lacks or shortens."""
+    """Return the sections of the text, completed by sections of the node that the text lacks or shortens."""
     lacking = {title for title in of_node if title not in fields}
     shortened = {title for title, text in fields.items() if _SHORTENED.search(text) and title in of_node}
     return {**fields, **{title: of_node[title] for title in lacking | shortened}}
 
 
 def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], list[str], bool]:
-    """Return the conditions on a scan, those of its columns alone, and whether a filter on a function follows."""
+    """Return the conditions on a scan, the conditions before any projection, and whether a function filter follows."""
     conditions: list[str] = []
     direct: list[str] = []
     is_direct, node = True, parents.get(scan.number)
@@ -137,7 +137,7 @@ def _join_keys(operators: dict[int, Operator]) -> set[str]:
     for one in operators.values():
         if node_names.is_join(one.name):
             lists += [one.fields.get(f"{side} keys", "") for side in ("Left", "Right")]
-            # The keys are the last lists of the arguments, after those of columns.
+            # The keys are the last two lists of the arguments; Comet prints the columns before them.
             found = _LISTS.match(one.fields.get("Arguments", ""))
             lists += [] if found is None else found[0].removesuffix(", ").split("], [")[-2:]
     return {key for keys in lists for key in keys.strip("[]").split(", ") if _ATTRIBUTE.search(key) and "(" not in key}

@@ -29,6 +29,9 @@ COLUMNS = {
     "n": "if(id % 10 = 0, null, id)",
     "bin": "encode(cast(id as string), 'utf-8')",
     "`odd name`": "id % 4",
+    "t": "named_struct('a-b', cast(id % 7 as int), 'c d', concat('v', id % 5))",
+    "m": "map('k', concat('v', id % 5), 'l m', cast(id as string))",
+    "counts": "array(id % 5, id % 3)",
 }
 
 
@@ -64,6 +67,8 @@ def read_back(text, zone="UTC"):
         output=scan.fields["Output"],
         read_schema=scan.fields.get("ReadSchema"),
         conditions=scan.conditions,
+        direct_conditions=scan.direct_conditions,
+        applied_filters=scan.applied_filters,
         partition_filters=scan.fields.get("PartitionFilters"),
         pushed_filters=scan.fields.get("PushedFilters"),
         zone=zone,
@@ -93,6 +98,10 @@ def drawn_predicate(draw: random.Random, depth=2):
             f"substring(user, 1, 2) = {text}",
             f"s.b = {text}",
             f"s.a > {number % 7}",
+            f"t.`a-b` {compare} {number % 7}",
+            f"t.`c d` {compare} {text}",
+            f"m['{draw.choice(['k', 'l m'])}'] = {quoted(draw.choice([*TEXTS, 'v3', '41']))}",
+            f"counts[{number % 2}] = {number % 5}",
             f"k {compare} {number}",
             f"k IN ({number}, 3, 4)",
             f"k NOT IN ({', '.join(map(str, range(number, number + 14)))})",

@@ -93,6 +93,47 @@ def test_jobs_of_prune_assets_itself_are_left_out_and_counted(tmp_path):
     assert found.own_queries >= 5
 
 
+WIDE = [
+    "c33 = 5",
+    "c33 > 8 AND c34 = '12'",
+    "c39 IN (3, 4, 5) AND c2 < 100",
+    "upper(c34) = '17' OR c35 = 3",
+    "c36 LIKE '1%' AND c1 > 2",
+    "c33 + 1 > 40",
+    "c34 = 'c36#99' OR c36 = '(20)'",
+    "s.`a-b` = 3 AND m['k l'] = 'v3'",
+]
+
+
+def run_wide_queries(spark, path):
+    columns = [f"cast(id + {i} AS {'int' if i % 2 else 'string'}) AS c{i}" for i in range(40)]
+    columns[36] = "if(id = 20, '(20)', cast(id + 36 AS string)) AS c36"
+    others = ["named_struct('a-b', cast(id AS int)) AS s", "map('k l', concat('v', id)) AS m"]
+    spark.range(50).selectExpr(*others, *columns).coalesce(1).write.parquet(str(path))
+    for mode in ("formatted", "simple", "extended"):
+        spark.conf.set("spark.sql.ui.explainMode", mode)
+        for predicate in WIDE:
+            spark.read.parquet(str(path)).where(predicate).collect()
+    spark.stop()
+
+
+@pytest.mark.deep
+def test_plans_that_print_few_columns_have_the_conditions_on_the_others(tmp_path):
+    (tmp_path / "log").mkdir()
+    settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "log").as_uri()}
+    settings |= {"spark.eventLog.compress": "false", "spark.sql.debug.maxToStringFields": "7"}
+    with spark_process([], **settings) as run:
+        run(run_wide_queries, tmp_path / "table")
+    found = pr.workload(tmp_path / "log")
+    assert (found.problems, found.not_understood) == ((), {})
+    assert sum(shape.runs for shape in found.shapes) == 3 * len(WIDE)
+    for shape in found.shapes:
+        ((where, runs),) = shape.predicates
+        selected = pr.count(tmp_path / "table", where=where, session=pr.SparkSemantics(time_zone="UTC"))
+        assert (selected * runs, shape.totals.files_read) == (shape.totals.rows_selected, runs), where
+        assert selected > 0
+
+
 def read_both(spark, days, ships):
     pr.read(spark, str(days), where="id < 900").collect()
     pr.read(spark, str(days), where="id < 800").collect()
