@@ -18,8 +18,8 @@ _FILTER = re.compile(r"\w*Filter(?:Exec)?(?:Transformer)?")
 _JOIN = re.compile(r"\w*Join(?:Exec)?(?:Transformer)?(?!\w)")
 # Nodes that return the rows that they read. Columns that they compute have new numbers.
 _BETWEEN = re.compile(
-    r"(?!TakeOrdered)\w*(?:ColumnarToRow|RowToColumnar|ColumnarToColumnar|InputAdapter|InputIterator|CoalesceBatches"
-    r"|ResizeBatches|SecureView|Project)(?:Exec)?(?:Transformer)?$|WholeStageCodegen|.*QueryStage"
+    r"(?!TakeOrdered)\w*(?:(?:Row|Columnar|Spark)To\w+|InputAdapter|InputIterator|Batches|SecureView|Project)"
+    r"(?:Exec)?(?:Transformer)?$|WholeStageCodegen|.*QueryStage"
 )
 _PROJECT = re.compile(r"\w*Project(?:Exec)?(?:Transformer)?$")
 
@@ -66,8 +66,8 @@ def is_join(name: str) -> bool:
 def is_between(name: str) -> bool:
     """Return True for a node that may separate a filter from its scan.
 
-    >>> [is_between(name) for name in ("ColumnarToRow", "GpuProject", "TakeOrderedAndProject")]
-    [True, True, False]
+    >>> [is_between(name) for name in ("ColumnarToRow", "RowToVeloxColumnar", "GpuProject", "TakeOrderedAndProject")]
+    [True, True, True, False]
     """
     return _BETWEEN.match(name) is not None
 

@@ -32,7 +32,7 @@ def test_tables_then_shapes_each_with_an_example():
     assert "  day = ? AND price > ?\n" in result.stdout
     assert "KiB of files opened, 41.1 KiB (97%) without need, reads day, id, price\n" in result.stdout
     assert "    such as day = DATE '2024-01-05' AND price > 100.50\n" in result.stdout
-    assert "      2  ambiguous text\n" in result.stdout
+    assert "      1  ambiguous text\n" in result.stdout
 
 
 def test_json_is_also_written_to_a_file(tmp_path):
