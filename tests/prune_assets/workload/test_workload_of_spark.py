@@ -93,11 +93,11 @@ def test_jobs_of_prune_assets_itself_are_left_out_and_counted(tmp_path):
 
 
 WIDE = [
-    "c33 = 5",
-    "c33 > 8 AND c34 = '12'",
-    "c39 IN (3, 4, 5) AND c2 < 100",
-    "upper(c34) = '17' OR c35 = 3",
-    "c36 LIKE '1%' AND c1 > 2",
+    "c33 = 40",
+    "c33 > 60 AND c34 = '80'",
+    "c39 IN (41, 42, 43) AND c1 < 100",
+    "upper(c34) = '50' OR c35 = 60",
+    "c36 LIKE '5%' AND c1 > 2",
     "c33 + 1 > 40",
     "c34 = 'c36#99' OR c36 = '(20)'",
     "s.`a-b` = 3 AND m['k l'] = 'v3'",
