@@ -41,7 +41,8 @@ def print_workload(workload: Workload, console: Console, *, price_per_tib: float
 
 
 def _without_queries(workload: Workload) -> str:
-    return "; ".join([f"no query {'that is understood ' if workload.not_understood else ''}read a table", *(f"left out: {one}" for one in _left_out(workload))])
+    read = f"no query {'that is understood ' if workload.not_understood else ''}read a table"
+    return "; ".join([read, *(f"left out: {one}" for one in _left_out(workload))])
 
 
 def _left_out(workload: Workload) -> Iterator[str]:
