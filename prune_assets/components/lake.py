@@ -87,8 +87,8 @@ class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
             layout, options = (_ANY, CheckOptions()) if rule is None else (rule.layout, rule)
             checks += checks_of(key, path, layout, options)
             if kind in _WITH_DELETES:
-                judged = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
-                checks.append(build_delete_debt_check(key, path, **judged))
+                severity = dg.AssetCheckSeverity(options.severity)
+                checks.append(build_delete_debt_check(key, path, blocking=options.blocking, severity=severity))
             places[key] = path
         automated = automation(self.name_in(context), self.when or WhenChecked(), places, checks)
         return dg.Definitions(assets=assets, asset_checks=checks, **automated)

@@ -48,8 +48,8 @@ def build_fleet_asset(
     'fleet'
 
     Its page has a table: for each one the bytes that are read without need, the files that need an optimize, how much
-    they overlap, the errors of its layout and the deleted rows that readers still read; the costliest first. A table that cannot be read stands first, with the
-    reason.
+    they overlap, the errors of its layout, and the deleted rows that readers still read; the costliest first. A table
+    that cannot be read stands first, with the reason.
 
     Without need are, of a table with a `workload`, the bytes that its real queries read and that selected no row, as
     the logs of Spark tell; else those that its predicates keep now, less what they would after an optimize.
@@ -61,7 +61,6 @@ def build_fleet_asset(
     """
     defaults: dict[str, Any] = {
         "deps": [kept.key for kept in tables],
-        "kinds": {"parquet"},
         "description": "All tables, ranked by what their layout costs.",
     }
 

@@ -147,8 +147,8 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
     if assessment.table.version_number is None:  # its files may be others by now
-        return plan_read(request.location, where=sql, session=request.spark)
-    return plan_opened(assessment.table, where=sql, session=request.spark)
+        return plan_read(request.location, where=sql, session=request.spark, depth="pages")
+    return plan_opened(assessment.table, where=sql, session=request.spark, depth="pages")
 
 
 def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:

@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
-    """Cut what is picked into row groups of the size that the layout asks for, and these into pages."""
+    """Cut the picked files into row groups of the size of the layout, and these into pages."""
     drawn = None if measured.key_bounds is None else draw(measured.keys[0], measured.key_bounds)
     found = [_cut(measured, number, group, layout, drawn) for number, group in enumerate(groups)]
     bounds = [it.bounds for it in found if it.bounds is not None]
@@ -75,7 +75,7 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
 
 
 def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
-    """Return the bounds of the key in pages to come; unknown where those of one of today's are."""
+    """Return the bounds of the key in the pages to come; unknown if a row group of today has unknown bounds."""
     column = drawn.of(here)
     if column is None:
         return unknown_bounds(drawn.column.column, np.full(count, rows.sum() // count))
@@ -107,7 +107,7 @@ def _is_on_key(plan: PlannedRead, measured: Measured) -> bool:
 
 
 def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
-    """Return the bytes of the fewest pages of equal size that hold what is kept; one is read whole or not at all."""
+    """Round the kept bytes up to whole pages of equal size."""
     return size * -(-kept * pieces // size) // pieces if size else 0
 
 

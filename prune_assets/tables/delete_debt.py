@@ -1,4 +1,4 @@
-"""Deleted rows that readers still read: what the log or the manifests count of deletes, by file."""
+"""Deleted rows that readers still read, as the log or the manifests count them, by file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # delta-spark's OPTIMIZE rewrites a file with a larger share of deleted rows.
 DELETED_SHARE = 0.05
-# A reader opens these files for each data file. iceberg-go took 124 times as long to read a file with 50 of them.
+# A reader opens these files for each data file: iceberg-go read a file in 41 ms, and in 5,087 ms with 50 of them.
 MANY_DELETE_FILES = 10
 
 

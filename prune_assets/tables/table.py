@@ -211,7 +211,7 @@ class Table(Protocol):
         """Return how many rows of each file are deleted without a rewrite of the file."""
 
     def delete_debt(self) -> DeleteDebt | None:
-        """Return what the log or the manifests count of deletes; None if files lose rows by a rewrite alone."""
+        """Return the deleted rows and delete files from the log or manifests; None if the format has no deletes."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""

@@ -72,7 +72,9 @@ def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **o
     return by_fault(finding for check in OF_FILES for finding in check.run(files))
 
 
-def check_deletes(table: str | os.PathLike[str], *, allow: Sequence[str] = ()) -> tuple[DeleteDebt | None, list[Finding]]:
+def check_deletes(
+    table: str | os.PathLike[str], *, allow: Sequence[str] = ()
+) -> tuple[DeleteDebt | None, list[Finding]]:
     """Return the delete debt of a table and its findings, from the log or the manifests alone.
 
     >>> import tempfile
@@ -86,7 +88,8 @@ def check_deletes(table: str | os.PathLike[str], *, allow: Sequence[str] = ()) -
     >>> debt.share, [(finding.code, finding.severity) for finding in findings]
     (0.2, [('deletes.rows', <Severity.WARN: 'warn'>)])
 
-    The debt is None for plain Parquet, which has no deletes. `allow`: as `plan` has it. Raises as opening a table does.
+    The debt is None for plain Parquet, which has no deletes. `allow`: addresses outside the table where the log may
+    name files. Raises as opening a table does.
     """
     opened = open_as_written(table, allow=allow)
     return opened.delete_debt(), [as_its_catalog_takes(finding, opened) for finding in _of_deletes(opened)]

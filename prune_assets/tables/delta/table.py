@@ -255,7 +255,7 @@ class DeltaTable:
         return self.deleted
 
     def delete_debt(self) -> DeleteDebt:
-        """Return what the log counts of deletion vectors."""
+        """Return the rows and files of deletion vectors, from the log."""
         from deltalog.stats.file_bounds import record_counts
         from prune_assets.tables.delete_debt import DeleteDebt
 

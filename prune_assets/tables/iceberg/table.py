@@ -250,7 +250,7 @@ class IcebergTable:
         return counts
 
     def delete_debt(self) -> DeleteDebt:
-        """Return what the manifests count of deletes."""
+        """Return the deleted rows and the delete files, from the manifests."""
         from prune_assets.tables.iceberg.deletes import debt_of
 
         files = self.snapshot.open_all()

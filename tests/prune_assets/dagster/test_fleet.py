@@ -56,7 +56,7 @@ def test_the_fleet_shows_the_rows_that_are_deleted_and_still_read(tmp_path):
     rows = pa.table({"id": range(10)})
     deltalog.write_table(place, rows, properties={"delta.enableDeletionVectors": "true"})
     snapshot = deltalog.open_snapshot(place)
-    deltalog.delete_rows(snapshot, dict.fromkeys(snapshot.paths(), [0, 1, 2]))
+    deltalog.delete_rows(snapshot, dict.fromkeys(snapshot.paths(), range(3)))
     metadata, rows = page([kept(tmp_path, "plain"), MaintainedTable("deleted", place, LAYOUT)])
     figures = ("deleted rows", "share deleted", "most delete files")
     assert [rows["deleted"][figure] for figure in figures] == [3, 0.3, 1]

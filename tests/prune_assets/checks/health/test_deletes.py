@@ -46,7 +46,9 @@ def test_the_finding_names_the_files_with_the_most_deleted_rows(tmp_path):
     delta(tmp_path, [50, 20, 3, 0])
     debt, (finding,) = check_deletes(tmp_path)
     assert (debt.deleted_rows, debt.all_rows, sorted(debt.shares().tolist())) == (73, 400, [0, 0.03, 0.2, 0.5])
-    assert finding.message.startswith("73 of 400 rows (18.2%) are deleted, in 3 of 4 files, 2 of them with more than 5%")
+    assert finding.message.startswith(
+        "73 of 400 rows (18.2%) are deleted, in 3 of 4 files, 2 of them with more than 5%"
+    )
     worst = [debt.path(int(i)) for i in debt.shares().argsort()[::-1][:2]]
     assert f"(most: {worst[0]} 50%, {worst[1]} 20%)" in finding.message
     assert "prune optimize TABLE --layout layout.yaml" in finding.remedy

@@ -189,8 +189,8 @@ def delete_findings(spark, name):
 
 def delete_by_equality(spark, name, column, values):
     """Commit an equality delete file through Iceberg, as streaming writers do; returns the folder of the table."""
-    import os
     import uuid
+    from pathlib import Path
 
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -205,7 +205,7 @@ def delete_by_equality(spark, name, column, values):
     ids = spark.sparkContext._gateway.new_array(jvm.int, 1)
     ids[0] = field
     deletes = jvm.org.apache.iceberg.FileMetadata.deleteFileBuilder(table.spec()).ofEqualityDeletes(ids)
-    deletes = deletes.withPath(location).withFormat("parquet").withFileSizeInBytes(os.path.getsize(path))
+    deletes = deletes.withPath(location).withFormat("parquet").withFileSizeInBytes(Path(path).stat().st_size)
     table.newRowDelta().addDeletes(deletes.withRecordCount(len(values)).build()).commit()
     spark.sql(f"REFRESH TABLE {name}")
     return table.location().removeprefix("file:")

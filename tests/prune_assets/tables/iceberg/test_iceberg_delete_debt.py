@@ -36,7 +36,11 @@ def make(run, name, version, granularity="file"):
 
 
 def delete(run, name, *conditions):
-    run(there.run_sql, "SET spark.sql.shuffle.partitions=1", *(f"DELETE FROM {name} WHERE {each}" for each in conditions))
+    run(
+        there.run_sql,
+        "SET spark.sql.shuffle.partitions=1",
+        *(f"DELETE FROM {name} WHERE {each}" for each in conditions),
+    )
 
 
 def debt(run, name):
