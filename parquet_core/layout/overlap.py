@@ -94,7 +94,7 @@ def _finding(unit: str, column: LeafColumn, intervals: Intervals, labels: list[s
 
 FILES_DO_NOT_OVERLAP = Check(
     "files_do_not_overlap",
-    "Files and row groups do not overlap on the sort key.",
+    "Files and row groups do not overlap on the sort key, within the partitions of the layout.",
     {
         "overlap.files": Code(
             "The bounds of files overlap on the first column of the sort key, so a query for one value opens all "
@@ -113,6 +113,11 @@ FILES_DO_NOT_OVERLAP = Check(
             "Row groups have no bounds of the first column of the sort key that may be trusted, so overlap cannot be "
             "told and no query on it can skip them.",
             "Write with Spark 3.3 or newer, and leave statistics on.",
+        ),
+        "partitions.columns": Code(
+            "The table is partitioned by other columns than `partition_by` of the layout names, or in another order. A "
+            "layout without `partition_by` says nothing about them.",
+            "Write the table again with `prune write`, or change `partition_by` of the layout.",
         ),
     },
     check_overlap,

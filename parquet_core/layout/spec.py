@@ -120,8 +120,9 @@ class LayoutSpec:
     column indexes and in the statistics of row groups; None for the writer's own, which is 64 and never.
 
     A check proves the order inside of each partition, bloom filters, column indexes and the limits in rows, and along a
-    curve how many row groups an equality keeps. It does not prove the limits in bytes, encodings, compression, and
-    that the table is partitioned by the columns of `partition_by`.
+    curve how many row groups an equality keeps; `prune_assets.check` also proves that the table is partitioned by the
+    columns of `partition_by`, if the layout names some. It does not prove the limits in bytes, encodings and
+    compression.
     """
 
     sort_by: Sequence[str] = ()

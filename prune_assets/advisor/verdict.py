@@ -22,7 +22,7 @@ def verdict(today: float, ranking: Sequence[RankedLayout]) -> str:
         return "do nothing: no column that the workload filters on can be read without Spark"
     best, now, anew = ranking[0], bytes_text(round(today)), _better_anew(ranking)
     if best.bytes >= WORTH_IT * today:
-        return f"do nothing: with the best layout, {best.title}, queries read {bytes_text(best.bytes)} of {now}{anew}"
+        return f"do nothing: {_not_worth_it(best, today)}{anew}"
     if best.high >= WORTH_IT * today:
         sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
         return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure}){anew}"
@@ -30,6 +30,15 @@ def verdict(today: float, ranking: Sequence[RankedLayout]) -> str:
         f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
     )
     return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{dear}{anew}"
+
+
+def _not_worth_it(best: RankedLayout, today: float) -> str:
+    """Compare the bytes of today and of the best layout, as rounded, in words."""
+    now, then = bytes_text(round(today)), bytes_text(best.bytes)
+    if now == then or best.bytes >= today:
+        than = "as much" if now == then else f"{then} and so more"
+        return f"no layout reads less than the {now} of today; the best of them, {best.title}, reads {than}"
+    return f"queries read {now} today, and {then} with the best layout, {best.title}: not worth a rewrite"
 
 
 def _better_anew(ranking: Sequence[RankedLayout]) -> str:

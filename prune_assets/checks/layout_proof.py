@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import WrongUse
+from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from parquet_core.layout.spec import Finding
+    from parquet_core.layout.spec import Finding, LayoutSpec
     from prune_assets.layout_file import LayoutSource
     from prune_assets.tables.table import Table
 
@@ -112,7 +113,32 @@ def prove(
     if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
         findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
+    findings += _partitions(opened, spec)
     return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))
+
+
+def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
+    """Compare the partition columns of the table with `partition_by` of the layout, if that is set."""
+    from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+    from prune_assets.tables.same_partitions import are_same_partitions
+
+    mine, location = list(table.partition_names()), redacted(table.name)
+    if not layout.partition_by or _is_part(table, layout.partition_by):
+        return []
+    by = f"partitioned by {', '.join(mine)}" if mine else "not partitioned"
+    if are_same_partitions(layout.partition_by, mine):
+        return [Finding("partitions.columns", Severity.INFO, location, by)]
+    message = f"{by}, where the layout has {', '.join(layout.partition_by)}"
+    remedy = f"write the table again: {WRITE_ANEW}, or change `partition_by` of the layout"
+    return [Finding("partitions.columns", Severity.ERROR, location, message, remedy)]
+
+
+def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
+    """Return True for files that are a part of a table: a list of files, and the directory of a partition."""
+    if not isinstance(table.given, str | os.PathLike):
+        return True
+    named = {part.partition("=")[0].casefold() for part in os.fspath(table.given).split("/") if "=" in part}
+    return any(name.casefold() in named for name in partition_by)
 
 
 def _written_anew(remedy: str) -> str:

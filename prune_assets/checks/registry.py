@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, Code
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
-from prune_assets.checks.health.health import OF_FILES, OF_LOG
+from prune_assets.checks.health.health import OF_DELETES, OF_FILES, OF_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +44,13 @@ FILES = Group(
     "Files",
     "`build_file_health_check` reports these, whatever the layout asks for.",
     OF_FILES,
+)
+
+DELETES = Group(
+    "Deleted rows",
+    "`prune check` without a layout and `build_delete_debt_check` report these, from the log of a Delta table or the "
+    "manifests of an Iceberg table alone.",
+    OF_DELETES,
 )
 
 LOG = Group(
@@ -94,4 +101,4 @@ ADVICE = Group(
     },
 )
 
-GROUPS = (LAYOUT, FILES, LOG, AUDIT, ADVICE)
+GROUPS = (LAYOUT, FILES, DELETES, LOG, AUDIT, ADVICE)

@@ -45,7 +45,7 @@ SCHEMA = "table-optimize/1"
     "predicates",
     multiple=True,
     metavar="SQL",
-    help="Also show the bytes of the row groups that this predicate keeps, before and after; repeat it for several.",
+    help="Also show the bytes that this predicate keeps, as prune explain does, before and after; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-optimize/1.")
 def optimize(

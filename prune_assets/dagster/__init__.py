@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.dbt import build_dbt_checks as build_dbt_checks
     from prune_assets.dagster.external import external_table as external_table
     from prune_assets.dagster.fleet import build_fleet_asset as build_fleet_asset
+    from prune_assets.dagster.health_checks import build_delete_debt_check as build_delete_debt_check
     from prune_assets.dagster.health_checks import build_file_health_check as build_file_health_check
     from prune_assets.dagster.health_checks import build_log_health_check as build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager as PrunedTableIOManager

@@ -211,7 +211,7 @@ def build_skip_report_asset(
 
     defaults: dict[str, Any] = {
         "group_name": "skip_reports",
-        "kinds": {"parquet", "spark"},
+        "kinds": {"spark"},
         "description": f"What is skipped where {as_code(where)}." if isinstance(where, str) else None,
     }
     described = code_references() | dict(asset_options.pop("metadata", None) or {})

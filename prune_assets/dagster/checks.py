@@ -208,12 +208,16 @@ def check_result(
     findings: "Sequence[Finding]",
     *,
     unasked: str | None = None,
+    figures: "Mapping[str, Any] | None" = None,
 ) -> dg.AssetCheckResult:
-    """Return the result of a check that found these: errors fail it with `severity`, warnings with WARN."""
+    """Return the result of a check that found these: errors fail it with `severity`, warnings with WARN.
+
+    `figures`: more metadata, by name.
+    """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     warnings = [finding for finding in findings if finding.severity is Severity.WARN]
     worst = [*errors, *warnings]
-    metadata: dict[str, Any] = {"errors": len(errors), "warnings": len(warnings)}
+    metadata: dict[str, Any] = {"errors": len(errors), "warnings": len(warnings)} | dict(figures or {})
     if findings:
         shown = sorted(findings, key=lambda finding: finding not in worst)[:MAX_SHOWN]
         metadata["findings"] = dg.MetadataValue.table([finding_record(finding) for finding in shown])

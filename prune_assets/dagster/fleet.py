@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.workload.query_shapes import Workload
 
-_SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors")
+_SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors", "deleted rows")
 _LEVELS = "▁▂▃▄▅▆▇█"
 # Earlier pages, and events of a table, among which an optimize is looked for.
 _PAGES, _EVENTS = 12, 20
@@ -48,8 +48,8 @@ def build_fleet_asset(
     'fleet'
 
     Its page has a table: for each one the bytes that are read without need, the files that need an optimize, how much
-    they overlap and the errors of its layout; the costliest first. A table that cannot be read stands first, with the
-    reason.
+    they overlap, the errors of its layout, and the deleted rows that readers still read; the costliest first. A table
+    that cannot be read stands first, with the reason.
 
     Without need are, of a table with a `workload`, the bytes that its real queries read and that selected no row, as
     the logs of Spark tell; else those that its predicates keep now, less what they would after an optimize.
@@ -61,7 +61,6 @@ def build_fleet_asset(
     """
     defaults: dict[str, Any] = {
         "deps": [kept.key for kept in tables],
-        "kinds": {"parquet"},
         "description": "All tables, ranked by what their layout costs.",
     }
 
@@ -87,6 +86,7 @@ def build_fleet_asset(
 
 def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> dict[str, Any]:
     """Describe a table in a line; of one that cannot be read, why."""
+    from prune_assets.checks.health.health import check_deletes
     from prune_assets.checks.layout_proof import check
 
     row: dict[str, Any] = {
@@ -102,12 +102,16 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
         "bytes to rewrite": 0,
         "overlap": "",
         "layout errors": 0,
+        "deleted rows": 0,
+        "share deleted": 0.0,
+        "most delete files": 0,
         "problem": "",
     }
     try:
         forecast = kept.forecast()
         findings = check(str(kept.table), layout=kept.layout_now(), rows=False)
         reads = _reads(kept, loaded)
+        debt, _ = check_deletes(kept.table)
     except PruneError as error:
         return row | {"problem": str(error)}
     return row | {
@@ -120,6 +124,15 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
         "bytes to rewrite": forecast.picked_bytes,
         "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
         "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
+        **(
+            {}
+            if debt is None
+            else {
+                "deleted rows": debt.deleted_rows,
+                "share deleted": debt.share,
+                "most delete files": int(debt.all_delete_files.max(initial=0)),
+            }
+        ),
     }
 
 

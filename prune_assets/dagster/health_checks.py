@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_files, check_log
+from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
+from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_deletes, check_files, check_log
 from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.checks import check_specs, results_of
+from prune_assets.dagster.checks import check_result, check_specs, results_of, unreadable_result
 from prune_assets.tables.table import MAX_COMMITS
 
 if TYPE_CHECKING:
@@ -80,6 +81,42 @@ def build_file_health_check(
         return check_files(str(table), columns=columns, max_small_files=max_small_files, allow=allow)
 
     return _build(OF_FILES, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
+
+
+@checked()
+def build_delete_debt_check(
+    asset_key: AssetName,
+    table: "str | Path",
+    *,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    allow: "Sequence[str]" = (),
+) -> dg.AssetChecksDefinition:
+    """Build a check of the deleted rows that readers still read: deletion vectors, position and equality deletes.
+
+    >>> from prune_assets.dagster import build_delete_debt_check
+    >>> [key.name for key in build_delete_debt_check("orders", "lake/orders").check_keys]
+    ['deletes_are_applied']
+
+    It reads the log of a Delta table or the manifests of an Iceberg table alone, and starts no Spark. It warns where
+    more than 5% of the rows are deleted, a data file has 10 delete files, or any has equality deletes; it fails where
+    more than 30% are deleted or a data file has 100 delete files. Its metadata have the counts: `prune/deleted_rows`,
+    `prune/deleted_share` and others. Plain Parquet has no deletes and passes.
+
+    `blocking`, `severity`, `allow`: as for the checks of layouts.
+    """
+    key, name = asset_key_of(asset_key), DELETES_ARE_APPLIED.name
+
+    @dg.asset_check(name=name, asset=key, blocking=blocking, description=DELETES_ARE_APPLIED.description)
+    def delete_debt_check() -> dg.AssetCheckResult:
+        try:
+            debt, findings = check_deletes(str(table), allow=allow)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed
+            return unreadable_result(name, key, severity, error)
+        figures = {} if debt is None else {f"prune/{figure}": value for figure, value in debt.figures().items()}
+        return check_result(name, key, severity, findings, figures=figures)
+
+    return delete_debt_check
 
 
 def _build(

@@ -59,7 +59,6 @@ def build_layout_advice_asset(
     described = code_references() | dict(asset_options.pop("metadata", None) or {})
     defaults: dict[str, Any] = {
         "group_name": "layout_advice",
-        "kinds": {"parquet"},
         "description": f"The layout of {key.to_user_string()} that its queries ask for.",
     }
 

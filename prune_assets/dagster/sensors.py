@@ -122,7 +122,8 @@ def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition])
         if not specs:
             continue
         results: Any = definition(dg.build_asset_check_context())
-        for result in results:
+        # A definition of one check returns its result alone.
+        for result in [results] if isinstance(results, dg.AssetCheckResult) else results:
             key = dg.AssetCheckKey(asset, str(result.check_name))
             evaluations.append(
                 dg.AssetCheckEvaluation(

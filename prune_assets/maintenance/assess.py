@@ -111,12 +111,14 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
             f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
         )
     table.check_rewrite(request.layout)
+    debt = table.delete_debt()
     measured = measure(
         index,
         request.layout,
         chosen=answers.kept,
         partition=table.rewrite_scope(),
         deleted=table.deleted_rows(),
+        with_delete_files=None if debt is None else debt.needs_rewrite(),
     )
     if request.rows and measured.keys:
         measured = _with_order_of_rows(measured, request)
@@ -145,8 +147,8 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
     if assessment.table.version_number is None:  # its files may be others by now
-        return plan_read(request.location, where=sql, session=request.spark, depth="row_groups")
-    return plan_opened(assessment.table, where=sql, session=request.spark, depth="row_groups")
+        return plan_read(request.location, where=sql, session=request.spark, depth="pages")
+    return plan_opened(assessment.table, where=sql, session=request.spark, depth="pages")
 
 
 def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:

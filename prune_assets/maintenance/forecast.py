@@ -1,7 +1,7 @@
 """Predict what a rewrite does: how many bytes a predicate keeps when the files picked are in the order of the key.
 
 Rows are drawn from the bounds of today's row groups, as for the hints of a plan. What the leading key and partition
-values say of the new row groups is asked; of other columns they are taken to say what the old ones said.
+values say of the new pages is asked; of other columns they are taken to say what the old ones said.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """Row groups that a rewrite would make: the group and a file of each, its share of the bytes, bounds of the key."""
+    """Pages that a rewrite would make: the group and a file of each, its share of the bytes, bounds of the key."""
 
     group: Numbers
     file: Numbers
@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
-    """Cut what is picked into row groups of the size that the layout asks for."""
+    """Cut the picked files into row groups of the size of the layout, and these into pages."""
     drawn = None if measured.key_bounds is None else draw(measured.keys[0], measured.key_bounds)
     found = [_cut(measured, number, group, layout, drawn) for number, group in enumerate(groups)]
     bounds = [it.bounds for it in found if it.bounds is not None]
@@ -66,7 +66,8 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
     rows = int(index.row_count[here].sum())
     limit = layout.rows_of_row_group(rows)
     by_rows = 0 if limit is None else -(-rows // limit)
-    count = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
+    row_groups = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
+    count = row_groups * -(-rows // (row_groups * layout.page_rows))
     bounds = None if drawn is None else _sorted(drawn, here, index.row_count[here], count)
     count = count if bounds is None else len(bounds)
     same = np.ones(count, np.int64)
@@ -74,7 +75,7 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
 
 
 def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
-    """Return the bounds of the key in row groups to come; unknown where those of one of today's are."""
+    """Return the bounds of the key in the pages to come; unknown if a row group of today has unknown bounds."""
     column = drawn.of(here)
     if column is None:
         return unknown_bounds(drawn.column.column, np.full(count, rows.sum() // count))
@@ -106,7 +107,7 @@ def _is_on_key(plan: PlannedRead, measured: Measured) -> bool:
 
 
 def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
-    """Return the bytes of the fewest row groups of equal size that hold what is kept; one holds all or nothing."""
+    """Round the kept bytes up to whole pages of equal size."""
     return size * -(-kept * pieces // size) // pieces if size else 0
 
 

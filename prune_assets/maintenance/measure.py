@@ -67,11 +67,18 @@ class Measured:
 
 
 def measure(
-    index: MetadataIndex, layout: LayoutSpec, *, chosen: Flags, partition: Numbers, deleted: Numbers | None = None
+    index: MetadataIndex,
+    layout: LayoutSpec,
+    *,
+    chosen: Flags,
+    partition: Numbers,
+    deleted: Numbers | None = None,
+    with_delete_files: Flags | None = None,
 ) -> Measured:
     """Measure those of the chosen files, which were opened, that have rows.
 
-    `partition`: a number for that of each file; `deleted`: how many of its rows are. Raises LayoutError for a column
+    `partition`: a number for that of each file; `deleted`: how many of its rows are.
+    `with_delete_files`: which files are rewritten for their delete files. Raises LayoutError for a column
     that the table lacks.
     """
     keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
@@ -83,6 +90,8 @@ def measure(
     key_bounds = _key_bounds(index, keys[0]) if keys else None
     low, high = (np.zeros(len(index), np.int64),) * 2 if key_bounds is None else _ranks(key_bounds, groups)
     faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
+    if with_delete_files is not None:
+        faults[Reason.DELETE_FILES] = with_delete_files
     if keys:
         descending = sort_keys(index, layout)[0].descending
         unsorted = _unsorted(index, keys[0], groups, descending=descending)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from prune_assets.tables.delete_debt import DELETED_SHARE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-# As delta-spark's OPTIMIZE has it: more deleted rows than this share make a file worth rewriting.
-DELETED_SHARE = 0.05
 # Files below this part of the target size are small.
 SMALL_PART = 4
 
@@ -37,6 +37,7 @@ class Reason(StrEnum):
     OVERLAP = "overlaps"
     SMALL = "small"
     DELETED = "deleted rows"
+    DELETE_FILES = "delete files"
     BLOOM = "lacks a bloom filter"
     ORDER = "not sorted"
     PAGES = "lacks a page index"

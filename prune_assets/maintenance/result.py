@@ -28,7 +28,7 @@ class PickedFile:
 
 @dataclass(frozen=True, slots=True)
 class PredicateBytes:
-    """The bytes that a predicate keeps of the table, by its row groups.
+    """The bytes that a predicate keeps of the table, as in the report of a plan.
 
     `predicted`: None where the predicate is not on the leading sort key. `after`: None where nothing was rewritten.
     """

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.declared_type import DeclaredType
+    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format, Location
     from prune_assets.tables.rewriting import Rewrite, Rewritten
 
@@ -208,6 +209,9 @@ class Table(Protocol):
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file are deleted without a rewrite of the file."""
+
+    def delete_debt(self) -> DeleteDebt | None:
+        """Return the deleted rows and delete files from the log or manifests; None if the format has no deletes."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.errors import WrongUse
 from parquet_core.layout.faults import by_fault
 from parquet_core.printable import redacted
+from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
 from prune_assets.checks.remedies import as_its_catalog_takes
 from prune_assets.tables.opening import FORMATS, open_as_written, recognize
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
+    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.table import Table
 
 # The checks of health: a further one of files is a module beside this, and an entry here; formats have those of logs.
 OF_FILES = (FILES_ARE_HEALTHY,)
+OF_DELETES = (DELETES_ARE_APPLIED,)
 OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
 
 
@@ -34,7 +37,7 @@ def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64
     of_files = _of_files(redacted(table.name), index, partition, clustered_by=table.clustered_by(), by_log=by_log)
     # The files say the same of their sizes as the log does.
     of_log = [finding for finding in table.log_findings(LogLimits()) if finding.code != "log.small_files"]
-    return [*of_files, *of_log]
+    return [*of_files, *of_log, *_of_deletes(table)]
 
 
 def check_files(
@@ -67,6 +70,34 @@ def check_files(
 def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:
     files = ExaminedFiles(name=name, index=index, partition=partition, **options)
     return by_fault(finding for check in OF_FILES for finding in check.run(files))
+
+
+def check_deletes(
+    table: str | os.PathLike[str], *, allow: Sequence[str] = ()
+) -> tuple[DeleteDebt | None, list[Finding]]:
+    """Return the delete debt of a table and its findings, from the log or the manifests alone.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table, enabled = tempfile.mkdtemp(), {"delta.enableDeletionVectors": "true"}
+    >>> written = deltalog.write_table(table, pa.table({"id": range(10)}), properties=enabled)
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> deleted = deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0, 1]})
+    >>> debt, findings = check_deletes(table)
+    >>> debt.share, [(finding.code, finding.severity) for finding in findings]
+    (0.2, [('deletes.rows', <Severity.WARN: 'warn'>)])
+
+    The debt is None for plain Parquet, which has no deletes. `allow`: addresses outside the table where the log may
+    name files. Raises as opening a table does.
+    """
+    opened = open_as_written(table, allow=allow)
+    return opened.delete_debt(), [as_its_catalog_takes(finding, opened) for finding in _of_deletes(opened)]
+
+
+def _of_deletes(table: Table) -> list[Finding]:
+    name, debt = redacted(table.name), table.delete_debt()
+    return [finding for check in OF_DELETES for finding in check.run(name, debt)]
 
 
 def check_log(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.declared_type import DeclaredType
+    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format
     from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FileConstants, FilesToRead, Inspection, LogLimits
@@ -253,6 +254,19 @@ class DeltaTable:
         """Return how many rows deletion vectors take away from each file."""
         return self.deleted
 
+    def delete_debt(self) -> DeleteDebt:
+        """Return the rows and files of deletion vectors, from the log."""
+        from deltalog.stats.file_bounds import record_counts
+        from prune_assets.tables.delete_debt import DeleteDebt
+
+        return DeleteDebt(
+            rows=record_counts(self.snapshot),
+            deleted=self.deleted,
+            delete_files=(self.deleted > 0).astype(np.int64),
+            equality_files=np.zeros(len(self.deleted), np.int64),
+            path=partial(_path_of, self.snapshot),
+        )
+
     def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of plain files
         """Describe the version by its log alone."""
         from prune_assets.tables.delta.inspection import inspect_version
@@ -329,6 +343,14 @@ def _described(schema_json: str) -> dict[str, dict[str, object]]:
 
 def _texts(values: Texts) -> pa.Array:
     return values.values.take(from_numpy(np.maximum(values.codes, 0), valid=values.codes >= 0))
+
+
+def _path_of(snapshot: Snapshot, number: int) -> str:
+    for block in snapshot.blocks:
+        if number < len(block):
+            return str(block.path[number].as_py())
+        number -= len(block)
+    raise IndexError(number)
 
 
 def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:

@@ -15,17 +15,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
+from prune_assets.tables.delete_debt import DeleteDebt
 from prune_assets.tables.iceberg.manifests.delete_files import EQUALITY, only_file
 from prune_assets.tables.iceberg.manifests.manifest import ABSENT
 from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 from prune_assets.tables.iceberg.snapshot import partition_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from prune_assets.tables.iceberg.manifests.delete_files import DeleteFile
+    from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 
@@ -76,6 +78,44 @@ def _may_be_one(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """Return True if two partitions of a spec may be the same: a field that a manifest lacks may have any value."""
     pairs = zip(one, other, strict=True)
     return all(ABSENT in pair or repr(pair[0]) == repr(pair[1]) for pair in pairs)
+
+
+def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDebt:
+    """Return the delete debt of data files by the counts of their manifests; nothing else is read."""
+    rows = files.numbers("records", 0)
+    deleted, positions, equality = (np.zeros(len(files), np.int64) for _ in range(3))
+    shared: dict[tuple[str, int | None], int] = {}
+    is_exact = True
+    for i, of_file in deletes.items():
+        applied = applied_positions(of_file)
+        positions[i], equality[i] = len(applied), len(of_file.equality)
+        named = sum(each.record_count for each in applied if only_file(each) is not None)
+        deleted[i] = min(named, max(0, int(rows[i])))
+        shared |= {(each.file_path, each.offset): each.record_count for each in applied if only_file(each) is None}
+        is_exact &= not of_file.equality and all(each.is_vector for each in applied)
+    return DeleteDebt(
+        rows=rows,
+        deleted=deleted,
+        shared=sum(shared.values()),
+        is_exact=is_exact,
+        delete_files=positions,
+        equality_files=equality,
+        path=files.path,
+    )
+
+
+def applied_positions(deletes: FileDeletes) -> tuple[DeleteFile, ...]:
+    """Return the position deletes that readers apply: a deletion vector replaces the files of positions."""
+    vectors = tuple(each for each in deletes.positions if each.is_vector)
+    return vectors or deletes.positions
+
+
+def count_positions(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> int:
+    """Return how many rows of a file position deletes take away; delete files of several data files are read."""
+    applied = applied_positions(deletes)
+    if all(only_file(each) is not None for each in applied):
+        return sum(each.record_count for each in applied)
+    return len(deleted_rows(snapshot, number, FileDeletes(applied)).read())
 
 
 class PositionDeletes(NamedTuple):

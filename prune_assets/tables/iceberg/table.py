@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.declared_type import DeclaredType
+    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
@@ -237,11 +238,23 @@ class IcebergTable:
         index.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
-        """Return how many rows of each file position deletes take away; they are read for it."""
+        """Return how many rows of each file position deletes take away; those without a count in manifests are read.
+
+        The rows that equality deletes take away are unknown without the data, and are not counted.
+        """
+        from prune_assets.tables.iceberg.deletes import count_positions
+
         counts = np.zeros(len(self.snapshot.open_all()), np.int64)
         for i, deletes in self.deletes.items():
-            counts[i] = len(deleted_rows(self.snapshot, i, deletes).read())
+            counts[i] = count_positions(self.snapshot, i, deletes)
         return counts
+
+    def delete_debt(self) -> DeleteDebt:
+        """Return the deleted rows and the delete files, from the manifests."""
+        from prune_assets.tables.iceberg.deletes import debt_of
+
+        files = self.snapshot.open_all()
+        return debt_of(files, self.deletes)
 
     def claims(self) -> Claims:
         """Return the claims of the manifests."""

@@ -211,6 +211,9 @@ class ParquetTable:
         """Return zeros: plain files lose rows by a rewrite alone."""
         return np.zeros(len(self.listed.files), np.int64)
 
+    def delete_debt(self) -> None:
+        """Return None: plain files lose rows by a rewrite alone."""
+
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse a layout of other partitions than the table has."""
         from prune_assets.tables.same_partitions import check_same_partitions

@@ -219,3 +219,38 @@ def test_a_condition_that_is_always_true_selects_all_plain_files(tmp_path):
     pq.write_to_dataset(DATED, tmp_path / "t", partition_cols=["day"])
     assert prove(tmp_path / "t", where="true").files == 2
     assert prove(tmp_path / "t", where="day = DATE '2030-01-01'") == ([], 0)
+
+
+def of_partitions(table, *columns):
+    found = check(table, layout=LayoutSpec(sort_by=["x"], partition_by=columns))
+    return [(each.severity, each.message) for each in found if each.code == "partitions.columns"]
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "delta"])
+def test_a_table_that_is_partitioned_otherwise_breaks_the_layout(tmp_path, table_format):
+    table, rows = tmp_path / "t", pa.table({"x": [1, 2], "s": ["a", "b"], "part": [1, 2]})
+    if table_format == "delta":
+        deltalake.write_deltalake(str(table), rows, partition_by=["part"])
+    else:
+        pq.write_to_dataset(rows, table, partition_cols=["part"])
+    assert of_partitions(table, "Part") == [(Severity.INFO, "partitioned by part")]
+    assert of_partitions(table) == [], "a layout without partition_by says nothing about them"
+    ((severity, message),) = of_partitions(table, "s")
+    assert (severity, message) == (Severity.ERROR, "partitioned by part, where the layout has s")
+    assert of_partitions(table, "part", "s")[0][0] is Severity.ERROR
+    (finding,) = (
+        each for each in check(table, layout=LayoutSpec(partition_by=["s"])) if each.code == "partitions.columns"
+    )
+    assert "prune write TABLE NEW_TABLE --layout layout.yaml" in finding.remedy
+
+
+def test_a_table_without_partitions_breaks_a_layout_that_has_some(tmp_path):
+    pq.write_table(pa.table({"x": [1], "day": [1]}), tmp_path / "0.parquet", write_page_index=True)
+    assert of_partitions(tmp_path, "day") == [(Severity.ERROR, "not partitioned, where the layout has day")]
+
+
+def test_the_directory_of_one_partition_and_a_list_of_files_are_checked_alone(tmp_path):
+    pq.write_to_dataset(pa.table({"x": [1, 2], "part": [1, 2]}), tmp_path / "t", partition_cols=["part"])
+    assert of_partitions(tmp_path / "t" / "part=1", "part") == []
+    files = sorted(map(str, (tmp_path / "t").rglob("*.parquet")))
+    assert of_partitions(files, "part") == []

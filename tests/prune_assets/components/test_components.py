@@ -297,6 +297,25 @@ def test_a_loose_file_hides_no_table_of_a_lake(tmp_path):
     ]
 
 
+def test_the_deleted_rows_of_the_tables_of_a_lake_are_checked(tmp_path):
+    write(tmp_path / "lake" / "items", [1, 2, 3])
+    place = str(tmp_path / "lake" / "events")
+    deltalog.write_table(place, pa.table({"id": range(10)}), properties={"delta.enableDeletionVectors": "true"})
+    snapshot = deltalog.open_snapshot(place)
+    deltalog.delete_rows(snapshot, dict.fromkeys(snapshot.paths(), range(4)))
+    defs = load_lake({"root": str(tmp_path / "lake"), "when": {"name": "lake", "sensor": "report"}})
+    with_deletes = [key for key in defs.resolve_asset_graph().asset_check_keys if key.name == "deletes_are_applied"]
+    assert [key.asset_key.to_user_string() for key in with_deletes] == ["events"], "plain files have no deletes"
+    found = defs.resolve_job_def("lake_validation").execute_in_process().get_asset_check_evaluations()
+    (debt,) = (each for each in found if each.check_name == "deletes_are_applied")
+    assert (debt.passed, debt.metadata["prune/deleted_rows"].value) == (False, 4)
+    tick = defs.resolve_sensor_def("lake_changed").evaluate_tick(
+        dg.build_sensor_context(repository_def=defs.get_repository_def())
+    )
+    reported = {event.check_name for event in tick.asset_events if isinstance(event, dg.AssetCheckEvaluation)}
+    assert {"deletes_are_applied", "sorted_order"} <= reported
+
+
 def test_a_lake_is_asked_nothing_when_the_code_loads(tmp_path, monkeypatch):
     """With a thousand tables, whose storage is not there any more."""
     file = write(tmp_path / "one", range(9))

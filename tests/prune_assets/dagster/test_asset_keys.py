@@ -6,6 +6,7 @@ import pytest
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import (
     MaintainedTable,
+    build_delete_debt_check,
     build_file_health_check,
     build_layout_checks,
     build_log_health_check,
@@ -40,6 +41,7 @@ KEYS_OF = {
     "specs": lambda name: {spec.asset_key for spec in layout_check_specs(name)},
     "skipping": lambda name: checked(build_skipping_checks(name, "lake", {"one": "id = 1"})),
     "log": lambda name: checked(build_log_health_check(name, "lake")),
+    "deletes": lambda name: checked(build_delete_debt_check(name, "lake")),
     "files": lambda name: checked(build_file_health_check(name, "lake")),
     "truth": lambda name: checked(build_statistics_truth_check(name, "lake")),
     "table": lambda name: {build_table_asset(name, table="lake", layout=LAYOUT, source="SELECT 1").key},

@@ -161,3 +161,22 @@ def test_a_run_makes_the_checks_of_the_layout_itself(asked, wrong, tmp_path, spa
     found = done.get_asset_check_evaluations()
     assert (done.success, len(found)) == (True, 5)
     assert [evaluation.check_name for evaluation in found if not evaluation.passed] == wrong
+
+
+def test_what_reports_on_a_table_claims_no_format_of_it():
+    """The format is unknown when code loads: a report of a Delta table was labelled Parquet."""
+    from prune_assets.dagster import (
+        MaintainedTable,
+        build_fleet_asset,
+        build_layout_advice_asset,
+        build_skip_report_asset,
+    )
+
+    def kinds(asset):
+        (spec,) = asset.specs
+        return spec.kinds
+
+    report = build_skip_report_asset("r", "events", "id = 1", table="lake/events", reports="r")
+    fleet = build_fleet_asset([MaintainedTable("events", "lake/events", {"sort_by": ["id"]})])
+    advice = build_layout_advice_asset("events", table="lake/events", workload=["id = 1"])
+    assert (kinds(report), kinds(fleet), kinds(advice)) == ({"spark"}, set(), set())

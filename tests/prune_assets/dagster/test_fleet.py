@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import deltalog
 import prune_assets as pr
 from prune_assets.dagster import MaintainedTable, build_fleet_asset
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
@@ -48,6 +49,19 @@ def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
     assert (rows[1]["files to rewrite"], rows[2]["files to rewrite"]) == (4, 0)
     assert metadata["prune/needless_bytes"].value == rows[1]["needless bytes"]
     assert (metadata["prune/tables"].value, metadata["prune/unreadable_tables"].value) == (3, 1)
+
+
+def test_the_fleet_shows_the_rows_that_are_deleted_and_still_read(tmp_path):
+    place = str(tmp_path / "deleted")
+    rows = pa.table({"id": range(10)})
+    deltalog.write_table(place, rows, properties={"delta.enableDeletionVectors": "true"})
+    snapshot = deltalog.open_snapshot(place)
+    deltalog.delete_rows(snapshot, dict.fromkeys(snapshot.paths(), range(3)))
+    metadata, rows = page([kept(tmp_path, "plain"), MaintainedTable("deleted", place, LAYOUT)])
+    figures = ("deleted rows", "share deleted", "most delete files")
+    assert [rows["deleted"][figure] for figure in figures] == [3, 0.3, 1]
+    assert [rows["plain"][figure] for figure in figures] == [0, 0.0, 0]
+    assert metadata["prune/deleted_rows"].value == 3
 
 
 def ran(table, *, read, rows, selected):

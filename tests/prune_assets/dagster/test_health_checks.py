@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltalog
-from prune_assets.dagster import build_file_health_check, build_log_health_check
+from prune_assets.dagster import build_delete_debt_check, build_file_health_check, build_log_health_check
 
 
 @pytest.fixture
@@ -61,6 +61,39 @@ def test_it_is_a_check_of_the_asset_with_its_severity(table):
     (spec,) = check.check_specs
     assert (spec.asset_key, spec.name, spec.blocking) == (dg.AssetKey(["lake", "ids"]), "log_is_healthy", True)
     assert check().severity is dg.AssetCheckSeverity.WARN
+
+
+@pytest.fixture
+def deleted(tmp_path):
+    """A table of 20 rows, of which two are deleted."""
+    place, enabled = str(tmp_path / "deleted"), {"delta.enableDeletionVectors": "true"}
+    for first in (0, 10):
+        rows = pa.table({"id": range(first, first + 10)})
+        deltalog.write_table(place, rows, mode="append", properties=None if first else enabled)
+    snapshot = deltalog.open_snapshot(place)
+    deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0, 1]})
+    return place
+
+
+def test_deleted_rows_are_counted_from_the_log(deleted):
+    result = build_delete_debt_check("lake/ids", deleted, blocking=True)()
+    assert (result.passed, result.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "2 of 20 rows (10.0%) are deleted" in result.description
+    assert "the job of `build_optimize_job`" in result.metadata["remedy"].text
+    shown = {key: entry.value for key, entry in result.metadata.items() if key.startswith("prune/")}
+    assert shown == {
+        "prune/deleted_rows": 2,
+        "prune/deleted_share": 0.1,
+        "prune/files_with_deletes": 1,
+        "prune/files_with_equality_deletes": 0,
+        "prune/most_delete_files": 1,
+    }
+
+
+def test_deleted_rows_of_a_table_that_is_gone_or_has_none(table, tmp_path):
+    assert build_delete_debt_check("ids", table)().passed
+    gone = build_delete_debt_check("ids", tmp_path / "gone")()
+    assert (gone.passed, str(tmp_path / "gone") in gone.description) == (False, True)
 
 
 def test_files_are_checked_from_their_footers(tmp_path):

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import deltalog
 import prune_assets as pr
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.inspection import inspect_table
@@ -83,6 +84,26 @@ def test_what_a_predicate_will_keep_is_forecast_for_every_type(tmp_path, name):
     if name not in NOT_LESS | {"nulls alone"}:
         assert kept.predicted == pytest.approx(kept.before / 2, rel=0.45)
     assert 0 <= kept.predicted <= kept.before
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "delta"])
+@pytest.mark.parametrize("where", ["id < 1500", "id = 7000", "y = 1", "true"])
+def test_the_bytes_of_a_predicate_are_those_that_a_plan_reads(tmp_path, where, table_format):
+    """Whole row groups are not counted: most of their pages are skipped."""
+    for i in range(4):
+        rows = pa.table({"id": range(i, 40_000, 4), "y": [i % 7 for i in range(10_000)]})
+        options = {"write_page_index": True, "max_rows_per_page": 1_000, "use_dictionary": ["y"]}
+        pq.write_table(rows, tmp_path / f"{i}.parquet", **options)
+    if table_format == "delta":
+        deltalog.create_table(str(tmp_path), rows.schema)
+        snapshot = deltalog.open_snapshot(str(tmp_path))
+        files = [deltalog.NewFile(f"{i}.parquet") for i in range(4)]
+        deltalog.append(snapshot, deltalog.adds_of(str(tmp_path), snapshot.schema, files))
+    layout = pr.LayoutSpec(sort_by=["id"], page_rows=1_000, files=1)
+    (found,) = pr.optimize(None, tmp_path, layout=layout, predicates=[where], dry_run=True).predicates
+    assert found.before == pr.plan(tmp_path, where=where).report.kept.bytes
+    if where == "id < 1500":  # of the 40 pages to come two
+        assert found.predicted == pytest.approx(found.before / 2, rel=0.3)
 
 
 def test_a_predicate_of_other_columns_alone_is_not_predicted(tmp_path):

@@ -476,3 +476,18 @@ def test_a_full_rewrite_needs_room_in_the_budget_for_a_whole_partition(spark, tm
     assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
     some = pr.optimize(None, tmp_path, layout=layout, full=True, dry_run=True, budget=sizes[-1] - 1)
     assert ([file.bytes for file in some.picked], some.left) == ([sizes[0]], 1)
+
+
+def test_optimize_applies_the_deleted_rows_that_check_reports(spark, tmp_path):
+    place, layout = str(tmp_path), pr.LayoutSpec(sort_by=["id"], files=1)
+    enabled = {"delta.enableDeletionVectors": "true"}
+    for first in (0, 1000):
+        rows = pa.table({"id": pa.array(range(first, first + 1000), pa.int64())})
+        deltalog.write_table(place, rows, mode="append", properties=None if first else enabled)
+    snapshot = deltalog.open_snapshot(place)
+    deltalog.delete_rows(snapshot, {path: range(0, 1000, 3) for path in snapshot.paths()})
+    (finding,) = (each for each in pr.check(place) if each.code.startswith("deletes."))
+    assert (finding.severity.value, "prune optimize TABLE" in finding.remedy) == ("error", True)
+    pr.optimize(spark, place, layout=layout)
+    assert [each for each in pr.check(place) if each.code.startswith("deletes.")] == []
+    assert sorted(pr.read_arrow(place)["id"].to_pylist()) == [i for i in range(2000) if i % 1000 % 3]

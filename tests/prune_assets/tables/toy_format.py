@@ -229,6 +229,9 @@ class ToyTable:
     def deleted_rows(self):
         return np.array([len(file["deleted"]) for file in self.files], np.int64)
 
+    def delete_debt(self):
+        return None
+
     def partition_text(self, path, file):
         return f"{self.files[file][self.manifest['partition']]!r} in the manifest" if path == self.day.path else None
 

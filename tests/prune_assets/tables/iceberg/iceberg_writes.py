@@ -179,3 +179,33 @@ def written_with(spark, name, properties, *, rows=100_000):
             for i in range(3)
         },
     }
+
+
+def delete_findings(spark, name):
+    """The findings about deletes."""
+    found = [each for each in pr.check(name, session=spark) if each.code.startswith("deletes.")]
+    return [(each.code, str(each.severity), each.message) for each in found]
+
+
+def delete_by_equality(spark, name, column, values):
+    """Commit an equality delete file through Iceberg, as streaming writers do; returns the folder of the table."""
+    import uuid
+    from pathlib import Path
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    jvm = spark._jvm
+    table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+    field = table.schema().findField(column).fieldId()
+    location = f"{table.location()}/data/{uuid.uuid4().hex}.parquet"
+    path = location.removeprefix("file:")
+    schema = pa.schema([pa.field(column, pa.int64(), metadata={"PARQUET:field_id": str(field)})])
+    pq.write_table(pa.table({column: pa.array(values, pa.int64())}, schema=schema), path)
+    ids = spark.sparkContext._gateway.new_array(jvm.int, 1)
+    ids[0] = field
+    deletes = jvm.org.apache.iceberg.FileMetadata.deleteFileBuilder(table.spec()).ofEqualityDeletes(ids)
+    deletes = deletes.withPath(location).withFormat("parquet").withFileSizeInBytes(Path(path).stat().st_size)
+    table.newRowDelta().addDeletes(deletes.withRecordCount(len(values)).build()).commit()
+    spark.sql(f"REFRESH TABLE {name}")
+    return table.location().removeprefix("file:")
