@@ -30,6 +30,8 @@ Result = TypeVar("Result")
 
 _LONGEST = 60
 _BY_NAME = {"pyspark"}
+# Modules of the generic classes whose arguments are those of elements.
+_OF_ELEMENTS = {"builtins", "collections.abc"}
 
 
 def public_function(
@@ -122,7 +124,7 @@ def _nouns(hint: Any) -> Iterator[str]:
         yield "Path"
     elif inspect.isclass(origin) and issubclass(origin, Mapping):
         yield "dict"
-    elif inspect.isclass(origin) and issubclass(origin, Iterable):
+    elif inspect.isclass(origin) and issubclass(origin, Iterable) and origin.__module__ in _OF_ELEMENTS:
         elements = [noun for part in arguments if part is not Ellipsis for noun in _nouns(part)]
         yield f"list of {_either(elements)}" if elements else "list"
     else:
@@ -145,7 +147,8 @@ def matches(value: object, hint: Any) -> bool:
         return _is_instance(value, hint)
     if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and _all(value, arguments[:1]) and _all(value.values(), arguments[1:])
-    if issubclass(origin, Iterable) and not issubclass(origin, tuple):
+    # Arguments of other generic classes say nothing of elements: those of an array of numpy are its shape and type.
+    if issubclass(origin, Iterable) and origin.__module__ in _OF_ELEMENTS and origin is not tuple:
         return hasattr(type(value), "__iter__") and not isinstance(value, str | bytes) and _all(value, arguments[:1])
     return _is_instance(value, origin)
 
@@ -178,7 +181,11 @@ def _signature(function: Callable[..., object]) -> tuple[inspect.Signature, dict
     module = sys.modules[function.__module__]
     names = _Names(module)
     return signature, {
-        name: evaluated(str(parameter.annotation), module, names) for name, parameter in signature.parameters.items()
+        name: evaluated(parameter.annotation, module, names)
+        if isinstance(parameter.annotation, str)
+        else parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if parameter.annotation is not parameter.empty
     }
 
 
