@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prune_assets.workload import gather
 from prune_assets.workload.constants import constants_of, shape_of
 from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.gather import MOST_TEXT, Gathered
@@ -162,7 +163,7 @@ def test_long_predicates_take_no_more_memory_than_a_limit():
 
 
 def test_shapes_have_a_limit_that_is_shown(monkeypatch):
-    monkeypatch.setattr("prune_assets.workload.gather.MOST_SHAPES", 2)
+    monkeypatch.setattr(gather, "MOST_SHAPES", 2)
     made = gathered(scan("a = 1"), scan("b = 1"), scan("c = 1"), scan("a = 2"))
     assert len(made.shapes) == 2
     assert made.workload().not_understood == {"more shapes than are kept": 1}
