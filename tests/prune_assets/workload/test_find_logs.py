@@ -8,7 +8,7 @@ from log_lines import HEAD, end, metrics, query, start
 import prune_assets as pr
 from parquet_core.errors import TableNotFound, WrongUse
 from parquet_core.storage import put
-from prune_assets.workload.event_logs import find_logs
+from prune_assets.workload.event_logs import find_logs as find_logs_module
 from prune_assets.workload.event_logs.find_logs import find_logs
 
 
@@ -110,7 +110,7 @@ def test_a_path_that_databricks_alone_reads_says_how_to_copy_it():
 
 
 def test_too_many_folders_are_refused_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(find_logs, "_MOST_FOLDERS", 2)
+    monkeypatch.setattr(find_logs_module, "_MOST_FOLDERS", 2)
     make(tmp_path / "a", "x.parquet")
     make(tmp_path / "b", "x.parquet")
     with pytest.raises(WrongUse, match=r"more than 2 folders; name the folder of the event logs$"):
