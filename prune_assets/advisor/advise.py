@@ -26,8 +26,8 @@ from prune_assets.advisor.outcome import promised_shapes
 from prune_assets.advisor.own_layout import key_paths, refuse_unread
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.same_table import notes_on, shapes_on
-from prune_assets.advisor.sample import MOST_ROWS, take_sample
-from prune_assets.advisor.verdict import reasons, verdict
+from prune_assets.advisor.sample import MOST_ROWS, encoded_rows, take_sample
+from prune_assets.advisor.verdict import reasons, verdict, why_kept
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.errors import NoRows
 from prune_assets.layout_file import load_layout, naming_layout_file
@@ -39,8 +39,11 @@ from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workloa
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.advisor.candidates import Tried
     from prune_assets.layout_file import LayoutSource
     from prune_assets.simulation.queries import Query
@@ -54,6 +57,12 @@ _FINALISTS = 5
 _PARTS = 4
 # Of layouts that read almost the same, the simplest is advised.
 _ALMOST = 1.02
+# A sort key, which every writer can keep, is advised in place of a curve that reads hardly less.
+_SORT_FOR_CURVE = 1.05
+# Orders that are tuned, of those that read at most so many times the least.
+_TUNED, _NEARLY_AS_GOOD = 4, 1.5
+# Row groups whose pages are counted.
+_LOOKED_AT = 8
 
 
 def advise(
@@ -114,9 +123,11 @@ def _advise(
     queries = queries_of(table, shapes, session, skipped)
     partitions = [column.path for column in table.partitions]
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions, *keys])
-    workspace = Workspace(take_sample(table, list(paths), most), queries, costs_of(index))
+    costs = costs_of(index)
+    sample = take_sample(table, list(paths), most)
     if own is not None:
-        refuse_unread(own, {path[0].casefold() for path in workspace.sample.columns})
+        refuse_unread(own, {path[0].casefold() for path in sample.columns})
+    workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))
     base = LayoutSpec(
         partition_by=[path[0] for path in partitions if path in workspace.sample.columns],
         row_group_bytes=row_group_bytes_for(workspace.table_bytes),
@@ -165,18 +176,27 @@ def _ranked(
     workspace: Workspace, base: LayoutSpec, columns: Sequence[str], table: Table, *, in_place: bool
 ) -> list[Tried]:
     """Return the best layouts as the whole sample ranks them, each kind of order among them."""
-    few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
+    few = workspace.on(workspace.sample.thinned(_FEW_ROWS), is_rough=True)
     fine = replace(base, page_rows=FINER_PAGES)
     tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
     kinds = {_kind(it.candidate.layout, table): it for it in reversed(tried)}
-    finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values())}.values()
+    usual = [it for it in tried if it.candidate.layout.sort_columns in _usual_keys(workspace.queries, columns)]
+    finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values(), *usual)}.values()
     possible = [it for it in finalists if not (in_place and _refusal(it.layout, table))]
     if not possible:
         table.check_rewrite(tried[0].candidate.layout)
-    best, others = _best(workspace, finalists, possible, FINER_PAGES)
-    if best.candidate.layout.page_rows == base.page_rows:
-        best, others = _best(workspace, finalists, possible, base.page_rows)
-    return [best, *others]
+    rough = sorted((try_out(workspace, it) for it in possible), key=lambda it: it.bytes)
+    best = _simplest([refined(workspace, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
+    pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
+    others = [try_out(workspace, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
+    return [best, *sorted(others, key=lambda it: it.bytes)]
+
+
+def _usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[str, ...]]:
+    """Return the sort keys that people choose: the two and the three columns that most runs filter on."""
+    runs = {name: sum(query.runs for query in queries if (name,) in query.paths()) for name in columns}
+    most = tuple(sorted(columns, key=lambda name: -runs[name]))
+    return {most[:2], most[:3]}
 
 
 def _kind(layout: LayoutSpec, table: Table) -> tuple[bool, bool, bool]:
@@ -192,19 +212,32 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
     return ""
 
 
-def _best(
-    workspace: Workspace, finalists: Iterable[Candidate], possible: Sequence[Candidate], page_rows: int
-) -> tuple[Tried, list[Tried]]:
-    """Return the best of the possible layouts with pages of so many rows, refined, and the others.
+def _promising(tried: Sequence[Tried]) -> list[Tried]:
+    """Return the orders whose pages and filters are tuned: the best ones, and that of today, if any is much like them.
 
-    A curve needs more pages than a sort key: among coarse ones it would never be found.
+    With finer pages another order may be the best: coarse ones hide how narrow the ranges of a curve are.
     """
-    final = [(it in possible, try_out(workspace, it.with_pages(page_rows))) for it in finalists]
-    final.sort(key=lambda it: it[1].bytes)
-    least = min(it.bytes for can, it in final if can)
-    simple = min((it for can, it in final if can and it.bytes <= _ALMOST * least), key=_complexity)
-    best = refined(workspace, try_out(workspace, simple.candidate.with_pages(LayoutSpec().page_rows)))
-    return best, [it for _, it in final if it is not simple]
+    near = [it for it in tried if it.bytes <= _NEARLY_AS_GOOD * tried[0].bytes][:_TUNED]
+    return [*near, *(it for it in tried if _enough(it) > _ALMOST and it not in near)]
+
+
+def _simplest(tried: Sequence[Tried]) -> Tried:
+    """Return the simplest of the layouts that read hardly more than the least."""
+    least = min(it.bytes for it in tried)
+    return min((it for it in tried if it.bytes <= _enough(it) * least), key=lambda it: (*_complexity(it), it.bytes))
+
+
+def _same_order(one: Candidate, other: Candidate) -> bool:
+    keys = ("partition_by", "sort_by", "zorder_by", "hilbert_by")
+    return all(getattr(one.layout, key) == getattr(other.layout, key) for key in keys)
+
+
+def _enough(it: Tried) -> float:
+    """Return how many times the least bytes a layout may read to be taken for its simplicity."""
+    layout = it.candidate.layout
+    if layout.sort_by and not layout.partition_by:
+        return _SORT_FOR_CURVE
+    return _ALMOST if layout.curve_by or layout.partition_by else 1 / WORTH_IT
 
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
@@ -249,28 +282,54 @@ def _advice(
     ranking = tuple(priced[: len(found)])
     rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
-    advised = best if best is not None and best.high < WORTH_IT * float(runs @ today) else None
+    pays = math.ceil(rewrite / saved) if saved > 0 else None
+    kept = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays) if best is not None else ""
+    advised = None if kept else best
     then = found[0].simulated.read if advised else today
+    queries_bytes = tuple(
+        QueryBytes(query.where, query.runs, query.today, round(bytes_), round(query.whole * part), query.whole)
+        for query, bytes_, part in zip(queries, then.tolist(), share.tolist(), strict=True)
+    )
+    dearer = sorted((it for it in queries_bytes if it.is_dearer), key=lambda it: it.runs * (it.today - it.advised))
     return LayoutAdvice(
         table=table.name,
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,
-        verdict=verdict(float(runs @ today), ranking),
+        verdict=verdict(float(runs @ today), ranking, kept=kept, dearer=dearer),
         today=round(float(runs @ today)),
         lower_bound=round(float(runs @ np.minimum(whole * share, np.minimum(today, then)))),
         whole=round(float(runs @ whole)),
         ranking=ranking,
-        queries=tuple(
-            QueryBytes(query.where, query.runs, query.today, round(bytes_), round(query.whole * part), query.whole)
-            for query, bytes_, part in zip(queries, then.tolist(), share.tolist(), strict=True)
-        ),
+        queries=queries_bytes,
         rewrite_bytes=rewrite,
-        runs_to_pay=math.ceil(rewrite / saved) if saved > 0 else None,
+        runs_to_pay=pays,
+        dearer=tuple(dearer),
         reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
         own=None if own is None else priced[-1],
     )
+
+
+def _as_it_is(table: Table, workspace: Workspace) -> float:
+    """Return the bytes that the workload is simulated to read of the table as it is."""
+    index = table.read_all()
+    groups = np.flatnonzero(index.row_count > 0)
+    layout = LayoutSpec(
+        partition_by=[column.path[0] for column in table.partitions if column.path in workspace.sample.columns],
+        row_group_rows=max(1, round(float(index.row_count[groups].mean()))),
+        page_rows=_page_rows(table, index, groups[:: max(1, len(groups) // _LOOKED_AT)]),
+    )
+    return try_out(workspace, Candidate(layout, "")).bytes
+
+
+def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) -> int:
+    """Return the rows of a page, by the first column with offset indexes; those of a row group without any."""
+    for column in table.columns:
+        (located,) = index.page_indexes.locations([column], groups)
+        if len(located.first_row):
+            return max(1, round(float(index.row_count[groups].sum()) / len(located.first_row)))
+    return max(1, round(float(index.row_count[groups].mean())))
 
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:

@@ -12,7 +12,6 @@ from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import advise
 from prune_assets.advisor.apply import apply_advice, beyond_budget
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
-from prune_assets.advisor.result import DEAR
 from prune_assets.session.lower_predicate import semantics_for
 
 if TYPE_CHECKING:
@@ -78,8 +77,8 @@ def why_not(advice: LayoutAdvice) -> str:
     if best.high > _MOST_OF_TODAY * advice.today:
         size = f"up to {bytes_text(best.high)} of {bytes_text(advice.today)}"
         return f"{best.title}: queries may still read {size}, more than {_MOST_OF_TODAY:.0%}; change it by hand"
-    if best.twice_as_dear >= DEAR:
-        return f"{best.title}: {best.twice_as_dear:.0%} of the runs would read twice as much or more; change it by hand"
+    if advice.dearer:
+        return f"{best.title}: more than twice as dear: {'; '.join(map(str, advice.dearer))}; change it by hand"
     if advice.runs_to_pay is None or advice.runs_to_pay > _MOST_RUNS:
         return f"{best.title}: the rewrite pays after {advice.runs_to_pay} runs of the workload, more than {_MOST_RUNS}"
     if sum(advice.skipped.values()) > len(advice.queries):

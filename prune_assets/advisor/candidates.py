@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Columns that are tried, orders that are extended by another column, and columns that curves are drawn from.
 MOST_COLUMNS = 8
 _BEAM = 3
-_CURVE_COLUMNS = 4
+_CURVE_COLUMNS, _MOST_CURVE_COLUMNS = 4, 6
 # Values of a column that directories are made for, and from how many on a filter of them can deny anything.
 _MOST_PARTITIONS = 100
 _FEWEST_IN_FILTER = 1_000
@@ -112,18 +112,20 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
         orders += done
         best = sorted(done, key=lambda it: it.bytes)[:_BEAM]
         level = [candidate for one in best for candidate in _longer(one.candidate, columns, say)]
-    single = {
-        one.candidate.layout.sort_columns[0]: one.bytes for one in orders if len(one.candidate.layout.sort_by) == 1
-    }
-    promising = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
-    curves = [try_out(workspace, candidate) for candidate in _curves(base, promising)]
+    curves = [try_out(workspace, it) for it in _curves(base, _curve_columns(orders))]
+    best = sorted(curves, key=lambda it: it.bytes)[:_BEAM]
+    curves += [
+        try_out(workspace, it._replace(layout=replace(it.layout, hilbert_by=(), zorder_by=it.layout.hilbert_by)))
+        for it in (one.candidate for one in best)
+    ]
     found = sorted([*tried, *orders, *curves], key=lambda it: it.bytes)
     return sorted([*found, *_partitioned(workspace, base, found, columns)], key=lambda it: it.bytes)
 
 
-def refined(workspace: Workspace, best: Tried) -> Tried:
+def refined(workspace: Workspace, candidate: Candidate) -> Tried:
     """Add bloom filters, finer pages and smaller row groups to a layout where these make it read much less."""
-    for change, why in (*_with_filters(workspace, best.candidate), *_FINER):
+    best = try_out(workspace, candidate)
+    for change, why in (*_with_filters(workspace, candidate), *_FINER):
         layout = best.candidate.layout
         if not _goes_on(layout, change):
             continue
@@ -159,11 +161,17 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
             yield Candidate(layout, f"{shorter.why}; within equal {known[-1]}, {say(name)}")
 
 
+def _curve_columns(orders: Sequence[Tried]) -> list[str]:
+    """Return the columns that curves are drawn from: the best single keys, and those that most bytes are read for."""
+    single = {it.candidate.layout.sort_columns[0]: it.bytes for it in orders if len(it.candidate.layout.sort_by) == 1}
+    best = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
+    return list(dict.fromkeys([*best, *list(single)[:_CURVE_COLUMNS]]))[:_MOST_CURVE_COLUMNS]
+
+
 def _curves(base: LayoutSpec, columns: Sequence[str]) -> Iterator[Candidate]:
     for count in range(2, _CURVE_COLUMNS + 1):
         for names in combinations(columns, count):
             why = f"queries filter by {', '.join(names)} apart from each other"
-            yield Candidate(replace(base, zorder_by=names), why)
             yield Candidate(replace(base, hilbert_by=names), why)
 
 

@@ -27,6 +27,8 @@ _LONGEST_SQL = 70
 # Queries that gain most, and lose most; less than this part of their bytes is no change.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
+# A query that gets more than so many times as dear is named, if it then reads more than so many bytes.
+_DEARER, _DEARER_BYTES = 2, 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,15 @@ class QueryBytes:
     advised: int
     lower_bound: int
     whole: int
+
+    @property
+    def is_dearer(self) -> bool:
+        """Whether it reads more than twice as much in the advised layout."""
+        return self.advised > max(_DEARER * self.today, _DEARER_BYTES)
+
+    def __str__(self) -> str:
+        sql = clipped(printable(self.where), _LONGEST_SQL)
+        return f"{bytes_text(self.today)} -> {bytes_text(self.advised)}  {sql}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,7 @@ class LayoutAdvice:
     `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
     run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
+    `dearer`: queries that would read more than twice as much in the advised layout, the most added bytes first.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
     `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
     which `advice_outcome` holds against what they read later. `notes`: such as that the queries ran on another table of
@@ -110,6 +122,7 @@ class LayoutAdvice:
     queries: tuple[QueryBytes, ...]
     rewrite_bytes: int
     runs_to_pay: int | None
+    dearer: tuple[QueryBytes, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     verified: tuple[VerifiedLayout, ...] = ()
@@ -195,8 +208,7 @@ class LayoutAdvice:
         lose = [it for it in by_gain[::-1] if it.advised - it.today > it.whole * _WORTH_SAYING][:_SHOWN_CHANGES]
         for title, some in (("gain most", gain), ("lose most", lose)):
             for one in some:
-                sql = clipped(printable(one.where), _LONGEST_SQL)
-                yield f"  {title}: {bytes_text(one.today)} -> {bytes_text(one.advised)}  {sql}"
+                yield f"  {title}: {one}"
 
 
 def own_title(own: RankedLayout) -> str:

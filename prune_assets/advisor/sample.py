@@ -15,19 +15,24 @@ from prune_assets.reading.arrow_columns import arrow_columns, names_of
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
 from prune_assets.simulation.sample import Sample, coded
+from prune_assets.simulation.sizes import EncodedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parquet_core.predicate import Path
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.simulation.queries import ColumnCost, Query
     from prune_assets.tables.table import Table
 
 MOST_ROWS = 1_000_000
 # Neighbouring rows that are taken together: fewer pages are decoded than by single rows, and most places are seen.
 _BLOCK = 4_096
+# Rows and values that are encoded for each layout, and columns of a wide table.
+_FEWEST_ROWS_ENCODED, _MOST_ROWS_ENCODED, _MOST_VALUES_ENCODED = 16_384, 32_768, 1_000_000
+_MOST_ENCODED = 100
 
 
 def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> Sample:
@@ -48,6 +53,30 @@ def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -
     return Sample(columns, rows.num_rows, total)
 
 
+def encoded_rows(
+    table: Table, queries: Sequence[Query], keys: Sequence[Path], costs: Mapping[Path, ColumnCost]
+) -> EncodedRows | None:
+    """Read blocks of whole rows, whose bytes in the order of a layout are measured; None where nothing can be read.
+
+    Of wide tables the columns that take most, since each is encoded for each layout.
+    """
+    plan = plan_opened(table, where="true", session=None, depth="row_groups")
+    size = {column.path[0]: 0.0 for query in queries for column in query.columns}
+    for path, cost in costs.items():
+        if path[0] in size:
+            size[path[0]] += cost.data
+    wanted = dict.fromkeys([*(path[0] for path in keys), *sorted(size, key=lambda it: -size[it])[:_MOST_ENCODED]])
+    names = [name for name in wanted if _is_read(plan, name)]
+    if not names:
+        return None
+    most = min(_MOST_ROWS_ENCODED, max(_FEWEST_ROWS_ENCODED, _MOST_VALUES_ENCODED // len(names)))
+    blocks = _blocks(plan.index.row_count, most)
+    rows = _read(plan, names, blocks)
+    begins = np.cumsum(blocks.stop - blocks.start) - (blocks.stop - blocks.start)
+    of_keys = sample_of(table, [path for path in keys if path[0] in names], rows, rows.num_rows)
+    return EncodedRows(rows, of_keys, begins, int(plan.index.row_count.sum()))
+
+
 def sampled_rows(table: Table, most: int) -> pa.Table:
     """Return blocks of whole rows, evenly spread, at most about so many; UnsupportedFeature names a column."""
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
@@ -55,7 +84,10 @@ def sampled_rows(table: Table, most: int) -> pa.Table:
 
 
 def _read_blocks(plan: PlannedRead, names: Sequence[str], most: int) -> pa.Table:
-    chosen = _blocks(plan.index.row_count, most)
+    return _read(plan, names, _blocks(plan.index.row_count, most))
+
+
+def _read(plan: PlannedRead, names: Sequence[str], chosen: RangeList) -> pa.Table:
     access = make_access_plan(chosen, chosen.only(np.zeros(len(plan.index), np.bool_)), plan.index.row_count)
     scan = scan_of(replace(plan, evaluation=replace(plan.evaluation, access=access)), names)
     return pa.concat_tables([scan.no_rows(), *scan.tables(scan.kept())])

@@ -19,6 +19,7 @@ from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.advisor.sample import sample_of
 from prune_assets.simulation.cut import cut_of
+from prune_assets.simulation.sizes import page_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from prune_assets.simulation.cut import Cut
     from prune_assets.tables.table import Table
 
-# Parquet-java's own; that of Arrow is 1.
-_ZSTD_LEVEL = 3
-_ROWS_AT_ONCE = 1_000
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 # What Spark escapes in names of directories.
 _ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
@@ -80,18 +78,13 @@ def _write(part: pa.Table, file: Path, layout: LayoutSpec, group_rows: int) -> N
         name: {"ndv": _most_values(part[name], group_rows), "fpp": probability}
         for name, probability in layout.bloom.items()
     }
-    is_zstd = layout.compression == "zstd"
     pq.write_table(
         part,
         file,
         row_group_size=group_rows,
-        max_rows_per_page=layout.page_rows,
-        write_batch_size=min(_ROWS_AT_ONCE, layout.page_rows),
-        data_page_size=layout.page_bytes,
         write_page_index=True,
-        compression=layout.compression if layout.compression != "uncompressed" else "none",
-        compression_level=layout.compression_level or (_ZSTD_LEVEL if is_zstd else None),
-        use_dictionary=[name for name in part.column_names if name not in blooms and _pays(part, name, layout)],
+        use_dictionary=[name for name in part.column_names if name not in blooms and pays(part, name, layout)],
+        **page_options(layout),
         **({"bloom_filter_options": blooms} if blooms else {}),
     )
 
@@ -101,7 +94,7 @@ def _most_values(column: pa.ChunkedArray, group_rows: int) -> int:
     return max(1, *(int(pc.count_distinct(column.slice(start, group_rows)).as_py()) for start in groups))
 
 
-def _pays(part: pa.Table, name: str, layout: LayoutSpec) -> bool:
+def pays(part: pa.Table, name: str, layout: LayoutSpec) -> bool:
     """Tell whether a dictionary of the first page, and its numbers, take less than the values."""
     first = part[name].slice(0, layout.page_rows)
     if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):

@@ -7,38 +7,79 @@ from typing import TYPE_CHECKING
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import WORTH_IT, row_group_bytes_for
-from prune_assets.advisor.result import DEAR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.candidates import Candidate
-    from prune_assets.advisor.result import RankedLayout
+    from prune_assets.advisor.result import QueryBytes, RankedLayout
+
+# Of today's bytes a curve, and smaller pages alone, must leave less.
+_WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.75, 0.75
+# A rewrite that pays later is not advised.
+MOST_RUNS_TO_PAY = 1_000
+# Queries that a verdict names.
+_NAMED = 10
 
 
-def verdict(today: float, ranking: Sequence[RankedLayout]) -> str:
-    """Return what to do, and why, in one line; the first of the ranking is the best that may be advised."""
+def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer: Sequence[QueryBytes]) -> str:
+    """Return what to do, and why, in one line; the first of the ranking is the best that may be advised.
+
+    `kept`: why the layout of today is kept, empty where the best is advised. `dearer`: queries that it makes more than
+    twice as dear.
+    """
     if not ranking:
         return "do nothing: no column that the workload filters on can be read without Spark"
     best, now, anew = ranking[0], bytes_text(round(today)), _better_anew(ranking)
-    if best.bytes >= WORTH_IT * today:
-        return f"do nothing: {_not_worth_it(best, today)}{anew}"
-    if best.high >= WORTH_IT * today:
+    if kept:
+        return f"do nothing: {kept}{anew}"
+    return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{_dearer(dearer)}{anew}"
+
+
+def why_kept(today: float, as_it_is: float, best: RankedLayout, runs_to_pay: int | None) -> str:
+    """Return why the best layout is not advised, empty where it is.
+
+    `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. A layout that was applied is
+    measured by both: what the simulation overestimates is the same in them.
+    """
+    needed, title = _needed(best.layout), best.title
+    read, now = bytes_text(best.bytes), bytes_text(round(today))
+    if best.bytes >= needed * today:
+        return _not_worth_it(best, today, needed)
+    if best.bytes >= needed * as_it_is:
+        return f"{title} reads no less than {1 - needed:.0%} below the layout that the table has, if both are simulated"
+    if best.high >= needed * today:
         sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
-        return f"do nothing: it is not sure that {best.title} reads less than the {now} of today ({sure}){anew}"
-    dear = (
-        f"; {best.twice_as_dear:.0%} of the runs then read twice as much or more" if best.twice_as_dear >= DEAR else ""
-    )
-    return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{dear}{anew}"
+        return f"it is not sure that {title} saves {1 - needed:.0%}: queries read {now} today, and would read {sure}"
+    if runs_to_pay is None or runs_to_pay > MOST_RUNS_TO_PAY:
+        return (
+            f"{title} reads {read} instead of {now}, and pays for its rewrite after {runs_to_pay} runs of the workload"
+        )
+    return ""
 
 
-def _not_worth_it(best: RankedLayout, today: float) -> str:
+def _needed(layout: LayoutSpec) -> float:
+    """Return the share of today's bytes below which a layout is advised; curves cost each write more than sorts."""
+    if layout.curve_by:
+        return _WORTH_A_CURVE
+    return WORTH_IT if layout.sort_by or layout.partition_by else _WORTH_FINER_PAGES
+
+
+def _dearer(queries: Sequence[QueryBytes]) -> str:
+    if not queries:
+        return ""
+    more = f", and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
+    return f"; more than twice as dear: {', '.join(map(str, queries[:_NAMED]))}{more}"
+
+
+def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
     """Compare the bytes of today and of the best layout, as rounded, in words."""
     now, then = bytes_text(round(today)), bytes_text(best.bytes)
     if now == then or best.bytes >= today:
         than = "as much" if now == then else f"{then} and so more"
         return f"no layout reads less than the {now} of today; the best of them, {best.title}, reads {than}"
-    return f"queries read {now} today, and {then} with the best layout, {best.title}: not worth a rewrite"
+    saved = f"saves {1 - best.bytes / today:.0%}, and a rewrite is worth it from {1 - needed:.0%} on"
+    return f"queries read {now} today, and {then} with the best layout, {best.title}: it {saved}"
 
 
 def _better_anew(ranking: Sequence[RankedLayout]) -> str:

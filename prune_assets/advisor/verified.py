@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable
-from parquet_core.quantities import counted
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 # Points by which most predictions may be off.
 _FIVE = 5
 _LONGEST_SQL = 70
+# Bytes of a page of a column: ratios of fewer say nothing.
+_ONE_PAGE = 64 << 10
+# A prediction that is off by more than so many times is named.
+_OFF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,12 @@ class VerifiedQuery:
     def planned_share(self) -> float:
         """The share of the bytes of its columns that is planned."""
         return self.planned / max(self.planned_whole, 1)
+
+    @property
+    def ratio(self) -> float:
+        """How many times more was planned than predicted, or predicted than planned; 1 for less than a page."""
+        few, many = sorted((self.predicted, self.planned))
+        return many / max(few, 1) if many > _ONE_PAGE else 1.0
 
     @property
     def points(self) -> float:
@@ -111,6 +121,11 @@ def verified_lines(verified: Sequence[VerifiedLayout]) -> Iterator[str]:
         (worst,) = one.worst(1)
         if abs(worst.points) > _FIVE:
             yield f"    most: predicted {worst.points:+.1f} points for  {clipped(printable(worst.where), _LONGEST_SQL)}"
+        furthest = max(one.queries, key=lambda it: it.ratio)
+        if furthest.ratio > _OFF:
+            sql = clipped(printable(furthest.where), _LONGEST_SQL)
+            both = f"{bytes_text(furthest.predicted)} predicted, {bytes_text(furthest.planned)} planned"
+            yield f"    furthest: {both}, {furthest.ratio:.1f} times, for  {sql}"
         ran = [it for it in one.queries if it.rows_scanned is not None]
         if ran:
             planned, scanned = sum(it.rows_planned for it in ran), sum(it.rows_scanned or 0 for it in ran)

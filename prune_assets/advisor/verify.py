@@ -19,7 +19,7 @@ from parquet_core.storage import is_remote, local_path
 from prune_assets.advisor.advise import shapes_of
 from prune_assets.advisor.own_layout import key_paths
 from prune_assets.advisor.result import own_title
-from prune_assets.advisor.sample import sampled_rows, take_sample
+from prune_assets.advisor.sample import encoded_rows, sampled_rows, take_sample
 from prune_assets.advisor.trial_folder import LAYOUTS, SAMPLE, trial_folder
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
@@ -127,7 +127,9 @@ class _Trial:
         paths = dict.fromkeys(path for query in queries for path in query.paths())
         partitions = [column.path for column in self.source.partitions]
         sample = take_sample(self.source, [*dict.fromkeys([*paths, *partitions, *self.keys])], self.most)
-        return Workspace(sample, queries, costs_of(self.source.read_all()))
+        costs = costs_of(self.source.read_all())
+        encoded = encoded_rows(self.source, queries, list(sample.columns), costs)
+        return Workspace(sample, queries, costs, encoded)
 
     def queries(self, table: Table) -> list[Query]:
         return queries_of(table, self.shapes, self.session, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -69,15 +69,11 @@ class Cut:
         return np.searchsorted(self.group, self.pages, "right") - 1
 
     @cached_property
-    def place(self) -> Numbers:
-        """The place of each sampled row in the order."""
-        place = np.empty_like(self.order)
-        place[self.order] = np.arange(len(self.order))
-        return place
-
-    def group_of_sampled(self, rows: Numbers) -> Numbers:
-        """Return the row groups that sampled rows lie in, by their numbers in the sample."""
-        found: Numbers = np.searchsorted(self.sampled(self.group), self.place[rows], "right") - 1
+    def group_of_sampled(self) -> Numbers:
+        """The row group that each sampled row lies in."""
+        found = np.empty_like(self.order)
+        sampled = np.diff(self.sampled(self.group), append=len(self.order))
+        found[self.order] = np.repeat(np.arange(len(self.group)), sampled)
         return found
 
     def sampled(self, starts: Numbers) -> Numbers:
@@ -98,8 +94,16 @@ def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
     return begins
 
 
-def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float) -> Cut:
-    """Put the sample in the order of a layout, and cut it; rows of no key stay as they lie."""
+class Ordered(NamedTuple):
+    """The sampled rows in an order, the keys of the order, and how many sampled rows each partition has."""
+
+    order: Numbers
+    keys: tuple[Path, ...]
+    in_partitions: Numbers
+
+
+def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
+    """Put the sample in the order of a layout; rows of no key stay as they lie."""
     partitions = [_path(sample, name) for name in layout.partition_by]
     keys = [_path(sample, name) for name in layout.curve_by or layout.sort_columns]
     partition = np.zeros(sample.rows, np.int64)
@@ -107,8 +111,14 @@ def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float) -> Cut:
         together = partition * (len(column.values) + 2) + column.codes + 1
         partition = np.unique(together, return_inverse=True)[1]
     rank = [_curve(sample, keys, hilbert=bool(layout.hilbert_by))] if layout.curve_by else _codes(sample, keys, layout)
-    order = np.lexsort((*reversed(rank), partition))
-    sampled = np.bincount(partition)
+    by = (*reversed(rank), partition) if partitions else (*reversed(rank),)
+    order = np.lexsort(by) if by else np.arange(sample.rows)
+    return Ordered(order, (*partitions, *keys), np.bincount(partition))
+
+
+def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: Ordered | None = None) -> Cut:
+    """Put the sample in the order of a layout, unless `rows` are, and cut it."""
+    order, keys, sampled = rows or ordered(sample, layout)
     ends = np.round(np.cumsum(sampled) / max(sample.rate, 1e-300)).astype(np.int64)
     begins = np.append(0, ends[:-1])
     file = _parts(begins, sample.total, layout, bytes_per_row)
@@ -120,7 +130,7 @@ def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float) -> Cut:
     page_rows = max(layout.page_rows, round(_LEAST_SAMPLED / sample.rate))
     return Cut(
         order=order,
-        keys=(*partitions, *keys),
+        keys=keys,
         is_curve=bool(layout.curve_by),
         file=np.searchsorted(file, group, "right") - 1,
         group=group,

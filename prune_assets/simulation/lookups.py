@@ -1,4 +1,4 @@
-"""Dictionaries and bloom filters to come: which row groups would deny a value that an equality looks up."""
+"""Dictionaries and bloom filters to come: which row groups hold no value that a condition asks for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import filled, flags_from, numbers_from
+from parquet_core.arrow_arrays import filled, numbers_from
 from parquet_core.evidence.bloom import probes
+from parquet_core.evidence.dictionary import can_decide
+from parquet_core.evidence.many_leaves import outcomes_of_each_value
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Op
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,106 +29,173 @@ if TYPE_CHECKING:
 
 # Of values with more sampled rows their number tells.
 _FEW = 3
-# Values with two sampled rows that are looked at.
+# Rows of a value lie anywhere if two of them are so often in different row groups.
+_ANYWHERE = 0.8
+# Pairs of rows with one value, and rows that satisfy a condition, that are looked at.
 _MOST_PAIRS = 5_000
+_MOST_ROWS = 50_000
 
 
 class Asked(NamedTuple):
-    """The values that conditions on a column look up: by condition their numbers among those sampled, -1 for another.
+    """The sampled values that a condition on a column asks for.
 
-    None: a condition that looks up none. `codes`: all of them, each once.
+    `true`, `false`: by value, and for NaN behind the last, whether the condition can be true or false for it.
+    `unsampled`: values that it looks up and no sampled row has. `is_lookup`: it asks for single values, which a bloom
+    filter denies as well.
     """
 
-    by_leaf: list[Numbers | None]
-    unequal: list[bool]
-    codes: Numbers
+    true: Flags
+    false: Flags
+    unsampled: int
+    is_lookup: bool
 
 
-def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> Asked:
-    """Number the values that conditions look up."""
-    looked_up = [probes(leaf) for leaf in leaves]
-    values = [it.cast(column.values.type) for it in looked_up if it is not None]
-    together = pa.concat_arrays([column.values[:0], *values])
-    codes = filled(pc.index_in(together, column.values), -1)
-    numbers = numbers_from(codes).astype(np.int64)
-    if pa.types.is_floating(together.type):
-        numbers = np.where(flags_from(pc.is_nan(together)), len(column.values), numbers)
-    parts = iter(np.split(numbers, np.cumsum([len(it) for it in values])[:-1])) if values else iter(())
-    by_leaf = [None if it is None else next(parts) for it in looked_up]
-    unequal = [isinstance(leaf, Compare) and leaf.op is Op.NE for leaf in leaves]
-    return Asked(by_leaf, unequal, np.unique(numbers))
+def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
+    """Return what conditions ask for; None for one that values say nothing about."""
+    values = column.values
+    if pa.types.is_floating(values.type):
+        values = pa.concat_arrays([values, pa.array([np.nan], values.type)])
+    return [_asked(column, values, leaf) if can_decide(leaf) else None for leaf in leaves]
+
+
+def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
+    (outcomes,) = outcomes_of_each_value([leaf], values) if len(values) else (np.zeros(0, np.uint8),)
+    looked_up = probes(leaf)
+    unsampled = 0
+    if looked_up is not None:
+        found = filled(pc.index_in(looked_up.cast(column.values.type), column.values), -1)
+        unsampled = int((numbers_from(found) < 0).sum())
+    # Null, which comes before the values, is none of them, and neither is NaN where there can be none.
+    padded = np.full(len(column.values) + 2, Outcomes.NONE, np.uint8)
+    padded[1 : 1 + len(outcomes)] = outcomes
+    true, false = ((padded & side) > 0 for side in (Outcomes.TRUE, Outcomes.FALSE))
+    return Asked(true, false, unsampled, looked_up is not None)
 
 
 class LookedUp(NamedTuple):
-    """Where the sampled rows of one column have what is looked up, whatever order they are put in.
+    """Where the sampled rows of one column have what is asked for, whatever order they are put in.
 
-    `rows`, `which`: rows with a value of `asked.codes`, and its place there. `twice`: pairs of rows with a value that
-    no other sampled row has. `often`: how many values have no row in the sample, one, two and so on.
+    `true`, `false`: by condition the rows for which it can be true or false. `pairs`: rows with the same value.
+    `often`: how many values have no row in the sample, one, two and so on.
     """
 
-    asked: Asked
-    rows: Numbers
-    which: Numbers
-    twice: Numbers
+    asked: list[Asked | None]
+    true: list[Numbers]
+    false: list[Numbers]
+    pairs: Numbers
     often: Numbers
 
 
-def looked_up(column: SampledColumn, wanted: Asked) -> LookedUp:
-    """Find the rows of the values that conditions look up."""
-    rows, which = _rows_with(column, wanted.codes[wanted.codes >= 0])
+def looked_up(column: SampledColumn, wanted: list[Asked | None]) -> LookedUp:
+    """Find the rows with the values that conditions ask for."""
     count = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values) + 1)
-    twice = np.flatnonzero(count == 2)
-    of_pairs, pair = _rows_with(column, twice[:: max(1, len(twice) // _MOST_PAIRS)])
-    pairs = of_pairs[np.argsort(pair, kind="stable")].reshape(-1, 2)
-    # A value that was not sampled comes first among the codes, and has no row.
-    which += int((wanted.codes < 0).sum())
-    return LookedUp(wanted, rows, which, pairs, np.bincount(count, minlength=_FEW + 3))
+    return LookedUp(
+        wanted,
+        [_rows(it.true[column.codes + 1]) if it else _NO_ROWS for it in wanted],
+        [_rows(it.false[column.codes + 1]) if it else _NO_ROWS for it in wanted],
+        _pairs(column, count),
+        np.bincount(count, minlength=_FEW + 3),
+    )
 
 
-def _rows_with(column: SampledColumn, codes: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the rows that have values, and which of these each has."""
-    number = np.full(len(column.values) + 2, -1)
-    number[codes + 1] = np.arange(len(codes))
-    which = number[column.codes + 1]
-    rows = np.flatnonzero(which >= 0)
-    return rows, which[rows]
+_NO_ROWS = np.zeros(0, np.int64)
 
 
-def denied(cut: Cut, found: LookedUp, false_positives: float) -> OutcomeArray:
-    """Return by condition the outcomes that a dictionary (no false positives) or filter of each row group leaves."""
-    random, wanted = np.random.default_rng(len(cut.group)), found.asked
-    outcomes = np.full((len(wanted.by_leaf), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
-    held = _holding(cut, found, random)
-    for i, codes in enumerate(wanted.by_leaf):
-        if codes is not None:
-            some = np.logical_or.reduce(held[np.searchsorted(wanted.codes, codes)])
-            some |= random.random(len(cut.group)) < false_positives
-            absent = Outcomes.FALSE if wanted.unequal[i] else Outcomes.TRUE
-            outcomes[i, ~some] &= np.uint8(Outcomes.UNKNOWN & ~absent)
+def _rows(chosen: Flags) -> Numbers:
+    rows = np.flatnonzero(chosen)
+    return rows[:: max(1, len(rows) // _MOST_ROWS)]
+
+
+def _pairs(column: SampledColumn, count: Numbers) -> Numbers:
+    """Draw two rows of each value, of so many values; of several rows any two, since they tell the same."""
+    random, several = np.random.default_rng(len(count)), np.flatnonzero(count >= 2)
+    if not len(several):
+        return np.zeros((0, 2), np.int64)
+    drawn = (
+        random.choice(several, _MOST_PAIRS) if len(several) < _MOST_PAIRS else several[:: len(several) // _MOST_PAIRS]
+    )
+    rows = np.argsort(column.codes, kind="stable")
+    first = np.searchsorted(column.codes[rows], drawn)
+    one = random.integers(0, count[drawn])
+    other = (one + random.integers(1, count[drawn])) % count[drawn]
+    return np.column_stack([rows[first + one], rows[first + other]])
+
+
+def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
+    """Return by condition the outcomes that a dictionary or bloom filter of each row group leaves.
+
+    `possible`: by condition the row groups in which bounds let it be true. `false_positives`: None for a dictionary;
+    the probability of a bloom filter, which answers for single values alone.
+    """
+    random = np.random.default_rng(len(cut.group))
+    outcomes = np.full((len(found.asked), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
+    spread = _Spread(cut, found.often, 1.0 if cut.rate >= 1 else _apart(cut, found.pairs))
+    for i, one in enumerate(found.asked):
+        if one is None or (false_positives is not None and not one.is_lookup):
+            continue
+        holds, more = spread.groups(found.true[i], one)
+        others = np.flatnonzero(~holds & possible[i])
+        holds[random.choice(others, min(more, len(others)), replace=False)] = True
+        if false_positives is not None:
+            holds |= random.random(len(cut.group)) < false_positives
+        outcomes[i, ~holds] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.TRUE)
+        if false_positives is None:
+            fails, more = spread.groups(found.false[i])
+            others = np.flatnonzero(~fails)
+            fails[random.choice(others, min(more, len(others)), replace=False)] = True
+            outcomes[i, ~fails] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.FALSE)
     return outcomes
 
 
-def _holding(cut: Cut, found: LookedUp, random: np.random.Generator) -> Flags:
-    """Tell which row groups hold values: those of sampled rows, and as many more as the other rows may be in."""
-    held = np.zeros((len(found.asked.codes), len(cut.group)), np.bool_)
-    held[found.which, cut.group_of_sampled(found.rows)] = True
-    if cut.rate >= 1:
-        return held
-    apart = _apart(cut, found.twice)
-    for met, sampled in zip(held, np.bincount(found.which, minlength=len(held)).tolist(), strict=True):
-        rows = _rows_expected(found.often, sampled) / cut.rate
-        # A value that was not sampled has its first row in some row group.
-        known, others = max(int(met.sum()), 1), np.flatnonzero(~met)
-        more = (len(met) - known) * (1 - (1 - apart / len(met)) ** max(rows - max(sampled, 1), 0.0))
-        more += known - met.sum()
-        met[random.choice(others, min(round(more), len(others)), replace=False)] = True
-    return held
+class _Spread(NamedTuple):
+    """How the rows of a column lie in a cut: `apart` is how often two rows of a value are in different row groups."""
+
+    cut: Cut
+    often: Numbers
+    apart: float
+
+    def groups(self, rows: Numbers, lookup: Asked | None = None) -> tuple[Flags, int]:
+        """Return which row groups have sampled rows, and how many more the rows that were not sampled are in.
+
+        `lookup`: what is looked up, if these rows have it.
+        """
+        met = np.bincount(self.cut.group_of_sampled[rows], minlength=len(self.cut.group))
+        held, rate = met > 0, self.cut.rate
+        if rate >= 1:
+            return held, 0
+        more = _more_groups(met, len(rows) * (1 / rate - 1))
+        if self.apart > _ANYWHERE and len(rows):
+            more = max(more, _more_anywhere(int(held.sum()), len(met), len(rows) * (1 / rate - 1)))
+        if lookup is not None and lookup.is_lookup and len(rows) <= _FEW:
+            # The first row of a value that was not sampled is in some row group.
+            expected = max(_rows_expected(self.often, len(rows)) / rate - max(len(rows), 1), 0.0)
+            more = _more_anywhere(int(held.sum()), len(met), expected * self.apart)
+            more += lookup.unsampled > 0 and not len(rows)
+        return held, round(more)
 
 
-def _apart(cut: Cut, twice: Numbers) -> float:
+def _more_groups(met: Numbers, rows: float) -> float:
+    """Return how many more row groups would be met by so many further rows (the estimate of Chao and Jost).
+
+    >>> _more_groups(np.array([5, 5, 0, 0]), 10), _more_groups(np.array([1, 1, 1, 0, 0, 0]), 3) > 1
+    (0.0, True)
+    """
+    total, once, twice = int(met.sum()), int((met == 1).sum()), int((met == 2).sum())
+    unmet = min(once * (once - 1) / (2 * (twice + 1)), float((met == 0).sum()))
+    if unmet <= 0:
+        return 0.0
+    return float(unmet * (1 - (1 - once / (total * unmet + once)) ** rows))
+
+
+def _more_anywhere(held: int, groups: int, rows: float) -> float:
+    """Return how many more row groups so many rows meet, which lie anywhere."""
+    return float((groups - held) * (1 - (1 - 1 / groups) ** rows))
+
+
+def _apart(cut: Cut, pairs: Numbers) -> float:
     """Return how often another row of a value is in a row group of its own, 1 where rows of a value lie anywhere."""
-    first, second = cut.group_of_sampled(twice).T
-    differ = float(np.mean(first != second)) if len(twice) else 1.0
+    first, second = cut.group_of_sampled[pairs].T
+    differ = float(np.mean(first != second)) if len(pairs) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 

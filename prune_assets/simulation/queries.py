@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.format.schema import Physical
@@ -16,7 +18,6 @@ from parquet_core.printable import listed
 from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
-from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.simulation.columns_read import columns_read
 from prune_assets.simulation.lookups import distinct_in
@@ -93,10 +94,11 @@ class ColumnCost:
         entries = self.dictionary / self.entry
         return self.entry * distinct_in(rows, min(entries, self.rows), self.rows)
 
-    def is_looked_up(self, rows: float) -> bool:
-        """Tell whether plans read dictionaries of row groups of so many rows: they deny values, if they cost little."""
-        size, is_few = self.of_group(rows), self.dictionary / self.entry < self.rows / 2
-        return self.is_coded and is_few and size <= max(ALWAYS_WORTH, (size + rows * self.data) / 2)
+    def entry_of(self, values: pa.Array | pa.ChunkedArray) -> float:
+        """Return the bytes of an entry of a dictionary of such values; of texts they tell their length."""
+        if not (pa.types.is_binary(values.type) or pa.types.is_string(values.type)):
+            return self.entry
+        return 4.0 + (pc.mean(pc.binary_length(values)).as_py() or 0.0)
 
 
 def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:

@@ -12,9 +12,10 @@ from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import Outcomes, intersect
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
-from prune_assets.simulation.cut import cut_of
+from prune_assets.simulation.cut import Ordered, cut_of, ordered
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
 from prune_assets.simulation.lookups import Asked, LookedUp, asked, denied, looked_up
+from prune_assets.simulation.sizes import EncodedRows, Size, sizes_without_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 # Bytes of a text in a column index that parquet-java writes.
 _MOST_OF_TEXT = 64
+# Orders of the sample that are kept: those of finalists, which are cut into pages of several sizes.
+_ORDERS = 12
 _NOTHING: Mapping[Path, OutcomeArray] = MappingProxyType({})
 
 
@@ -45,15 +48,23 @@ class Workspace:
     sample: Sample
     queries: Sequence[Query]
     costs: Mapping[Path, ColumnCost]
+    encoded: EncodedRows | None = None
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
-    asked: dict[Path, Asked] = field(default_factory=dict)
+    asked: dict[Path, list[Asked | None]] = field(default_factory=dict)
     simulated: dict[str, Simulated] = field(default_factory=dict)
+    _ordered: dict[tuple[tuple[str, ...], ...], Ordered] = field(default_factory=dict)
     _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def on(self, sample: Sample) -> Workspace:
-        """Return the same for a part of the sample."""
-        return Workspace(sample, self.queries, self.costs, asked=self.asked)
+    def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
+        """Return the same for a part of the sample; a rough one takes columns to be as large as they are today."""
+        return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded, asked=self.asked)
+
+    def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
+        """Return what columns take in a layout."""
+        if self.encoded is None:
+            return sizes_without_encoding(self.costs, self.sample, cut, layout)
+        return self.encoded.sizes(self.costs, self.sample, cut, layout)
 
     def __post_init__(self) -> None:
         """Number the leaves of the queries."""
@@ -63,6 +74,15 @@ class Workspace:
                     of_column = self.leaves.setdefault(part.column, [])
                     self._places[q, i] = len(of_column)
                     of_column.append(part)
+
+    def ordered(self, layout: LayoutSpec) -> Ordered:
+        """Return the sample in the order of a layout; that of the last few layouts is kept."""
+        key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
+        if key not in self._ordered:
+            while len(self._ordered) >= _ORDERS:
+                del self._ordered[next(iter(self._ordered))]
+            self._ordered[key] = ordered(self.sample, layout)
+        return self._ordered[key]
 
     def looked_up(self, path: Path) -> LookedUp:
         """Return where the values that leaves on a column look up were sampled."""
@@ -130,39 +150,48 @@ def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
 
 
 def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
-    cut = cut_of(workspace.sample, layout, workspace.bytes_per_row)
+    cut = cut_of(workspace.sample, layout, workspace.bytes_per_row, workspace.ordered(layout))
     most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
     keys = {path: [workspace.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
     bounds = {
         path: future_bounds(cut, column, keys.get(path, []), most) for path, column in workspace.sample.columns.items()
     }
-    of_groups = _of_groups(workspace, cut, layout, bounds)
+    sizes = workspace.sizes(cut, layout)
+    of_groups = _of_groups(workspace, cut, layout, bounds, sizes)
     chosen = workspace.may_match({path: it.pages for path, it in bounds.items()}, len(cut.pages), of_groups)
-    rows, groups = np.diff(cut.pages, append=cut.total), np.diff(cut.group, append=cut.total)
-    data = {path: cost.data for path, cost in workspace.costs.items()}
-    dictionary = {path: cost.of_group(float(groups.mean())) for path, cost in workspace.costs.items()}
-    kept = [(rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))) for flags in chosen]
+    rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
     found = []
-    for query, (kept_rows, kept_groups) in zip(workspace.queries, kept, strict=True):
-        paths = [column.path for column in query.columns if column.path in data]
-        per_row, per_group = sum(data[path] for path in paths), sum(dictionary[path] for path in paths)
+    for query, flags in zip(workspace.queries, chosen, strict=True):
+        kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
+        if query.rows and not kept_groups:
+            # The rows that it reads today lie between those that were sampled.
+            kept_rows, kept_groups = rows.mean(), 1
+        of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
+        per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)
         found.append((kept_rows * per_row + kept_groups * per_group, cut.total * per_row + len(groups) * per_group))
     return Simulated(*np.array(found, np.float64).T)
 
 
 def _of_groups(
-    workspace: Workspace, cut: Cut, layout: LayoutSpec, bounds: Mapping[Path, FutureBounds]
+    workspace: Workspace,
+    cut: Cut,
+    layout: LayoutSpec,
+    bounds: Mapping[Path, FutureBounds],
+    sizes: Mapping[Path, Size],
 ) -> dict[Path, OutcomeArray]:
     """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
     found: dict[Path, OutcomeArray] = {}
     asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
     named = {path: ".".join(path).casefold() for path in workspace.leaves}
     blooms = {path: asked_for[name] for path, name in named.items() if name in asked_for}
+    first = np.flatnonzero(np.diff(cut.group_of_page, prepend=-1))
     for path, leaves in workspace.leaves.items():
-        cost, statistics = workspace.costs.get(path), bounds[path].groups
+        statistics = bounds[path].groups
         outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
-        if path in blooms or (cost is not None and cost.is_looked_up(cut.total / len(cut.group))):
-            outcomes = denied(cut, workspace.looked_up(path), blooms.get(path, 0.0))
+        if path in blooms or (path in sizes and sizes[path].is_looked_up):
+            of_pages = outcomes_of_each(leaves, bounds[path].pages)
+            possible = np.bitwise_or.reduceat(of_pages, first, axis=1) & Outcomes.TRUE > 0
+            outcomes = denied(cut, workspace.looked_up(path), possible, blooms.get(path))
         if statistics is not None:
             outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))
         found[path] = outcomes[:, cut.group_of_page]

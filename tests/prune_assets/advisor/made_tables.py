@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from prune_assets.advisor.trial_write import pays
 from prune_assets.writing.curves import bits_per_column, curve_positions
 
 DAY = dt.date(2024, 1, 1)
@@ -128,14 +129,14 @@ def in_order(table, layout):
 def put(table, directory, layout, *, files=1, group_rows=None):
     """Write rows as they lie into files of equal size, with the pages and row groups of a layout.
 
-    Dictionaries are made where they are short, as parquet-java does.
+    Dictionaries are made where that of the first page is short, as parquet-java does.
     """
     directory.mkdir(parents=True)
-    coded = [name for name in table.column_names if 100 * len(pc.unique(table[name])) < len(table)]
     edges = [len(table) * i // files for i in range(files + 1)]
     for i, (start, stop) in enumerate(pairwise(edges)):
+        part = table.slice(start, stop - start)
         pq.write_table(
-            table.slice(start, stop - start),
+            part,
             directory / f"part-{i:04}.parquet",
             row_group_size=group_rows or layout.row_group_rows,
             max_rows_per_page=layout.page_rows,
@@ -143,6 +144,6 @@ def put(table, directory, layout, *, files=1, group_rows=None):
             data_page_size=1 << 30,
             write_page_index=True,
             compression="zstd",
-            use_dictionary=coded or False,
+            use_dictionary=[name for name in part.column_names if pays(part, name, layout)],
         )
     return str(directory)

@@ -15,6 +15,7 @@ import prune_assets as pr
 from parquet_core.errors import MalformedFile
 from prune_assets.advisor.automatic import follow_advice, why_not
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, layout_now, note_change
+from prune_assets.advisor.result import QueryBytes
 
 ROWS = 200_000
 DECLARED = pr.LayoutSpec(sort_by=["id"], page_rows=2_000)
@@ -39,6 +40,9 @@ def with_best(advice, **other):
     return replace(advice, advised=replace(advice.advised, **other))
 
 
+DEARER = QueryBytes("id = 3", 1.0, 100 << 10, 250 << 10, 0, 1 << 20)
+
+
 def change(table, *, days_ago, declared=DECLARED, number=0):
     at = dt.datetime.now(dt.UTC) - dt.timedelta(days=days_ago)
     keys = {"sort_by": ["shop"]}
@@ -56,7 +60,7 @@ def test_sure_advice_that_saves_much_is_followed(advice):
     [
         (lambda it: replace(it, advised=None, verdict="do nothing: why"), "do nothing: why"),
         (lambda it: with_best(it, high=it.today * 51 // 100), "may still read up to"),
-        (lambda it: with_best(it, twice_as_dear=0.1), "10% of the runs would read twice as much"),
+        (lambda it: replace(it, dearer=(DEARER,)), "more than twice as dear: 100.0 KiB -> 250.0 KiB  id = 3"),
         (lambda it: replace(it, runs_to_pay=13), "pays after 13 runs"),
         (lambda it: replace(it, runs_to_pay=None), "pays after None runs"),
         (lambda it: replace(it, skipped={"no column x": 3}), "most predicates of the workload do not fit"),

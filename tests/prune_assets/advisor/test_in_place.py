@@ -11,6 +11,7 @@ from made_tables import put
 
 import prune_assets as pr
 from parquet_core.errors import PruneError, WrongUse
+from prune_assets.advisor.apply import apply_advice
 
 ROWS = 200_000
 # Of one kind each, and within it by columns that have nothing to do with each other.
@@ -74,7 +75,7 @@ def test_what_a_new_table_would_read_is_said_in_one_line(plain):
 def test_advice_for_a_new_table_is_not_applied_to_this_one(plain):
     advice = pr.advise(plain, workload=OF_A_KIND)
     with pytest.raises(WrongUse, match=r"optimize does not change that.*advise with in_place=True"):
-        pr.apply_advice(None, plain, advice, workload=OF_A_KIND)
+        apply_advice(None, plain, advice, workload=OF_A_KIND)
 
 
 def test_of_an_iceberg_table_a_z_order_is_advised_where_a_hilbert_curve_reads_less(rows, tmp_path):

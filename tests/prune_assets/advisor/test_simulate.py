@@ -8,7 +8,7 @@ import pytest
 from made_tables import KINDS, in_order, put
 
 import prune_assets as pr
-from prune_assets.advisor.sample import take_sample
+from prune_assets.advisor.sample import encoded_rows, take_sample
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, queries_of
 from prune_assets.simulation.simulate import Workspace, simulate
@@ -60,7 +60,8 @@ def predicted(source, wheres, layouts, sample_rows):
     table = open_table(source, semantics=semantics_for(None))
     queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
     paths = dict.fromkeys(path for query in queries for path in query.paths())
-    workspace = Workspace(take_sample(table, list(paths), sample_rows), queries, costs_of(table.read_all()))
+    sample, costs = take_sample(table, list(paths), sample_rows), costs_of(table.read_all())
+    workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))
     return np.array([np.divide(*simulate(workspace, layout)) for layout in layouts])
 
 

@@ -1,0 +1,273 @@
+"""Bytes of columns in a simulated layout: dictionaries by the values of its row groups, data by encoding rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
+from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
+from prune_assets.simulation.cut import cut_of
+from prune_assets.simulation.lookups import distinct_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.predicate import Path
+    from prune_assets.simulation.cut import Cut
+    from prune_assets.simulation.queries import ColumnCost
+    from prune_assets.simulation.sample import Sample, SampledColumn
+
+# Row groups whose values are counted.
+_COUNTED = 6
+# A dictionary of more bytes ends, and values follow it.
+DICTIONARY_LIMIT = 1 << 20
+# Parquet-java's level of zstd; that of Arrow is 1.
+_ZSTD_LEVEL = 3
+_ROWS_AT_ONCE = 1_000
+# A smaller fall of the bytes of a row is chance.
+_NO_CHANGE = 0.985
+
+
+class Size(NamedTuple):
+    """What a column takes in a layout: bytes of data a row, and of the dictionary of a row group, 0 without one.
+
+    `is_looked_up`: a plan reads its dictionaries, and these hold all values of their row groups.
+    """
+
+    data: float
+    dictionary: float
+    is_looked_up: bool
+
+
+class Coded(NamedTuple):
+    """How a column is encoded in a layout: different values of a row group, and whether a dictionary holds them all."""
+
+    values: float
+    is_coded: bool
+
+
+def sizes_without_encoding(
+    costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec
+) -> dict[Path, Size]:
+    """Return sizes from those of today and the values of the sampled row groups."""
+    return {path: _like_today(cost, sample.columns.get(path), cut, layout) for path, cost in costs.items()}
+
+
+def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout: LayoutSpec) -> Size:
+    rows, data = cut.total / len(cut.group), cost.data
+    if column is None or not len(column.values):
+        return _size(data, cost.of_group(rows), rows, is_coded=cost.is_coded)
+    entry, coded = cost.entry_of(column.values), coded_in(cut, column, cost, layout)
+    if cost.is_coded and not coded.is_coded:
+        data = max(data, entry)
+    elif coded.is_coded and not cost.is_coded:
+        data = min(data, math.log2(max(coded.values, 2)) / 8)
+    return _size(data, entry * coded.values * coded.is_coded, rows, is_coded=coded.is_coded)
+
+
+def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
+    """Return how parquet-java would encode a sampled column: it decides by the values of a first page."""
+    codes, starts = column.codes[cut.order], cut.sampled(cut.group)
+    ends, rows = np.append(starts[1:], len(codes)), cut.group_rows
+    chosen = np.unique(np.linspace(0, len(starts) - 1, _COUNTED).round().astype(np.int64))
+    values, page_values, page = 0.0, 0.0, min(float(rows.mean()), layout.page_rows)
+    for group in chosen.tolist():
+        of_group = codes[starts[group] : ends[group]]
+        of_page = of_group[: max(1, round(page * cut.rate))]
+        values += _distinct(of_group, len(column.values), float(rows[group])) / len(chosen)
+        page_values += _distinct(of_page, len(column.values), page) / len(chosen)
+    group_values, first_page = _Values(float(rows.mean()), values), _Values(page, page_values)
+    return Coded(values, _is_coded(layout, column.column.path, group_values, first_page, cost.entry_of(column.values)))
+
+
+class _Values(NamedTuple):
+    """Rows of a row group or page, and how many different values they have."""
+
+    rows: float
+    values: float
+
+
+def _is_coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry: float) -> bool:
+    """Tell whether a writer keeps the dictionary of a column, whose entries take so many bytes."""
+    without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
+    if ".".join(path).casefold() in {name.casefold() for name in without} or group.values * entry > DICTIONARY_LIMIT:
+        return False
+    return page.values * entry + page.rows * math.log2(max(page.values, 2.0)) / 8 < page.rows * entry
+
+
+def _distinct(codes: NDArray[np.int64], most: int, rows: float) -> float:
+    """Return how many different values so many rows have, by the numbers of the values of sampled ones."""
+    if not len(codes):
+        return 0.0
+    met = np.zeros(most + 2, np.bool_)
+    met[codes + 1] = True
+    return distinct_in(max(rows, len(codes)), float(met[1:].sum()), float(len(codes)))
+
+
+def _size(data: float, dictionary: float, rows: float, *, is_coded: bool) -> Size:
+    worth = max(ALWAYS_WORTH, (dictionary + rows * data) / 2)
+    return Size(data, dictionary, is_coded and 0 < dictionary <= worth)
+
+
+class _Encoded(NamedTuple):
+    """What a column takes in encoded rows: bytes of data a row, of an entry of its dictionary, and its encoding."""
+
+    data: float
+    entry: float
+    coded: Coded
+
+
+class _Codes(NamedTuple):
+    """A column as numbers of its `distinct` values, -1 for null; `entry`: bytes of a text in a dictionary, else 0."""
+
+    codes: NDArray[np.int64]
+    distinct: int
+    entry: float
+
+
+def _codes(values: pa.ChunkedArray) -> _Codes:
+    encoded = values.combine_chunks().dictionary_encode()
+    codes = numbers_from(filled(encoded.indices, -1)).astype(np.int64)
+    is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
+    entry = 4.0 + (pc.mean(pc.binary_length(encoded.dictionary)).as_py() or 0.0) if is_text else 0.0
+    return _Codes(codes, len(encoded.dictionary), entry)
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Whole rows of a table, blocks of them in its order, that are encoded and compressed in the order of a layout.
+
+    `rows`: with the columns of directories. `keys`: of these rows the columns that layouts order by. `blocks`: the
+    first row of each block of neighbouring rows. `total`: the rows of the table.
+
+    In the order of a layout these rows lie further apart than those of the table. By how much the bytes of a row fall
+    from half of the blocks to all of them tells how much they fall with each further doubling.
+    """
+
+    rows: pa.Table
+    keys: Sample
+    blocks: NDArray[np.int64]
+    total: int
+    _known: dict[str, dict[Path, _Encoded]] = field(default_factory=dict)
+    _codes: dict[Path, _Codes | None] = field(default_factory=dict)
+
+    def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
+        """Return the sizes of columns in a layout; those of today for a column that is not among the rows."""
+        encoded, rows = self._encoded(costs, sample, cut, layout), cut.total / len(cut.group)
+        found = {
+            path: _size(data, entry * coded.values * coded.is_coded, rows, is_coded=coded.is_coded)
+            for path, (data, entry, coded) in encoded.items()
+        }
+        others = {path: cost for path, cost in costs.items() if path not in encoded}
+        return found | sizes_without_encoding(others, sample, cut, layout)
+
+    def _encoded(
+        self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec
+    ) -> dict[Path, _Encoded]:
+        key = repr((replace(layout, target_file_bytes=1, files=None), len(cut.group)))
+        if key not in self._known:
+            order = cut_of(self.keys, layout, 1.0).order
+            coded = {
+                path: coded_in(cut, sample.columns[path], costs[path], layout)
+                if path in sample.columns
+                else self._coded(order, cut, path, costs[path], layout)
+                for path in costs
+                if path[0] in self.rows.column_names
+            }
+            half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
+            whole, part = (self._write(rows, layout, coded) for rows in (order, order[half]))
+            doublings = math.log2(max(self.total / max(len(order), 1), 1.0))
+            self._known[key] = {
+                path: _Encoded(data * _fall(data, part[path][0]) ** doublings, entry, coded[path])
+                for path, (data, entry) in whole.items()
+                if path in part and path in coded
+            }
+        return self._known[key]
+
+    def _coded(self, order: NDArray[np.int64], cut: Cut, path: Path, cost: ColumnCost, layout: LayoutSpec) -> Coded:
+        """Return how a column that no query filters on would be encoded."""
+        column = self._column(path)
+        if column is None:
+            return Coded(0.0, is_coded=False)
+        rate, rows = len(order) / self.total, cut.total / len(cut.group)
+        page, counts = min(rows, float(layout.page_rows)), []
+        codes = column.codes[order]
+        for size in (rows, page):
+            sampled = min(max(1, round(size * rate)), len(order))
+            starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
+            parts = [_distinct(codes[start : start + sampled], column.distinct, size) for start in starts]
+            counts.append(float(np.mean(parts)))
+        entry = column.entry or cost.entry
+        of_group, of_page = _Values(rows, counts[0]), _Values(page, counts[1])
+        return Coded(counts[0], _is_coded(layout, path, of_group, of_page, entry))
+
+    def _column(self, path: Path) -> _Codes | None:
+        """Return the numbers of the different values of a column; None for one in lists or maps."""
+        if path not in self._codes:
+            values = _leaf(self.rows, path)
+            self._codes[path] = None if values is None else _codes(values)
+        return self._codes[path]
+
+    def _write(
+        self, order: NDArray[np.int64], layout: LayoutSpec, coded: Mapping[Path, Coded]
+    ) -> dict[Path, tuple[float, float]]:
+        """Return by column the bytes of data of a row, and those of an entry of the dictionary."""
+        rows, sink = self.rows.take(from_numpy(order)), pa.BufferOutputStream()
+        pq.write_table(
+            rows,
+            sink,
+            row_group_size=max(len(rows), 1),
+            use_dictionary=[".".join(path) for path, it in coded.items() if it.is_coded],
+            **page_options(layout),
+        )
+        paths = {".".join(path): path for path in coded}
+        group, found = pq.read_metadata(pa.BufferReader(sink.getvalue())).row_group(0), {}
+        for i in range(group.num_columns):
+            chunk = group.column(i)
+            path, dictionary, entry = paths.get(chunk.path_in_schema), 0, 0.0
+            if path is None:
+                continue
+            if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
+                dictionary = chunk.data_page_offset - chunk.dictionary_page_offset
+                column = self._column(path)
+                count = 1.0 if column is None else _distinct(column.codes[order], column.distinct, 0.0)
+                entry = dictionary / max(count, 1.0)
+            found[path] = (chunk.total_compressed_size - dictionary) / max(len(rows), 1), entry
+        return found
+
+
+def page_options(layout: LayoutSpec) -> dict[str, Any]:
+    """Return the options by which Arrow writes the pages of a layout."""
+    return {
+        "max_rows_per_page": layout.page_rows,
+        "write_batch_size": min(_ROWS_AT_ONCE, layout.page_rows),
+        "data_page_size": layout.page_bytes,
+        "compression": layout.compression if layout.compression != "uncompressed" else "none",
+        "compression_level": layout.compression_level or (_ZSTD_LEVEL if layout.compression == "zstd" else None),
+    }
+
+
+def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
+    """Return the values of a column, also of one in structs; None for one in lists or maps."""
+    values = rows.column(path[0])
+    for name in path[1:]:
+        if not pa.types.is_struct(values.type):
+            return None
+        values = pc.struct_field(values, name)
+    return None if pa.types.is_nested(values.type) else values
+
+
+def _fall(whole: float, half: float) -> float:
+    """Return by what the bytes of a row fall when rows lie twice as close."""
+    fall = whole / max(half, 1e-9)
+    return 1.0 if fall > _NO_CHANGE else max(fall, 0.5)

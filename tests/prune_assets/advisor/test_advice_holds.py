@@ -1,0 +1,164 @@
+"""Predictions on tables of other people's shapes, held to what is planned of the layouts once they are written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from prune_assets.advisor.automatic import why_not
+from prune_assets.advisor.sample import encoded_rows, take_sample
+from prune_assets.advisor.trial_write import write_without_spark
+from prune_assets.planner.plan_read import plan_opened
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.simulation.queries import costs_of, queries_of
+from prune_assets.simulation.simulate import Workspace, simulate
+from prune_assets.tables.opening import open_table
+from prune_assets.workload.query_shapes import QueryShape, RanPredicate
+
+ROWS = 300_000
+SAMPLED = 100_000
+# Arrow, which writes here, cuts no bounds of texts.
+UNCUT = 1 << 20
+
+
+def source_of(rows, folder):
+    folder.mkdir()
+    pq.write_table(rows, folder / "t.parquet", row_group_size=60_000, write_page_index=True, max_rows_per_page=20_000)
+    return str(folder)
+
+
+def predicted(source, wheres, layout, sampled=SAMPLED):
+    table = open_table(source, semantics=semantics_for(None))
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
+    paths = dict.fromkeys(path for query in queries for path in query.paths())
+    sample, costs = take_sample(table, list(paths), sampled), costs_of(table.read_all())
+    workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))
+    return simulate(workspace, replace(layout, column_index_truncate_length=UNCUT)).read
+
+
+def written(rows, source, place, layout):
+    """Write rows in a layout; the path of the new table."""
+    table = open_table(source, semantics=semantics_for(None))
+    per_row = sum(cost.data for cost in costs_of(table.read_all()).values())
+    write_without_spark(rows, place, layout, table=table, bytes_per_row=per_row)
+    return str(place)
+
+
+def planned(source, wheres):
+    table = open_table(source, semantics=semantics_for(None))
+    plans = [plan_opened(table, where=where, session=None, depth="pages") for where in wheres]
+    return np.array([plan.kept.bytes.sum() for plan in plans], float)
+
+
+@pytest.fixture(scope="module")
+def tickets(tmp_path_factory):
+    """A key in order, which each row group has a small dictionary of, beside a random one."""
+    rng = np.random.default_rng(1)
+    rows = {"ticket": np.arange(ROWS) // 10, "k": rng.integers(0, 30_000, ROWS), "v": rng.integers(0, 1 << 50, ROWS)}
+    rows = pa.table(rows)
+    return rows, source_of(rows, tmp_path_factory.mktemp("tickets") / "t")
+
+
+@pytest.fixture(scope="module")
+def devices(tmp_path_factory):
+    """Measurements in the order of arrival: few values of temperature, floats among them, and many devices."""
+    rng = np.random.default_rng(2)
+    device = rng.integers(0, 300, ROWS)
+    rows = pa.table(
+        {
+            "at": np.arange(ROWS),
+            "device": np.char.add("dev-", np.char.zfill(device.astype(str), 5)),
+            "temp": np.round(20 + 4 * np.sin(np.arange(ROWS) / 9_000) + rng.normal(0, 2, ROWS), 1),
+            "v": rng.integers(0, 1 << 50, ROWS),
+        }
+    )
+    return rows, source_of(rows, tmp_path_factory.mktemp("devices") / "t")
+
+
+def test_a_key_that_loses_its_dictionary_is_predicted_dearer(tickets, tmp_path):
+    rows, source = tickets
+    wheres = [*(f"ticket = {it}" for it in (4_000, 11_111, 22_222)), "k = 5"]
+    layout = pr.LayoutSpec(sort_by=["k"], row_group_rows=60_000)
+    really = planned(written(rows, source, tmp_path / "w", layout), wheres)
+    assert really[:3].min() > 4 * planned(source, wheres)[:3].max()
+    assert np.abs(predicted(source, wheres, layout) / really - 1).max() < 0.15
+
+
+def test_queries_that_get_twice_as_dear_are_named(tickets):
+    source = tickets[1]
+    often = [f"k BETWEEN {it} AND {it + 300}" for it in range(0, 30_000, 1_000)]
+    advice = pr.advise(source, workload=[*often, "ticket = 4000"], sample_rows=SAMPLED)
+    layout = pr.LayoutSpec(sort_by=["k"])
+    assert "k" in {*advice.advised.layout.sort_columns, *advice.advised.layout.curve_by}, layout
+    (dear,) = advice.dearer
+    assert dear.where == "ticket = 4000"
+    assert dear.advised > 2 * dear.today
+    assert "more than twice as dear" in advice.verdict
+    assert "ticket = 4000" in advice.verdict
+    assert "ticket = 4000" in advice.layout_yaml().splitlines()[0]
+    assert json.loads(advice.to_json())["dearer"][0]["where"] == "ticket = 4000"
+    assert pr.LayoutAdvice.from_json(advice.to_json()).dearer == advice.dearer
+    assert "ticket = 4000" in why_not(advice)
+
+
+def test_a_range_that_dictionaries_rule_out_reads_nothing_in_any_layout(devices, tmp_path):
+    rows, source = devices
+    beyond = f"temp > {np.max(rows['temp'].to_numpy()) + 0.5}"
+    wheres = [beyond, "device = 'dev-00017'", "at < 5"]
+    assert planned(source, wheres)[0] == 0
+    for layout in (pr.LayoutSpec(sort_by=["device"]), pr.LayoutSpec(hilbert_by=["device", "at"])):
+        place = tmp_path / "".join((*layout.sort_by, *layout.hilbert_by))
+        assert planned(written(rows, source, place, layout), wheres)[0] == 0
+        assert predicted(source, wheres, layout)[0] == 0
+        assert predicted(source, wheres, layout, ROWS)[0] == 0
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.33])
+def test_lookups_in_a_sampled_table_are_predicted_as_those_in_a_whole_one(devices, tmp_path, share):
+    rows, source = devices
+    wheres = [f"device = 'dev-{it:05}'" for it in (17, 150, 299)]
+    layout = pr.LayoutSpec(sort_by=["device"], page_rows=5_000, row_group_rows=30_000)
+    really = planned(written(rows, source, tmp_path / "w", layout), wheres)
+    whole = rows.nbytes / 3
+    error = np.abs(predicted(source, wheres, layout, round(share * ROWS)) - really) / whole
+    assert error.max() < 0.05, error
+
+
+def test_no_day_of_a_sampled_table_in_order_is_predicted_at_nothing(tmp_path):
+    rows = pa.table({"day": np.arange(ROWS) * 73 // ROWS, "v": np.random.default_rng(3).integers(0, 1 << 50, ROWS)})
+    source = source_of(rows, tmp_path / "t")
+    wheres = [f"day = {it}" for it in range(73)]
+    for layout in (pr.LayoutSpec(page_rows=2_000), pr.LayoutSpec(sort_by=["day"], page_rows=2_000)):
+        for sampled in (SAMPLED, 20_000):
+            assert predicted(source, wheres, layout, sampled).min() > 0
+
+
+@pytest.mark.parametrize("template", ["k BETWEEN {0} AND {0} + 300", "k = {0}", "ticket = {0} OR k = {0}"])
+def test_an_applied_layout_is_advised_to_stay(tickets, tmp_path, template):
+    rows, source = tickets
+    wheres = [template.format(it) for it in range(500, 30_000, 2_500)]
+    first = pr.advise(source, workload=wheres, sample_rows=SAMPLED)
+    assert first.advised is not None
+    applied = written(rows, source, tmp_path / "w", first.advised.layout)
+    again = pr.advise(applied, workload=wheres, sample_rows=SAMPLED)
+    assert again.advised is None, again.verdict
+    assert again.verdict.startswith("do nothing")
+
+
+def test_columns_that_follow_the_order_are_predicted_to_shrink(tmp_path):
+    """Each place is in one zone: sorted by place, zone takes next to nothing, though no query filters on it."""
+    rng = np.random.default_rng(4)
+    place = rng.integers(0, 2_000, ROWS)
+    rows = pa.table({"place": place, "zone": place * 7_919 % 10_007, "v": rng.integers(0, 1 << 50, ROWS)})
+    source = source_of(rows, tmp_path / "t")
+    layout = pr.LayoutSpec(sort_by=["place"])
+    wheres = ["v > 0 AND place >= 0"]
+    really = planned(written(rows, source, tmp_path / "w", layout), wheres)
+    assert really[0] < 0.8 * planned(source, wheres)[0]
+    assert abs(predicted(source, wheres, layout)[0] / really[0] - 1) < 0.1
