@@ -21,6 +21,8 @@ from benchmarks.advisor import NAME as ADVISOR
 from benchmarks.advisor import advisor, parity
 from benchmarks.advisor_end_to_end import NAME as END_TO_END
 from benchmarks.advisor_end_to_end import end_to_end
+from benchmarks.advisor_holds import NAME as HOLDS
+from benchmarks.advisor_holds import holds
 from benchmarks.advisor_regret import NAME as REGRET
 from benchmarks.advisor_regret import regret
 from benchmarks.advisor_time import NAME as ADVICE_TIME
@@ -159,7 +161,8 @@ def main() -> None:
 
 
 def _print_advice(word: str) -> None:
-    of_advice = {advisor: ADVISOR, parity: ADVISOR, regret: REGRET, advice_time: ADVICE_TIME, end_to_end: END_TO_END}
+    of_advice = {advisor: ADVISOR, parity: ADVISOR, holds: HOLDS, regret: REGRET, advice_time: ADVICE_TIME}
+    of_advice |= {end_to_end: END_TO_END}
     for one, name in of_advice.items():
         if word and word in name:
             Console(width=160).print(one())

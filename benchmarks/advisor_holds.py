@@ -1,4 +1,4 @@
-"""Whether advice holds: twelve tables of other people's shapes, advised, really written, planned, and advised again.
+"""Twelve tables of other people's shapes: advised, written in the advised layout, planned, and advised again.
 
 Each workload is advised from a part of the rows. The advised layout, the first others of the ranking and layouts that
 an expert would choose are written without Spark and planned. A line has the regret (what the advised layout reads, of
@@ -416,7 +416,7 @@ SHAPES = {
 
 
 def workload(shape: Shape, number: int) -> list[str]:
-    """Draw 12 to 20 predicates, those of a workload's favourite templates more often."""
+    """Draw 12 to 20 predicates; each workload has its own weights of the templates."""
     draw = np.random.default_rng([number, 44])
     weights = draw.dirichlet(np.full(len(shape.predicates), 0.8))
     chosen = draw.choice(len(shape.predicates), int(draw.integers(12, 21)), p=weights)
@@ -474,7 +474,7 @@ def _source(name: str, shape: Shape) -> Path:
 def _line(title: str, source: Path, rows: pa.Table, wheres: list[str]) -> dict[str, Any]:
     import prune_assets as pr
 
-    # What is planned today goes through the cache of metadata, so that the time of advice is the simulation's.
+    # Planning first fills the cache of metadata, so that the time of advice is mostly that of the simulation.
     today = _planned(source, wheres)[0]
     cpu = time.process_time()
     advice = pr.advise(str(source), workload=wheres, sample_rows=SAMPLED * len(rows) // ROWS)

@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 _LONGEST = 60
 _BY_NAME = {"pyspark"}
-# Modules of the generic classes whose arguments are those of elements.
+# Modules of generic classes whose type arguments describe elements.
 _OF_ELEMENTS = {"builtins", "collections.abc"}
 
 
@@ -147,7 +147,7 @@ def matches(value: object, hint: Any) -> bool:
         return _is_instance(value, hint)
     if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and _all(value, arguments[:1]) and _all(value.values(), arguments[1:])
-    # Arguments of other generic classes say nothing of elements: those of an array of numpy are its shape and type.
+    # The type arguments of other generic classes describe no elements: of a numpy array they are shape and dtype.
     if issubclass(origin, Iterable) and origin.__module__ in _OF_ELEMENTS and origin is not tuple:
         return hasattr(type(value), "__iter__") and not isinstance(value, str | bytes) and _all(value, arguments[:1])
     return _is_instance(value, origin)

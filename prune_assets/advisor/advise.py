@@ -59,7 +59,7 @@ _PARTS = 4
 _ALMOST = 1.02
 # A sort key, which every writer can keep, is advised in place of a curve that reads hardly less.
 _SORT_FOR_CURVE = 1.05
-# Orders that are tuned, of those that read at most so many times the least.
+# The number of orders to tune, and how far above the fewest bytes they may be.
 _TUNED, _NEARLY_AS_GOOD = 4, 1.5
 # Row groups whose pages are counted.
 _LOOKED_AT = 8
@@ -213,9 +213,9 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
 
 
 def _promising(tried: Sequence[Tried]) -> list[Tried]:
-    """Return the orders whose pages and filters are tuned: the best ones, and that of today, if any is much like them.
+    """Return the orders to tune: the best few, and the order that the table has.
 
-    With finer pages another order may be the best: coarse ones hide how narrow the ranges of a curve are.
+    Another order may be the best with finer pages, because coarse pages hide how narrow the ranges of a curve are.
     """
     near = [it for it in tried if it.bytes <= _NEARLY_AS_GOOD * tried[0].bytes][:_TUNED]
     return [*near, *(it for it in tried if _enough(it) > _ALMOST and it not in near)]
@@ -312,7 +312,7 @@ def _advice(
 
 
 def _as_it_is(table: Table, workspace: Workspace) -> float:
-    """Return the bytes that the workload is simulated to read of the table as it is."""
+    """Simulate the present layout; return the bytes that the workload reads of it."""
     index = table.read_all()
     groups = np.flatnonzero(index.row_count > 0)
     layout = LayoutSpec(
@@ -324,7 +324,7 @@ def _as_it_is(table: Table, workspace: Workspace) -> float:
 
 
 def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) -> int:
-    """Return the rows of a page, by the first column with offset indexes; those of a row group without any."""
+    """Return the mean rows of a page of the first column with offset indexes, or of a row group without any."""
     for column in table.columns:
         (located,) = index.page_indexes.locations([column], groups)
         if len(located.first_row):

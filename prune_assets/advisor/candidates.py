@@ -162,7 +162,7 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
 
 
 def _curve_columns(orders: Sequence[Tried]) -> list[str]:
-    """Return the columns that curves are drawn from: the best single keys, and those that most bytes are read for."""
+    """Return the columns of curves: the best single keys, and the columns that the most bytes are read for."""
     single = {it.candidate.layout.sort_columns[0]: it.bytes for it in orders if len(it.candidate.layout.sort_by) == 1}
     best = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
     return list(dict.fromkeys([*best, *list(single)[:_CURVE_COLUMNS]]))[:_MOST_CURVE_COLUMNS]

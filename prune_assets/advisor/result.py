@@ -27,7 +27,7 @@ _LONGEST_SQL = 70
 # Queries that gain most, and lose most; less than this part of their bytes is no change.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
-# A query that gets more than so many times as dear is named, if it then reads more than so many bytes.
+# A query is named if its bytes grow by more than this factor, to more than this number.
 _DEARER, _DEARER_BYTES = 2, 32 << 10
 
 
@@ -44,7 +44,7 @@ class QueryBytes:
 
     @property
     def is_dearer(self) -> bool:
-        """Whether it reads more than twice as much in the advised layout."""
+        """Whether the advised layout more than doubles its bytes."""
         return self.advised > max(_DEARER * self.today, _DEARER_BYTES)
 
     def __str__(self) -> str:

@@ -39,8 +39,8 @@ def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer:
 def why_kept(today: float, as_it_is: float, best: RankedLayout, runs_to_pay: int | None) -> str:
     """Return why the best layout is not advised, empty where it is.
 
-    `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. A layout that was applied is
-    measured by both: what the simulation overestimates is the same in them.
+    `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. The best layout must beat
+    both: errors of the simulation cancel out against `as_it_is`, so that an applied layout is not advised again.
     """
     needed, title = _needed(best.layout), best.title
     read, now = bytes_text(best.bytes), bytes_text(round(today))

@@ -19,7 +19,7 @@ _FIVE = 5
 _LONGEST_SQL = 70
 # Bytes of a page of a column: ratios of fewer say nothing.
 _ONE_PAGE = 64 << 10
-# A prediction that is off by more than so many times is named.
+# A prediction is named if it is wrong by more than this factor.
 _OFF = 2
 
 

@@ -70,7 +70,7 @@ class Cut:
 
     @cached_property
     def group_of_sampled(self) -> Numbers:
-        """The row group that each sampled row lies in."""
+        """The number of the row group of each sampled row."""
         found = np.empty_like(self.order)
         sampled = np.diff(self.sampled(self.group), append=len(self.order))
         found[self.order] = np.repeat(np.arange(len(self.group)), sampled)
@@ -103,7 +103,7 @@ class Ordered(NamedTuple):
 
 
 def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
-    """Put the sample in the order of a layout; rows of no key stay as they lie."""
+    """Sort the sample in the order of a layout; without keys the rows keep their order."""
     partitions = [_path(sample, name) for name in layout.partition_by]
     keys = [_path(sample, name) for name in layout.curve_by or layout.sort_columns]
     partition = np.zeros(sample.rows, np.int64)
@@ -117,7 +117,7 @@ def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
 
 
 def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: Ordered | None = None) -> Cut:
-    """Put the sample in the order of a layout, unless `rows` are, and cut it."""
+    """Cut the sample into the files, row groups and pages of a layout; `rows`: the sample in its order, if known."""
     order, keys, sampled = rows or ordered(sample, layout)
     ends = np.round(np.cumsum(sampled) / max(sample.rate, 1e-300)).astype(np.int64)
     begins = np.append(0, ends[:-1])

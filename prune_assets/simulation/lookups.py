@@ -1,4 +1,4 @@
-"""Dictionaries and bloom filters to come: which row groups hold no value that a condition asks for."""
+"""Dictionaries and bloom filters of a simulated layout: the row groups that they rule out for a condition."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 # Of values with more sampled rows their number tells.
 _FEW = 3
-# Rows of a value lie anywhere if two of them are so often in different row groups.
+# From this share on, equal values are taken to be spread at random.
 _ANYWHERE = 0.8
-# Pairs of rows with one value, and rows that satisfy a condition, that are looked at.
+# Limits of the pairs of rows with equal values, and of the rows that satisfy a condition.
 _MOST_PAIRS = 5_000
 _MOST_ROWS = 50_000
 
 
 class Asked(NamedTuple):
-    """The sampled values that a condition on a column asks for.
+    """The sampled values that satisfy a condition on a column.
 
-    `true`, `false`: by value, and for NaN behind the last, whether the condition can be true or false for it.
-    `unsampled`: values that it looks up and no sampled row has. `is_lookup`: it asks for single values, which a bloom
-    filter denies as well.
+    `true`, `false`: for null, each value and NaN, whether the condition can be true or false. `unsampled`: the number
+    of values of an equality that no sampled row has. `is_lookup`: the condition is an equality or a list of values, which
+    a bloom filter can deny too.
     """
 
     true: Flags
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 
 def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
-    """Return what conditions ask for; None for one that values say nothing about."""
+    """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, pa.array([np.nan], values.type)])
@@ -65,7 +65,7 @@ def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
     if looked_up is not None:
         found = filled(pc.index_in(looked_up.cast(column.values.type), column.values), -1)
         unsampled = int((numbers_from(found) < 0).sum())
-    # Null, which comes before the values, is none of them, and neither is NaN where there can be none.
+    # Null comes first, NaN last; neither satisfies a comparison, unless the column is floating and holds NaN.
     padded = np.full(len(column.values) + 2, Outcomes.NONE, np.uint8)
     padded[1 : 1 + len(outcomes)] = outcomes
     true, false = ((padded & side) > 0 for side in (Outcomes.TRUE, Outcomes.FALSE))
@@ -73,10 +73,10 @@ def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
 
 
 class LookedUp(NamedTuple):
-    """Where the sampled rows of one column have what is asked for, whatever order they are put in.
+    """The sampled rows that satisfy conditions on a column, in any order of rows.
 
-    `true`, `false`: by condition the rows for which it can be true or false. `pairs`: rows with the same value.
-    `often`: how many values have no row in the sample, one, two and so on.
+    `true`, `false`: by condition the rows for which it can be true or false. `pairs`: pairs of rows with equal values.
+    `often`: the number of values with 0, 1, 2 and more sampled rows.
     """
 
     asked: list[Asked | None]
@@ -87,7 +87,7 @@ class LookedUp(NamedTuple):
 
 
 def looked_up(column: SampledColumn, wanted: list[Asked | None]) -> LookedUp:
-    """Find the rows with the values that conditions ask for."""
+    """Find the rows that satisfy conditions."""
     count = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values) + 1)
     return LookedUp(
         wanted,
@@ -107,7 +107,7 @@ def _rows(chosen: Flags) -> Numbers:
 
 
 def _pairs(column: SampledColumn, count: Numbers) -> Numbers:
-    """Draw two rows of each value, of so many values; of several rows any two, since they tell the same."""
+    """Draw two random rows of each value, for at most `_MOST_PAIRS` values."""
     random, several = np.random.default_rng(len(count)), np.flatnonzero(count >= 2)
     if not len(several):
         return np.zeros((0, 2), np.int64)
@@ -122,9 +122,9 @@ def _pairs(column: SampledColumn, count: Numbers) -> Numbers:
 
 
 def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
-    """Return by condition the outcomes that a dictionary or bloom filter of each row group leaves.
+    """Return by condition the outcomes that the dictionary or bloom filter of each row group leaves possible.
 
-    `possible`: by condition the row groups in which bounds let it be true. `false_positives`: None for a dictionary;
+    `possible`: by condition the row groups whose bounds allow it. `false_positives`: None for a dictionary;
     the probability of a bloom filter, which answers for single values alone.
     """
     random = np.random.default_rng(len(cut.group))
@@ -148,16 +148,16 @@ def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | 
 
 
 class _Spread(NamedTuple):
-    """How the rows of a column lie in a cut: `apart` is how often two rows of a value are in different row groups."""
+    """The distribution of a column over row groups; `apart`: the share of equal pairs in different row groups."""
 
     cut: Cut
     often: Numbers
     apart: float
 
     def groups(self, rows: Numbers, lookup: Asked | None = None) -> tuple[Flags, int]:
-        """Return which row groups have sampled rows, and how many more the rows that were not sampled are in.
+        """Return the row groups of sampled rows, and the number of further row groups with rows that were not sampled.
 
-        `lookup`: what is looked up, if these rows have it.
+        `lookup`: the condition that these rows satisfy.
         """
         met = np.bincount(self.cut.group_of_sampled[rows], minlength=len(self.cut.group))
         held, rate = met > 0, self.cut.rate
@@ -175,7 +175,7 @@ class _Spread(NamedTuple):
 
 
 def _more_groups(met: Numbers, rows: float) -> float:
-    """Return how many more row groups would be met by so many further rows (the estimate of Chao and Jost).
+    """Estimate how many more row groups `rows` further rows reach (Chao and Jost 2012).
 
     >>> _more_groups(np.array([5, 5, 0, 0]), 10), _more_groups(np.array([1, 1, 1, 0, 0, 0]), 3) > 1
     (0.0, True)
@@ -188,7 +188,7 @@ def _more_groups(met: Numbers, rows: float) -> float:
 
 
 def _more_anywhere(held: int, groups: int, rows: float) -> float:
-    """Return how many more row groups so many rows meet, which lie anywhere."""
+    """Return how many more row groups `rows` rows reach if each row group is equally likely."""
     return float((groups - held) * (1 - (1 - 1 / groups) ** rows))
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Bytes of a text in a column index that parquet-java writes.
 _MOST_OF_TEXT = 64
-# Orders of the sample that are kept: those of finalists, which are cut into pages of several sizes.
+# Cached orders of the sample: each finalist is cut into pages of several sizes.
 _ORDERS = 12
 _NOTHING: Mapping[Path, OutcomeArray] = MappingProxyType({})
 
@@ -57,7 +57,7 @@ class Workspace:
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
-        """Return the same for a part of the sample; a rough one takes columns to be as large as they are today."""
+        """Return a workspace for a part of the sample; a rough one uses the present sizes of columns."""
         return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded, asked=self.asked)
 
     def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
@@ -76,7 +76,7 @@ class Workspace:
                     of_column.append(part)
 
     def ordered(self, layout: LayoutSpec) -> Ordered:
-        """Return the sample in the order of a layout; that of the last few layouts is kept."""
+        """Return the sample in the order of a layout; the orders of the last few layouts are cached."""
         key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
         if key not in self._ordered:
             while len(self._ordered) >= _ORDERS:
@@ -164,7 +164,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
-            # The rows that it reads today lie between those that were sampled.
+            # It reads rows today that are not in the sample.
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _COUNTED = 6
 # A dictionary of more bytes ends, and values follow it.
 DICTIONARY_LIMIT = 1 << 20
-# Parquet-java's level of zstd; that of Arrow is 1.
+# Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
 # A smaller fall of the bytes of a row is chance.
@@ -39,7 +39,7 @@ _NO_CHANGE = 0.985
 
 
 class Size(NamedTuple):
-    """What a column takes in a layout: bytes of data a row, and of the dictionary of a row group, 0 without one.
+    """The bytes of a column in a layout: data per row, and the dictionary per row group, 0 without one.
 
     `is_looked_up`: a plan reads its dictionaries, and these hold all values of their row groups.
     """
@@ -50,7 +50,7 @@ class Size(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """How a column is encoded in a layout: different values of a row group, and whether a dictionary holds them all."""
+    """The encoding of a column in a layout: distinct values per row group, and whether a dictionary has them all."""
 
     values: float
     is_coded: bool
@@ -59,7 +59,7 @@ class Coded(NamedTuple):
 def sizes_without_encoding(
     costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec
 ) -> dict[Path, Size]:
-    """Return sizes from those of today and the values of the sampled row groups."""
+    """Derive sizes from the present ones and the values of the sampled row groups."""
     return {path: _like_today(cost, sample.columns.get(path), cut, layout) for path, cost in costs.items()}
 
 
@@ -98,7 +98,7 @@ class _Values(NamedTuple):
 
 
 def _is_coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry: float) -> bool:
-    """Tell whether a writer keeps the dictionary of a column, whose entries take so many bytes."""
+    """Tell whether a writer keeps the dictionary of a column; `entry`: the bytes of an entry."""
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without} or group.values * entry > DICTIONARY_LIMIT:
         return False
@@ -106,7 +106,7 @@ def _is_coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, ent
 
 
 def _distinct(codes: NDArray[np.int64], most: int, rows: float) -> float:
-    """Return how many different values so many rows have, by the numbers of the values of sampled ones."""
+    """Estimate how many distinct values `rows` rows have from the codes of sampled rows."""
     if not len(codes):
         return 0.0
     met = np.zeros(most + 2, np.bool_)
@@ -120,7 +120,7 @@ def _size(data: float, dictionary: float, rows: float, *, is_coded: bool) -> Siz
 
 
 class _Encoded(NamedTuple):
-    """What a column takes in encoded rows: bytes of data a row, of an entry of its dictionary, and its encoding."""
+    """The bytes of an encoded column: data per row, and an entry of its dictionary; and its encoding."""
 
     data: float
     entry: float
@@ -145,13 +145,13 @@ def _codes(values: pa.ChunkedArray) -> _Codes:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Whole rows of a table, blocks of them in its order, that are encoded and compressed in the order of a layout.
+    """Blocks of whole rows of a table, to encode and compress them in the order of a layout.
 
     `rows`: with the columns of directories. `keys`: of these rows the columns that layouts order by. `blocks`: the
     first row of each block of neighbouring rows. `total`: the rows of the table.
 
-    In the order of a layout these rows lie further apart than those of the table. By how much the bytes of a row fall
-    from half of the blocks to all of them tells how much they fall with each further doubling.
+    Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress worse. The
+    ratio of the bytes per row of all blocks to those of half of them extrapolates to the whole table.
     """
 
     rows: pa.Table
@@ -162,7 +162,7 @@ class EncodedRows:
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
-        """Return the sizes of columns in a layout; those of today for a column that is not among the rows."""
+        """Return the sizes of columns in a layout; the present sizes of columns that are not in the sample."""
         encoded, rows = self._encoded(costs, sample, cut, layout), cut.total / len(cut.group)
         found = {
             path: _size(data, entry * coded.values * coded.is_coded, rows, is_coded=coded.is_coded)
@@ -221,7 +221,7 @@ class EncodedRows:
     def _write(
         self, order: NDArray[np.int64], layout: LayoutSpec, coded: Mapping[Path, Coded]
     ) -> dict[Path, tuple[float, float]]:
-        """Return by column the bytes of data of a row, and those of an entry of the dictionary."""
+        """Return by column the bytes of data per row, and of a dictionary entry."""
         rows, sink = self.rows.take(from_numpy(order)), pa.BufferOutputStream()
         pq.write_table(
             rows,
@@ -268,6 +268,6 @@ def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
 
 
 def _fall(whole: float, half: float) -> float:
-    """Return by what the bytes of a row fall when rows lie twice as close."""
+    """Return the factor by which the bytes per row fall when the number of rows doubles."""
     fall = whole / max(half, 1e-9)
     return 1.0 if fall > _NO_CHANGE else max(fall, 0.5)
