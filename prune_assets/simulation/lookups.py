@@ -40,8 +40,8 @@ class Asked(NamedTuple):
     """The sampled values that satisfy a condition on a column.
 
     `true`, `false`: for null, each value and NaN, whether the condition can be true or false. `unsampled`: the number
-    of values of an equality that no sampled row has. `is_lookup`: the condition is an equality or a list of values, which
-    a bloom filter can deny too.
+    of values of an equality that no sampled row has. `is_lookup`: the condition is an equality or an IN list,
+    which a bloom filter can deny too.
     """
 
     true: Flags
