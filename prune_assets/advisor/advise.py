@@ -60,7 +60,7 @@ _ALMOST = 1.02
 # A sort key, which every writer can keep, is advised in place of a curve that reads hardly less.
 _SORT_FOR_CURVE = 1.05
 # The number of orders to tune, and how far above the fewest bytes they may be.
-_TUNED, _NEARLY_AS_GOOD = 4, 1.5
+_TUNED, _NEARLY_AS_GOOD = 3, 1.5
 # Row groups whose pages are counted.
 _LOOKED_AT = 8
 
