@@ -1,4 +1,4 @@
-"""The public names of a package, each imported on first use; its functions check the types of their arguments.
+"""The public names of a package, each imported on first use; its functions can check the types of their arguments.
 
 The one list of them is the imports that a type checker reads, as for lazy_loader (Scientific Python's SPEC 1), whose
 list is a stub.
@@ -24,7 +24,7 @@ def on_first_use(
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package: the names that `if TYPE_CHECKING` imports there.
 
-    Functions check the types of their arguments; `makers`, `failure`: as of `public_function`.
+    With `makers`, functions check the types of their arguments; `makers`, `failure`: as of `public_function`.
 
     >>> import deltalog
     >>> names, get, _ = on_first_use("deltalog")
@@ -37,10 +37,10 @@ def on_first_use(
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(homes[name]), name)
-        if isinstance(value, FunctionType):
+        if makers is not None and isinstance(value, FunctionType):
             from parquet_core.argument_types import public_function
 
-            value = public_function(value, package, makers=makers or {}, failure=failure)
+            value = public_function(value, package, makers=makers, failure=failure)
         setattr(sys.modules[package], name, value)
         return value
 

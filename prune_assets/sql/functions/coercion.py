@@ -42,7 +42,7 @@ _NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as
 _DIGIT = re.compile(r"[0-9]")
 _NAMED_FLOAT = re.compile(r"nan|inf", re.IGNORECASE)
 # Texts that Spark casts to the day of the query.
-_SPECIAL_DAYS = ("epoch", "now", "today", "tomorrow", "yesterday")
+_SPECIAL_DAY = re.compile(r"\s*(epoch|now|today|tomorrow|yesterday)", re.IGNORECASE)
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 
 
@@ -240,7 +240,7 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         raise Refusal(
             f"only a string in the form yyyy-MM-dd is certain to be a date; {_RAISES} for a text that is not a date",
             "write DATE 'yyyy-MM-dd'",
-            raises=not _DIGIT.search(text) and not text.strip().lower().startswith(_SPECIAL_DAYS),
+            raises=not _DIGIT.search(text) and not _SPECIAL_DAY.match(text),
             no_value=is_no_moment(text),
         )
     if type_.is_number:

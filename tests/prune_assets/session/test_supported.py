@@ -56,15 +56,23 @@ def table(tmp_path):
     return str(tmp_path / "t.parquet")
 
 
+class SparkSession(SimpleNamespace):
+    """An object of the class that public functions take."""
+
+
+class DataFrame(SimpleNamespace):
+    """A DataFrame of such a session."""
+
+
 def classic(version):
-    return SimpleNamespace(version=version, _jsparkSession=None, read=None)
+    return SparkSession(version=version, _jsparkSession=None, read=None)
 
 
 @pytest.mark.parametrize("version", ["3.4.4", "2.4.8-amzn-1", "5.0.0.dev1", "5.0.0-preview1"])
 def test_a_session_of_another_spark_is_refused_by_all_that_use_one(version, table):
     session = classic(version)
     wanted = f"this session runs Spark {version}, but only Spark 3.5 to 4.3 is supported; start one of these"
-    frame = SimpleNamespace(sparkSession=session)
+    frame = DataFrame(sparkSession=session)
     for call in (
         lambda: pr.plan(table, where="x = 1", session=session),
         lambda: pr.write(frame, table, layout={"sort_by": ["x"]}),
