@@ -115,7 +115,7 @@ def test_what_is_right_is_taken(function):
         (lambda: build_layout_checks("a", "t", LAYOUT, allow="s3://b"), "allow='s3://b': give a list of strings"),
         (lambda: build_layout_checks("a", "t", LAYOUT, blocking="no"), "blocking='no': give True or False"),
         (lambda: build_skipping_checks("a", "t", ["id = 1"]), "give each predicate a name"),
-        (lambda: build_skipping_checks("a", "t", {"one": "id = 1"}, min_skipped="90%"), "give a number"),
+        (lambda: build_skipping_checks("a", "t", {"one": "id = 1"}, min_skipped=[0.9]), "min_skipped=.*share"),
         (lambda: build_log_health_check("a", "t", max_commits=True), "give a whole number"),
         (lambda: MaintainedTable("a", "t", LAYOUT, predicates="id = 1"), "give a list of predicates"),
         (lambda: MaintainedTable("a", "t", LAYOUT, workload=7), "give the path of a workload"),
