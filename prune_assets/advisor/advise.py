@@ -138,7 +138,7 @@ def _advise(
     advice = _advice(table, workspace, found, mine, skipped)
     promised = promised_shapes(queries, [one.advised for one in advice.queries], shapes)
     notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
-    return replace(advice, promised=promised, notes=notes)
+    return replace(advice, promised=promised, notes=(*notes, *_lost_filters(index, advice.advised)))
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
@@ -286,11 +286,8 @@ def _advice(
     kept = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays) if best is not None else ""
     advised = None if kept else best
     then = found[0].simulated.read if advised else today
-    queries_bytes = tuple(
-        QueryBytes(query.where, query.runs, query.today, round(bytes_), round(query.whole * part), query.whole)
-        for query, bytes_, part in zip(queries, then.tolist(), share.tolist(), strict=True)
-    )
-    dearer = sorted((it for it in queries_bytes if it.is_dearer), key=lambda it: it.runs * (it.today - it.advised))
+    queries_bytes = _bytes_of_queries(queries, then, share)
+    dearer = _dearer(queries_bytes)
     return LayoutAdvice(
         table=table.name,
         rows=workspace.sample.total,
@@ -304,11 +301,41 @@ def _advice(
         queries=queries_bytes,
         rewrite_bytes=rewrite,
         runs_to_pay=pays,
-        dearer=tuple(dearer),
+        dearer=dearer,
+        own_dearer=() if own is None else _dearer(_bytes_of_queries(queries, own.simulated.read, share)),
         reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
         own=None if own is None else priced[-1],
     )
+
+
+def _bytes_of_queries(
+    queries: Sequence[Query], then: NDArray[np.float64], share: NDArray[np.float64]
+) -> tuple[QueryBytes, ...]:
+    """Return the bytes of each query today and in a layout; `share`: the part of its bytes that it selects at least."""
+    least = np.minimum(share * [query.whole for query in queries], then)
+    return tuple(
+        QueryBytes(query.where, query.runs, query.today, round(bytes_), min(query.today, round(lowest)), query.whole)
+        for query, bytes_, lowest in zip(queries, then.tolist(), least.tolist(), strict=True)
+    )
+
+
+def _dearer(queries: Sequence[QueryBytes]) -> tuple[QueryBytes, ...]:
+    dearer = (it for it in queries if it.is_dearer)
+    return tuple(sorted(dearer, key=lambda it: it.runs * (it.today - it.advised)))
+
+
+def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[str, ...]:
+    """Return a note on bloom filters that the table has and the advised layout lacks."""
+    if advised is None:
+        return ()
+    kept = {name.casefold() for name in advised.layout.bloom}
+    names = [column.name for column in index.columns if (index.footers.chunks(column).bloom_filter[:, 0] > 0).any()]
+    lost = [name for name in names if name.casefold() not in kept]
+    if not lost:
+        return ()
+    keys = ", ".join(f"{name}: 0.01" for name in lost)
+    return (f"the table has bloom filters on {listed(lost)}; the advised layout has none; to keep: bloom: {{{keys}}}",)
 
 
 def _as_it_is(table: Table, workspace: Workspace) -> float:

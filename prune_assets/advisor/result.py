@@ -103,7 +103,8 @@ class LayoutAdvice:
     `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
     run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
-    `dearer`: queries that would read more than twice as much in the advised layout, the most added bytes first.
+    `dearer`: queries that would read more than twice as much in the advised layout, the most added bytes first;
+    `own_dearer`: in the layout that was given.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
     `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
     which `advice_outcome` holds against what they read later. `notes`: such as that the queries ran on another table of
@@ -123,6 +124,7 @@ class LayoutAdvice:
     rewrite_bytes: int
     runs_to_pay: int | None
     dearer: tuple[QueryBytes, ...] = ()
+    own_dearer: tuple[QueryBytes, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     verified: tuple[VerifiedLayout, ...] = ()
@@ -177,6 +179,7 @@ class LayoutAdvice:
         for title, size, note in self.bars():
             share = round(24 * size / max(self.whole, 1))
             yield f"  {bytes_text(size):>10}  {'█' * share}{'░' * (24 - share)}  {title}{note}"
+        yield from (f"  more than twice as dear in your layout: {one}" for one in self.own_dearer)
         if self.advised is not None:
             pays = "never pays" if self.runs_to_pay is None else f"pays after {counted(self.runs_to_pay, 'run')}"
             yield ""

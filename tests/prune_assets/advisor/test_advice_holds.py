@@ -162,3 +162,23 @@ def test_columns_that_follow_the_order_are_predicted_to_shrink(tmp_path):
     really = planned(written(rows, source, tmp_path / "w", layout), wheres)
     assert really[0] < 0.8 * planned(source, wheres)[0]
     assert abs(predicted(source, wheres, layout)[0] / really[0] - 1) < 0.1
+
+
+def test_queries_that_a_layout_of_ones_own_makes_dearer_are_named(tickets):
+    advice = pr.advise(tickets[1], workload=["ticket = 4000", "k = 5"], layout={"sort_by": ["k"]}, sample_rows=SAMPLED)
+    assert [one.where for one in advice.own_dearer] == ["ticket = 4000"]
+    assert "more than twice as dear in your layout: " in str(advice)
+    assert pr.LayoutAdvice.from_json(advice.to_json()).own_dearer == advice.own_dearer
+
+
+def test_no_query_reads_less_than_its_lower_bound(tickets):
+    advice = pr.advise(tickets[1], workload=["ticket < 40", "k = 5", "k < 100"], sample_rows=SAMPLED)
+    assert all(one.lower_bound <= min(one.today, one.advised) for one in advice.queries)
+
+
+def test_a_bloom_filter_that_the_advised_layout_lacks_is_noted(tickets, tmp_path):
+    rows, source = tickets
+    place = written(rows, source, tmp_path / "w", pr.LayoutSpec(bloom={"v": 0.01}))
+    advice = pr.advise(place, workload=["k = 5", "k BETWEEN 7 AND 9"])
+    assert advice.advised is not None
+    assert [note for note in advice.notes if "bloom filters on v" in note and "bloom: {v: 0.01}" in note]
