@@ -39,7 +39,7 @@ COMMANDS = {
     "doctor": "Show which Java, Spark and libraries are used, and what is missing.",
     "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
     "head": "Show the first rows of TABLE that a predicate selects.",
-    "history": "List the versions of the Delta table TABLE, the newest first.",
+    "history": "List the versions of TABLE, or the snapshots of an Iceberg table, the newest first.",
     "inspect": "Show the metadata of FILE or TABLE, page indexes and bloom filters included.",
     "optimize": "Rewrite the files of TABLE that break its layout or are too small.",
     "vacuum": "List the files of the Delta table TABLE that no version needs, or delete them.",

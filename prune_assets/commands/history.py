@@ -22,7 +22,7 @@ SCHEMA = "table-history/1"
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many versions to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-history/1.")
 def history(*, table: str, limit: int, as_json: bool) -> None:
-    """List the versions of TABLE, the newest first: of a table of Iceberg, its snapshots.
+    """List the versions of TABLE, or the snapshots of an Iceberg table, the newest first.
 
     TABLE is a path, an address, or a name that a catalog has. Each line has the time of the commit, its operation, and
     the operation's parameters and metrics. For example:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import prune_assets as pr
-from parquet_core.errors import LayoutError
+from parquet_core.errors import LayoutError, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets import dagster
 from prune_assets.cli import main
@@ -190,8 +190,8 @@ def test_a_layout_is_a_path_a_text_a_mapping_or_itself(layout_file):
     [
         ({"sortby": ["id"]}, "layout: unknown key 'sortby'; did you mean 'sort_by'?"),
         ({"page_rows": "many"}, "layout: page_rows = 'many': expected a whole number, got a string"),
-        (7, "layout = 7: give the path of a layout.yaml, its keys, or a LayoutSpec"),
-        (None, "layout = None: give the path"),
+        (7, "load_layout: layout=7 is an int; give a LayoutSpec, a dict, a str or a Path"),
+        (None, "load_layout: layout is None; give a LayoutSpec, a dict, a str or a Path"),
         ("s3://bob:secret@lake/layout.yaml", "a layout is a local file; copy it to this machine"),
         ("gone/layout.yaml", "cannot be read (No such file or directory); name a layout file, e.g. layout.yaml"),
         ("layouts.yaml", "cannot be read (No such file or directory); did you mean layout.yaml?"),
@@ -199,7 +199,7 @@ def test_a_layout_is_a_path_a_text_a_mapping_or_itself(layout_file):
 )
 def test_what_is_no_layout_is_refused_in_one_line(layout_file, monkeypatch, given, message):
     monkeypatch.chdir(layout_file(TEXT).parent)
-    with pytest.raises(LayoutError) as raised:
+    with pytest.raises(WrongUse) as raised:
         pr.load_layout(given)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
