@@ -100,8 +100,9 @@ def pays(part: pa.Table, name: str, layout: LayoutSpec) -> bool:
     if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):
         return False
     values = pc.unique(first)
-    numbers = len(first) * max(len(values) - 1, 1).bit_length() / 8
-    return _plain_bytes(values) + numbers < _plain_bytes(first)
+    # Nulls take no number.
+    numbers = (len(first) - first.null_count) * max(len(values) - 1, 1).bit_length() / 8
+    return bool(_plain_bytes(values) + numbers < _plain_bytes(first))
 
 
 def _plain_bytes(values: pa.Array | pa.ChunkedArray) -> int:

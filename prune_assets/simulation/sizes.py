@@ -17,7 +17,7 @@ from prune_assets.simulation.cut import cut_of
 from prune_assets.simulation.lookups import distinct_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,21 +80,34 @@ def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSp
     codes, starts = column.codes[cut.order], cut.sampled(cut.group)
     ends, rows = np.append(starts[1:], len(codes)), cut.group_rows
     chosen = np.unique(np.linspace(0, len(starts) - 1, _COUNTED).round().astype(np.int64))
-    values, page_values, page = 0.0, 0.0, min(float(rows.mean()), layout.page_rows)
-    for group in chosen.tolist():
-        of_group = codes[starts[group] : ends[group]]
-        of_page = of_group[: max(1, round(page * cut.rate))]
-        values += _distinct(of_group, len(column.values), float(rows[group])) / len(chosen)
-        page_values += _distinct(of_page, len(column.values), page) / len(chosen)
-    group_values, first_page = _Values(float(rows.mean()), values), _Values(page, page_values)
-    return Coded(values, _is_coded(layout, column.column.path, group_values, first_page, cost.entry_of(column.values)))
+    page = min(float(rows.mean()), layout.page_rows)
+    groups = [codes[starts[group] : ends[group]] for group in chosen.tolist()]
+    pages = [group[: max(1, round(page * cut.rate))] for group in groups]
+    of_group = _mean(groups, len(column.values), float(rows.mean()))
+    of_page = _mean(pages, len(column.values), page)
+    return Coded(
+        of_group.values, _is_coded(layout, column.column.path, of_group, of_page, cost.entry_of(column.values))
+    )
 
 
 class _Values(NamedTuple):
-    """Rows of a row group or page, and how many different values they have."""
+    """Rows with a value in a row group or page, and how many distinct values they have; nulls are not encoded."""
 
     rows: float
     values: float
+
+
+def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values:
+    """Estimate the mean of row groups or pages of `rows` rows from the codes of sampled rows, below `most`."""
+    found = [(len(part), int((part >= 0).sum()), _distinct(part, most)) for part in parts if len(part)]
+    if not found:
+        return _Values(0.0, 0.0)
+    valid = [rows * known / count for count, known, _ in found]
+    distinct = [
+        distinct_in(max(of, known), values, known) if known else 0.0
+        for of, (_, known, values) in zip(valid, found, strict=True)
+    ]
+    return _Values(float(np.mean(valid)), float(np.mean(distinct)))
 
 
 def _is_coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry: float) -> bool:
@@ -105,13 +118,11 @@ def _is_coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, ent
     return page.values * entry + page.rows * math.log2(max(page.values, 2.0)) / 8 < page.rows * entry
 
 
-def _distinct(codes: NDArray[np.int64], most: int, rows: float) -> float:
-    """Estimate how many distinct values `rows` rows have from the codes of sampled rows."""
-    if not len(codes):
-        return 0.0
+def _distinct(codes: NDArray[np.int64], most: int) -> float:
+    """Return the number of distinct codes, null aside."""
     met = np.zeros(most + 2, np.bool_)
     met[codes + 1] = True
-    return distinct_in(max(rows, len(codes)), float(met[1:].sum()), float(len(codes)))
+    return float(met[1:].sum())
 
 
 def _size(data: float, dictionary: float, rows: float, *, is_coded: bool) -> Size:
@@ -205,11 +216,10 @@ class EncodedRows:
         for size in (rows, page):
             sampled = min(max(1, round(size * rate)), len(order))
             starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
-            parts = [_distinct(codes[start : start + sampled], column.distinct, size) for start in starts]
-            counts.append(float(np.mean(parts)))
+            counts.append(_mean([codes[start : start + sampled] for start in starts], column.distinct, size))
         entry = column.entry or cost.entry
-        of_group, of_page = _Values(rows, counts[0]), _Values(page, counts[1])
-        return Coded(counts[0], _is_coded(layout, path, of_group, of_page, entry))
+        of_group, of_page = counts
+        return Coded(of_group.values, _is_coded(layout, path, of_group, of_page, entry))
 
     def _column(self, path: Path) -> _Codes | None:
         """Return the numbers of the different values of a column; None for one in lists or maps."""
@@ -240,7 +250,7 @@ class EncodedRows:
             if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
                 dictionary = chunk.data_page_offset - chunk.dictionary_page_offset
                 column = self._column(path)
-                count = 1.0 if column is None else _distinct(column.codes[order], column.distinct, 0.0)
+                count = 1.0 if column is None else _distinct(column.codes[order], column.distinct)
                 entry = dictionary / max(count, 1.0)
             found[path] = (chunk.total_compressed_size - dictionary) / max(len(rows), 1), entry
         return found

@@ -144,6 +144,8 @@ def put(table, directory, layout, *, files=1, group_rows=None):
             data_page_size=1 << 30,
             write_page_index=True,
             compression="zstd",
-            use_dictionary=[name for name in part.column_names if pays(part, name, layout)],
+            use_dictionary=[
+                name for name in part.column_names if layout.dictionary.get(name, True) and pays(part, name, layout)
+            ],
         )
     return str(directory)
