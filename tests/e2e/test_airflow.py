@@ -175,6 +175,8 @@ def test_a_sensor_defers_and_fires(airflow):
         "version": 1,
         "fingerprint": table_fingerprint(table),
         "changes": 2,
+        "partitions": None,
+        "where": "true",
     }
 
 
