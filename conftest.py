@@ -39,9 +39,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures are made
 def pytest_runtest_setup():
-    """Leave out a test for which there is no time left; let programs that it starts be ended by SIGTERM.
+    """Skip the test after the deadline; reset the handler of SIGTERM.
 
-    Dagster leaves a handler of its own, and what a process ignores, those that it starts ignore too.
+    Dagster leaves its own handler, and child processes inherit an ignored signal.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if time.time() > UNTIL:

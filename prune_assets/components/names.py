@@ -6,7 +6,7 @@ import dagster as dg
 
 
 class Named:
-    """A component whose jobs, schedules and sensors have names that begin alike."""
+    """A component whose jobs, schedules and sensors have names with a common prefix."""
 
     def names(self) -> tuple[str | None, str]:
         """Return the name in its YAML, None if it has none, and the default."""
