@@ -182,5 +182,5 @@ def test_wrong_use_is_one_line(table, given, error, text):
 
 
 def test_a_key_of_another_kind_is_refused_by_name(table):
-    with pytest.raises(LayoutError, match=r"order_by=\('id', 'descending'\): a key is a column's name"):
+    with pytest.raises(WrongUse, match="order_by is a list of tuple; give a str or a list of str"):
         pr.read_arrow(table, order_by=[("id", "descending")], limit=1)
