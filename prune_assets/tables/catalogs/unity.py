@@ -49,6 +49,7 @@ def _asked(name: str) -> dict[str, Any]:
         with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - its scheme was checked
             found = json.load(answer)
     except HTTPError as error:
+        error.close()  # its connection, which a kept traceback would hold open
         if error.code == _NOT_FOUND:
             raise TableNotFound(f"unity:{name}: the catalog has no such table") from None
         raise StorageFailure(f"unity:{name}: the catalog answers {error.code} {error.reason}") from None

@@ -247,6 +247,12 @@ def test_what_unity_has_beside(unity, changed, said):
         pr.plan("unity:main.lake.orders", where="id = 1")
 
 
+def test_an_error_of_unity_holds_no_connection(unity):
+    with pytest.raises(TableNotFound) as caught:
+        pr.plan("unity:main.lake.nothing", where="id = 1")
+    assert caught.value.__context__.fp.closed
+
+
 def test_where_unity_is(unity, monkeypatch):
     with pytest.raises(TableNotFound):
         pr.plan("unity:main.lake.nothing", where="id = 1")
