@@ -204,9 +204,8 @@ def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[tuple[dict[
     for path, leaves in workspace.leaves.items():
         column = workspace.sample.columns[path]
         asked = [leaf for leaf in leaves if probes(leaf) is not None]
-        taken = {*best.layout.partition_by, *best.layout.sort_columns[:1]}
         # NaN and the two zeros hash as bits: parquet-java's filters of floats are asked for too little to count on.
         has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
-        if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in taken:
+        if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in best.layout.partition_by:
             why = f"{counted(len(asked), 'condition')} on {path[0]} for single values"
             yield {"bloom": {path[0]: _FALSE_POSITIVES}}, why

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.access_plan import RangeList, make_access_plan
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.arrow_columns import arrow_columns, names_of
@@ -18,7 +19,7 @@ from prune_assets.simulation.sample import Sample, coded
 from prune_assets.simulation.sizes import EncodedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 MOST_ROWS = 1_000_000
-# Neighbouring rows that are taken together: fewer pages are decoded than by single rows, and most places are seen.
+# Neighbouring rows that are read together: a page is decoded whole, however few of its rows are wanted.
 _BLOCK = 4_096
+# Rows read for each sampled one: sampled rows that are neighbours in the table repeat each other's values.
+_READ_FOR_ONE = 4
+# Sampled rows that are drawn together of as many runs of rows.
+_TOGETHER = 64
+# Shorter blocks of the rows that are encoded, which are few and should come from many places.
+_BLOCK_ENCODED = 256
 # Rows and values that are encoded for each layout, and columns of a wide table.
 _FEWEST_ROWS_ENCODED, _MOST_ROWS_ENCODED, _MOST_VALUES_ENCODED = 16_384, 32_768, 1_000_000
 _MOST_ENCODED = 100
@@ -41,7 +48,7 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
     plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
     names = [name for name in names if _is_read(plan, name)]
     total = int(plan.index.row_count.sum() - table.deleted_rows().sum())
-    rows = _read_blocks(plan, names, most)
+    rows = _read(plan, names, _blocks(plan.index.row_count, most * _READ_FOR_ONE), most)
     return sample_of(table, [path for path in paths if path[0] in names], rows if names else rows.slice(0, 0), total)
 
 
@@ -70,7 +77,7 @@ def encoded_rows(
     if not names:
         return None
     most = min(_MOST_ROWS_ENCODED, max(_FEWEST_ROWS_ENCODED, _MOST_VALUES_ENCODED // len(names)))
-    blocks = _blocks(plan.index.row_count, most)
+    blocks = _blocks(plan.index.row_count, most, _BLOCK_ENCODED)
     rows = _read(plan, names, blocks)
     begins = np.cumsum(blocks.stop - blocks.start) - (blocks.stop - blocks.start)
     of_keys = sample_of(table, [path for path in keys if path[0] in names], rows, rows.num_rows)
@@ -80,17 +87,40 @@ def encoded_rows(
 def sampled_rows(table: Table, most: int) -> pa.Table:
     """Return blocks of whole rows, evenly spread, at most about so many; UnsupportedFeature names a column."""
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
-    return _read_blocks(plan, names_of(plan, None), most)
+    return _read(plan, names_of(plan, None), _blocks(plan.index.row_count, most))
 
 
-def _read_blocks(plan: PlannedRead, names: Sequence[str], most: int) -> pa.Table:
-    return _read(plan, names, _blocks(plan.index.row_count, most))
-
-
-def _read(plan: PlannedRead, names: Sequence[str], chosen: RangeList) -> pa.Table:
-    access = make_access_plan(chosen, chosen.only(np.zeros(len(plan.index), np.bool_)), plan.index.row_count)
+def _read(plan: PlannedRead, names: Sequence[str], blocks: RangeList, most: int | None = None) -> pa.Table:
+    """Read blocks of rows; at most `most` rows of them, evenly spread."""
+    access = make_access_plan(blocks, blocks.only(np.zeros(len(plan.index), np.bool_)), plan.index.row_count)
     scan = scan_of(replace(plan, evaluation=replace(plan.evaluation, access=access)), names)
-    return pa.concat_tables([scan.no_rows(), *scan.tables(scan.kept())])
+    tables = scan.tables(scan.kept())
+    if most is not None and (total := int((blocks.stop - blocks.start).sum())) > most:
+        tables = _thinned(tables, total, most)
+    return pa.concat_tables([scan.no_rows(), *tables])
+
+
+def _thinned(tables: Iterable[pa.Table], total: int, most: int) -> Iterator[pa.Table]:
+    """Leave at most `most` of `total` rows, evenly spread."""
+    chosen, begin = _random_rows(total, most), 0
+    for rows in tables:
+        first, last = np.searchsorted(chosen, [begin, begin + rows.num_rows])
+        yield rows.take(from_numpy(chosen[first:last] - begin))
+        begin += rows.num_rows
+
+
+def _random_rows(total: int, most: int) -> NDArray[np.int64]:
+    """Return numbers of rows in order: of each run of neighbouring rows `_TOGETHER` random ones.
+
+    One row of each of many short runs would have fewer repeated values than random rows, where equal values are
+    neighbours; random rows of the whole would not cut at pages.
+    """
+    length = -(-_TOGETHER * total // most)
+    runs, random = -(-total // length), np.random.default_rng(most)
+    places = random.random((runs, length)).argpartition(_TOGETHER, axis=1)[:, :_TOGETHER]
+    chosen = np.sort(places + np.arange(runs)[:, None] * length, axis=1).ravel()
+    found: NDArray[np.int64] = chosen[chosen < total]
+    return found
 
 
 def _is_read(plan: PlannedRead, name: str) -> bool:
@@ -101,11 +131,11 @@ def _is_read(plan: PlannedRead, name: str) -> bool:
     return True
 
 
-def _blocks(row_count: NDArray[np.int64], most: int) -> RangeList:
+def _blocks(row_count: NDArray[np.int64], most: int, length: int = _BLOCK) -> RangeList:
     """Return blocks of rows, evenly spread over all row groups; everything where that is no more than asked for."""
     first = np.cumsum(row_count) - row_count
     total = int(row_count.sum())
-    block = _BLOCK if total > most else max(total, 1)
+    block = length if total > most else max(total, 1)
     starts = np.arange(0, total, block * max(total / max(most, 1), 1.0)).astype(np.int64)
     # Cut at row groups: a block may reach into the next ones.
     pieces = np.unique(np.concatenate([starts, first[_inside(first, starts, block) & (row_count > 0)]]))

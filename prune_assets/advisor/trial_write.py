@@ -22,6 +22,7 @@ from prune_assets.simulation.cut import cut_of
 from prune_assets.simulation.sizes import page_options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from parquet_core.layout.spec import LayoutSpec
@@ -83,7 +84,7 @@ def _write(part: pa.Table, file: Path, layout: LayoutSpec, group_rows: int) -> N
         file,
         row_group_size=group_rows,
         write_page_index=True,
-        use_dictionary=[name for name in part.column_names if name not in blooms and pays(part, name, layout)],
+        use_dictionary=[name for name in with_dictionary(part, layout) if name not in blooms],
         **page_options(layout),
         **({"bloom_filter_options": blooms} if blooms else {}),
     )
@@ -94,9 +95,28 @@ def _most_values(column: pa.ChunkedArray, group_rows: int) -> int:
     return max(1, *(int(pc.count_distinct(column.slice(start, group_rows)).as_py()) for start in groups))
 
 
-def pays(part: pa.Table, name: str, layout: LayoutSpec) -> bool:
+def with_dictionary(part: pa.Table, layout: LayoutSpec) -> list[str]:
+    """Return the paths of the columns in Parquet for which parquet-java would keep a dictionary."""
+    first, without = part.slice(0, layout.page_rows), {name for name, has in layout.dictionary.items() if not has}
+    leaves = [leaf for name in part.column_names for leaf in _leaves(name, first[name].combine_chunks())]
+    return [path for path, values in leaves if path not in without and _pays(values)]
+
+
+def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+    if pa.types.is_struct(values.type):
+        for field, part in zip(values.type, values.flatten(), strict=True):
+            yield from _leaves(f"{path}.{field.name}", part)
+    elif pa.types.is_map(values.type):
+        yield from _leaves(f"{path}.key_value.key", values.keys)
+        yield from _leaves(f"{path}.key_value.value", values.items)
+    elif pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        yield from _leaves(f"{path}.list.element", values.flatten())
+    else:
+        yield path, values
+
+
+def _pays(first: pa.Array) -> bool:
     """Tell whether a dictionary of the first page, and its numbers, take less than the values."""
-    first = part[name].slice(0, layout.page_rows)
     if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):
         return False
     values = pc.unique(first)

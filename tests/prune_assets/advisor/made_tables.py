@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from prune_assets.advisor.trial_write import pays
+from prune_assets.advisor.trial_write import with_dictionary
 from prune_assets.writing.curves import bits_per_column, curve_positions
 
 DAY = dt.date(2024, 1, 1)
@@ -144,8 +144,6 @@ def put(table, directory, layout, *, files=1, group_rows=None):
             data_page_size=1 << 30,
             write_page_index=True,
             compression="zstd",
-            use_dictionary=[
-                name for name in part.column_names if layout.dictionary.get(name, True) and pays(part, name, layout)
-            ],
+            use_dictionary=with_dictionary(part, layout),
         )
     return str(directory)

@@ -139,6 +139,30 @@ def test_no_day_of_a_sampled_table_in_order_is_predicted_at_nothing(tmp_path):
             assert predicted(source, wheres, layout, sampled).min() > 0
 
 
+def test_the_column_that_a_sampled_table_is_in_order_of_is_predicted_in_another_order(tmp_path):
+    """Sampled rows that are neighbours would have some days whole and others not at all."""
+    rng = np.random.default_rng(8)
+    rows = pa.table({"day": np.arange(ROWS) * 90 // ROWS, "f": rng.permutation(ROWS), "v": rng.random(ROWS)})
+    source = source_of(rows, tmp_path / "t")
+    wheres = [f"day = {it} AND f >= 0" for it in range(90)]
+    layout = pr.LayoutSpec(hilbert_by=["f", "day"], page_rows=2_000)
+    really = planned(written(rows, source, tmp_path / "w", layout), wheres)
+    assert np.abs(predicted(source, wheres, layout) - really).max() / rows.nbytes < 0.05
+
+
+def test_seconds_that_repeat_among_neighbours_are_predicted_without_a_dictionary(tmp_path):
+    """The rows of a second are neighbours: sampled blocks of rows would tell of many more repetitions."""
+    rng = np.random.default_rng(9)
+    at = np.sort(rng.integers(0, ROWS * 1.2, ROWS)) * 1_000_000
+    level = rng.choice(["INFO", "WARN"], ROWS, p=[0.9, 0.1])
+    rows = pa.table({"at": pa.array(at, pa.timestamp("us")), "level": level})
+    source = source_of(rows, tmp_path / "t")
+    wheres = [f"at < TIMESTAMP_NTZ '1970-01-01 {hour:02}:00:00' AND level > ''" for hour in (2, 9, 20)]
+    layout = pr.LayoutSpec(hilbert_by=["level", "at"], page_rows=2_000, row_group_rows=50_000)
+    really = planned(written(rows, source, tmp_path / "w", layout), wheres)
+    assert np.abs(predicted(source, wheres, layout) / really - 1).max() < 0.1
+
+
 @pytest.mark.parametrize("template", ["k BETWEEN {0} AND {0} + 300", "k = {0}", "ticket = {0} OR k = {0}"])
 def test_an_applied_layout_is_advised_to_stay(tickets, tmp_path, template):
     rows, source = tickets
