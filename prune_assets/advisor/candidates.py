@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from prune_assets.simulation.sample import SampledColumn
     from prune_assets.simulation.simulate import Simulated, Workspace
 
-# Columns that are tried, orders that are extended by another column, and columns that curves are drawn from.
+# Columns that are tried, orders that are extended by another column, keys of an order, and columns of curves.
 MOST_COLUMNS = 8
 _BEAM = 3
+_MOST_KEYS = 3
 _CURVE_COLUMNS, _MOST_CURVE_COLUMNS = 4, 6
 # Values of a column that directories are made for, and from how many on a filter of them can deny anything.
 _MOST_PARTITIONS = 100
@@ -107,11 +108,15 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
     tried = [try_out(workspace, as_it_lies)]
     orders: list[Tried] = []
     level = [Candidate(replace(base, sort_by=[_quoted(name)]), say(name)) for name in columns]
-    for _ in range(3):
+    for _ in range(_MOST_KEYS):
         done = [try_out(workspace, candidate) for candidate in level]
         orders += done
         best = sorted(done, key=lambda it: it.bytes)[:_BEAM]
         level = [candidate for one in best for candidate in _longer(one.candidate, columns, say)]
+    best = sorted(orders, key=lambda it: it.bytes)[:_BEAM]
+    known = {it.candidate.layout.sort_by for it in orders}
+    first = {it.layout.sort_by: it for one in best for it in _in_front(one.candidate, columns, say)}
+    orders += [try_out(workspace, it) for keys, it in first.items() if keys not in known]
     curves = [try_out(workspace, it) for it in _curves(base, _curve_columns(orders))]
     best = sorted(curves, key=lambda it: it.bytes)[:_BEAM]
     curves += [
@@ -159,6 +164,15 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
         if name not in known:
             layout = replace(shorter.layout, sort_by=[*shorter.layout.sort_by, _quoted(name)])
             yield Candidate(layout, f"{shorter.why}; within equal {known[-1]}, {say(name)}")
+
+
+def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
+    """Put another column in front of a sort key: alone it may save nothing, since the table is in its order already."""
+    keys = shorter.layout.sort_by
+    for name in columns:
+        if name not in shorter.layout.sort_columns:
+            layout = replace(shorter.layout, sort_by=[_quoted(name), *keys[: _MOST_KEYS - 1]])
+            yield Candidate(layout, f"{say(name)}; within equal {name}, {shorter.why}")
 
 
 def _curve_columns(orders: Sequence[Tried]) -> list[str]:
