@@ -1,8 +1,10 @@
 """The bounds that pages of a layout to come would have, estimated from a sample in the order of that layout.
 
-A page of 20,000 rows has 60 sampled ones, whose smallest and largest values lie too close together: `neighbours.py`
-widens them. The columns of the order itself are dense in each page: there its own rows tell, and the row after it. With
-all rows sampled, the bounds are exact.
+A page of 20,000 rows has 60 sampled ones, whose smallest and largest values are too close together: `neighbours.py`
+widens them. The columns of the order need no neighbours. Along a sort key, a page reaches up to the sampled row that
+follows it. Along a curve, the m sampled values of a page are taken for even draws from a range: of m even draws from a
+range of length d the extremes are d * (m - 1) / (m + 1) apart on average, so each end of the range is the (m - 1)th
+part of their distance further out. With all rows sampled, the bounds are exact.
 """
 
 from __future__ import annotations
