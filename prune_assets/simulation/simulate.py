@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,6 +53,7 @@ class Workspace:
     asked: dict[Path, list[Asked | None]] = field(default_factory=dict)
     simulated: dict[str, Simulated] = field(default_factory=dict)
     _ordered: dict[tuple[tuple[str, ...], ...], Ordered] = field(default_factory=dict)
+    _bounds: dict[str, tuple[Cut, dict[Path, FutureBounds]]] = field(default_factory=dict)
     _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -83,6 +84,18 @@ class Workspace:
                 del self._ordered[next(iter(self._ordered))]
             self._ordered[key] = ordered(self.sample, layout)
         return self._ordered[key]
+
+    def bounds(self, layout: LayoutSpec) -> tuple[Cut, dict[Path, FutureBounds]]:
+        """Return the rows of a layout as they are cut, and the bounds of its pages; the last ones are cached."""
+        key = repr(replace(layout, bloom={}, dictionary={}))
+        if key not in self._bounds:
+            cut = cut_of(self.sample, layout, self.bytes_per_row, self.ordered(layout))
+            most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
+            keys = {path: [self.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
+            columns = self.sample.columns.items()
+            self._bounds.clear()
+            self._bounds[key] = cut, {path: future_bounds(cut, it, keys.get(path, []), most) for path, it in columns}
+        return self._bounds[key]
 
     def looked_up(self, path: Path) -> LookedUp:
         """Return where the values that leaves on a column look up were sampled."""
@@ -150,12 +163,7 @@ def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
 
 
 def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
-    cut = cut_of(workspace.sample, layout, workspace.bytes_per_row, workspace.ordered(layout))
-    most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
-    keys = {path: [workspace.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
-    bounds = {
-        path: future_bounds(cut, column, keys.get(path, []), most) for path, column in workspace.sample.columns.items()
-    }
+    cut, bounds = workspace.bounds(layout)
     sizes = workspace.sizes(cut, layout)
     of_groups = _of_groups(workspace, cut, layout, bounds, sizes)
     chosen = workspace.may_match({path: it.pages for path, it in bounds.items()}, len(cut.pages), of_groups)

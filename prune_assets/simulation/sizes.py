@@ -77,16 +77,19 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
     """Return how parquet-java would encode a sampled column: it decides by the values of a first page."""
+    return _coded(layout, column.column.path, _counts(cut, column, layout), cost.entry_of(column.values))
+
+
+def _counts(cut: Cut, column: SampledColumn, layout: LayoutSpec) -> _Counts:
     codes, starts = column.codes[cut.order], cut.sampled(cut.group)
     ends, rows = np.append(starts[1:], len(codes)), cut.group_rows
     chosen = np.unique(np.linspace(0, len(starts) - 1, _COUNTED).round().astype(np.int64))
     page = min(float(rows.mean()), layout.page_rows)
     groups = [codes[starts[group] : ends[group]] for group in chosen.tolist()]
     pages = [group[: max(1, round(page * cut.rate))] for group in groups]
-    of_group = _mean(groups, len(column.values), float(rows.mean()))
-    of_page = _mean(pages, len(column.values), page)
-    return Coded(
-        of_group.values, _is_coded(layout, column.column.path, of_group, of_page, cost.entry_of(column.values))
+    return _Counts(
+        _mean(groups, len(column.values), float(rows.mean())),
+        _mean(pages, len(column.values), page),
     )
 
 
@@ -95,6 +98,13 @@ class _Values(NamedTuple):
 
     rows: float
     values: float
+
+
+class _Counts(NamedTuple):
+    """The rows and values of a row group and of a page."""
+
+    group: _Values
+    page: _Values
 
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values:
@@ -110,12 +120,14 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values
     return _Values(float(np.mean(valid)), float(np.mean(distinct)))
 
 
-def _is_coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry: float) -> bool:
-    """Tell whether a writer keeps the dictionary of a column; `entry`: the bytes of an entry."""
+def _coded(layout: LayoutSpec, path: Path, counts: _Counts, entry: float) -> Coded:
+    """Return whether a writer keeps the dictionary of a column; `entry`: the bytes of an entry."""
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
-    if ".".join(path).casefold() in {name.casefold() for name in without} or group.values * entry > DICTIONARY_LIMIT:
-        return False
-    return page.values * entry + page.rows * math.log2(max(page.values, 2.0)) / 8 < page.rows * entry
+    if ".".join(path).casefold() in {name.casefold() for name in without}:
+        return Coded(counts.group.values, is_coded=False)
+    page = counts.page
+    pays = page.values * entry + page.rows * math.log2(max(page.values, 2.0)) / 8 < page.rows * entry
+    return Coded(counts.group.values, is_coded=pays and counts.group.values * entry <= DICTIONARY_LIMIT)
 
 
 def _distinct(codes: NDArray[np.int64], most: int) -> float:
@@ -131,11 +143,10 @@ def _size(data: float, dictionary: float, rows: float, *, is_coded: bool) -> Siz
 
 
 class _Encoded(NamedTuple):
-    """The bytes of an encoded column: data per row, and an entry of its dictionary; and its encoding."""
+    """The bytes of an encoded column: data per row, and an entry of its dictionary."""
 
     data: float
     entry: float
-    coded: Coded
 
 
 class _Codes(NamedTuple):
@@ -169,47 +180,58 @@ class EncodedRows:
     keys: Sample
     blocks: NDArray[np.int64]
     total: int
-    _known: dict[str, dict[Path, _Encoded]] = field(default_factory=dict)
+    _encoded: dict[tuple[str, Path, bool], _Encoded] = field(default_factory=dict)
+    _counted: dict[tuple[str, int, Path], _Counts] = field(default_factory=dict)
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
         """Return the sizes of columns in a layout; the present sizes of columns that are not in the sample."""
-        encoded, rows = self._encoded(costs, sample, cut, layout), cut.total / len(cut.group)
-        found = {
-            path: _size(data, entry * coded.values * coded.is_coded, rows, is_coded=coded.is_coded)
-            for path, (data, entry, coded) in encoded.items()
+        order, rows = _order_of(layout), cut.total / len(cut.group)
+        coded = {
+            path: self._coded((order, len(cut.group), path), cut, sample.columns.get(path), costs[path], layout)
+            for path in costs
+            if path[0] in self.rows.column_names
         }
-        others = {path: cost for path, cost in costs.items() if path not in encoded}
+        self._encode(order, layout, {p: it for p, it in coded.items() if (order, p, it.is_coded) not in self._encoded})
+        found = {}
+        for path, (values, is_coded) in coded.items():
+            if (order, path, is_coded) in self._encoded:
+                data, entry = self._encoded[order, path, is_coded]
+                found[path] = _size(data, entry * values * is_coded, rows, is_coded=is_coded)
+        others = {path: cost for path, cost in costs.items() if path not in found}
         return found | sizes_without_encoding(others, sample, cut, layout)
 
-    def _encoded(
-        self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec
-    ) -> dict[Path, _Encoded]:
-        key = repr((replace(layout, target_file_bytes=1, files=None), len(cut.group)))
-        if key not in self._known:
-            order = cut_of(self.keys, layout, 1.0).order
-            coded = {
-                path: coded_in(cut, sample.columns[path], costs[path], layout)
-                if path in sample.columns
-                else self._coded(order, cut, path, costs[path], layout)
-                for path in costs
-                if path[0] in self.rows.column_names
-            }
-            half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
-            whole, part = (self._write(rows, layout, coded) for rows in (order, order[half]))
-            doublings = math.log2(max(self.total / max(len(order), 1), 1.0))
-            self._known[key] = {
-                path: _Encoded(data * _fall(data, part[path][0]) ** doublings, entry, coded[path])
-                for path, (data, entry) in whole.items()
-                if path in part and path in coded
-            }
-        return self._known[key]
+    def _encode(self, name: str, layout: LayoutSpec, coded: Mapping[Path, Coded]) -> None:
+        """Encode columns of all blocks and of half of them, and extrapolate to the whole table."""
+        if not coded:
+            return
+        order = cut_of(self.keys, layout, 1.0).order
+        half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
+        whole, part = (self._write(rows, layout, coded) for rows in (order, order[half]))
+        doublings = math.log2(max(self.total / max(len(order), 1), 1.0))
+        for path, (data, entry) in whole.items():
+            if path in part:
+                fall = _fall(data, part[path].data)
+                self._encoded[name, path, coded[path].is_coded] = _Encoded(data * fall**doublings, entry)
 
-    def _coded(self, order: NDArray[np.int64], cut: Cut, path: Path, cost: ColumnCost, layout: LayoutSpec) -> Coded:
-        """Return how a column that no query filters on would be encoded."""
+    def _coded(
+        self, key: tuple[str, int, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
+    ) -> Coded:
+        """Return how a column would be encoded; `sampled`: None for one that no query filters on."""
+        path = key[2]
+        if sampled is not None:
+            if key not in self._counted:
+                self._counted[key] = _counts(cut, sampled, layout)
+            return _coded(layout, path, self._counted[key], cost.entry_of(sampled.values))
         column = self._column(path)
         if column is None:
             return Coded(0.0, is_coded=False)
+        if key not in self._counted:
+            self._counted[key] = self._count(column, cut, layout)
+        return _coded(layout, path, self._counted[key], column.entry or cost.entry)
+
+    def _count(self, column: _Codes, cut: Cut, layout: LayoutSpec) -> _Counts:
+        order = cut_of(self.keys, layout, 1.0).order
         rate, rows = len(order) / self.total, cut.total / len(cut.group)
         page, counts = min(rows, float(layout.page_rows)), []
         codes = column.codes[order]
@@ -217,9 +239,7 @@ class EncodedRows:
             sampled = min(max(1, round(size * rate)), len(order))
             starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
             counts.append(_mean([codes[start : start + sampled] for start in starts], column.distinct, size))
-        entry = column.entry or cost.entry
-        of_group, of_page = counts
-        return Coded(of_group.values, _is_coded(layout, path, of_group, of_page, entry))
+        return _Counts(*counts)
 
     def _column(self, path: Path) -> _Codes | None:
         """Return the numbers of the different values of a column; None for one in lists or maps."""
@@ -228,11 +248,9 @@ class EncodedRows:
             self._codes[path] = None if values is None else _codes(values)
         return self._codes[path]
 
-    def _write(
-        self, order: NDArray[np.int64], layout: LayoutSpec, coded: Mapping[Path, Coded]
-    ) -> dict[Path, tuple[float, float]]:
-        """Return by column the bytes of data per row, and of a dictionary entry."""
-        rows, sink = self.rows.take(from_numpy(order)), pa.BufferOutputStream()
+    def _write(self, order: NDArray[np.int64], layout: LayoutSpec, coded: Mapping[Path, Coded]) -> dict[Path, _Encoded]:
+        names = list(dict.fromkeys(path[0] for path in coded))
+        rows, sink = self.rows.select(names).take(from_numpy(order)), pa.BufferOutputStream()
         pq.write_table(
             rows,
             sink,
@@ -252,8 +270,14 @@ class EncodedRows:
                 column = self._column(path)
                 count = 1.0 if column is None else _distinct(column.codes[order], column.distinct)
                 entry = dictionary / max(count, 1.0)
-            found[path] = (chunk.total_compressed_size - dictionary) / max(len(rows), 1), entry
+            found[path] = _Encoded((chunk.total_compressed_size - dictionary) / max(len(rows), 1), entry)
         return found
+
+
+def _order_of(layout: LayoutSpec) -> str:
+    """Return what layouts have in common that give rows the same order and pages."""
+    order = replace(layout, bloom={}, dictionary={}, row_group_rows=None, row_group_bytes=1)
+    return repr(replace(order, target_file_bytes=1, files=None))
 
 
 def page_options(layout: LayoutSpec) -> dict[str, Any]:
