@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.errors import PruneError, WrongUse
+from parquet_core.format.enumerations import codec_name
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
 from prune_assets.advisor.candidates import (
@@ -138,7 +139,8 @@ def _advise(
     advice = _advice(table, workspace, found, mine, skipped)
     promised = promised_shapes(queries, [one.advised for one in advice.queries], shapes)
     notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
-    return replace(advice, promised=promised, notes=(*notes, *_lost_filters(index, advice.advised)))
+    of_table = (*_lost_filters(index, advice.advised), *_gained_codec(index, advice.advised))
+    return replace(advice, promised=promised, notes=(*notes, *of_table))
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
@@ -338,8 +340,21 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     return (f"the table has bloom filters on {listed(lost)}; the advised layout has none; to keep: bloom: {{{keys}}}",)
 
 
+def _gained_codec(index: MetadataIndex, advised: RankedLayout | None) -> tuple[str, ...]:
+    """Return a note on files that a rewrite compresses with another codec."""
+    others = [] if advised is None else _other_codecs(index, advised.layout.compression)
+    if advised is None or not others:
+        return ()
+    codec = advised.layout.compression
+    return (f"the files are compressed with {listed(others)}; a part of what is saved comes from {codec} in any order",)
+
+
 def _as_it_is(table: Table, workspace: Workspace) -> float:
-    """Simulate the present layout; return the bytes that the workload reads of it."""
+    """Simulate the present layout; return the bytes that the workload reads of it.
+
+    Columns take what encoded rows say, so that errors of these cancel out; their present bytes where a rewrite would
+    compress them with another codec, which saves bytes in any order.
+    """
     index = table.read_all()
     groups = np.flatnonzero(index.row_count > 0)
     layout = LayoutSpec(
@@ -347,7 +362,21 @@ def _as_it_is(table: Table, workspace: Workspace) -> float:
         row_group_rows=max(1, round(float(index.row_count[groups].mean()))),
         page_rows=_page_rows(table, index, groups[:: max(1, len(groups) // _LOOKED_AT)]),
     )
+    if _other_codecs(index, layout.compression):
+        workspace = workspace.on(workspace.sample, is_rough=True)
     return try_out(workspace, Candidate(layout, "")).bytes
+
+
+def _other_codecs(index: MetadataIndex, codec: str) -> list[str]:
+    """Return the other codecs of a table, the most bytes first; empty where most bytes have this one."""
+    sizes: dict[str, int] = {}
+    for column in index.columns:
+        chunks = index.footers.chunks(column)
+        for number in np.unique(chunks.codec).tolist():
+            name = (codec_name(number) or "no codec").lower()
+            sizes[name] = sizes.get(name, 0) + int(chunks.compressed_bytes[chunks.codec == number].sum())
+    same = sizes.pop(codec, 0)
+    return sorted(sizes, key=lambda name: -sizes[name]) if same < sum(sizes.values()) else []
 
 
 def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from prune_assets.simulation.sample import SampledColumn
 
     Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
 # Of values with more sampled rows their number tells.
@@ -211,16 +213,36 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
     return float((sampled + 1) * often[sampled + 1] / max(seen, 1)) or float(sampled)
 
 
-def distinct_in(rows: float, known: float, of: float) -> float:
-    """Return how many different values so many rows have, where `of` rows have `known`, all values equally frequent.
+def distinct_in(rows: float, known: float, of: float, of_half: float | None = None) -> float:
+    """Return how many different values so many rows have, where `of` rows have `known`, and a random half `of_half`.
+
+    Without `of_half` all values are taken to be equally frequent. With it their frequencies follow the gamma
+    distribution under which half of the rows have so many, as in estimates of the number of species. Where half of
+    the rows have fewer than under the most uneven one, the number of values is a power of the number of rows (Heaps).
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))
-    (1000, 100)
+    (999, 100)
+    >>> round(distinct_in(40_000, 1_000, 10_000, 600)), round(distinct_in(40_000, 1_000, 10_000, 980))
+    (2778, 1002)
     """
     if known >= 0.99 * of or known <= 0:
         return rows * known / max(of, 1)
-    low, high = known, of * 100.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle * -np.expm1(-of / middle) < known else (low, middle)
-    return float(low * -np.expm1(-rows / low))
+    per_value = np.array([np.interp(-known / of, -shares, _ROWS_PER_VALUE) for shares in _SHARES])
+    found = rows * _distinct_share(per_value * rows / of, _EVENNESS)
+    if of_half is None:
+        return float(found[0])
+    expected = of / 2 * _distinct_share(per_value / 2, _EVENNESS)
+    if of_half < expected[-1]:
+        return float(known * (rows / of) ** math.log2(known / max(of_half, known / 2)))
+    return float(np.interp(-of_half, -expected, found))
+
+
+def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
+    """Return distinct values per row where frequencies follow a gamma distribution of a shape, large for equal ones."""
+    found: Floats = -np.expm1(-evenness * np.log1p(rows_per_value / evenness)) / rows_per_value
+    return found
+
+
+_EVENNESS = np.array([1e6, 10, 3, 1, 0.5, 0.25, 0.1, 0.03, 0.01])
+_ROWS_PER_VALUE = np.logspace(-4, 8, 600)
+_SHARES = _distinct_share(_ROWS_PER_VALUE, _EVENNESS[:, None])

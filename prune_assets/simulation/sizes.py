@@ -34,6 +34,9 @@ DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
+# A random half of rows, and the rows whose half tells how uneven the frequencies of values are.
+_RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
+_ENOUGH = 256
 # A smaller fall of the bytes of a row is chance.
 _NO_CHANGE = 0.985
 
@@ -109,15 +112,22 @@ class _Counts(NamedTuple):
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values:
     """Estimate the mean of row groups or pages of `rows` rows from the codes of sampled rows, below `most`."""
-    found = [(len(part), int((part >= 0).sum()), _distinct(part, most)) for part in parts if len(part)]
-    if not found:
+    known = [part[part >= 0] for part in parts if len(part)]
+    if not known:
         return _Values(0.0, 0.0)
-    valid = [rows * known / count for count, known, _ in found]
-    distinct = [
-        distinct_in(max(of, known), values, known) if known else 0.0
-        for of, (_, known, values) in zip(valid, found, strict=True)
-    ]
+    sampled = [len(part) for part in parts if len(part)]
+    valid = [rows * len(part) / count for part, count in zip(known, sampled, strict=True)]
+    distinct = [_distinct_of(part, most, max(of, len(part))) for part, of in zip(known, valid, strict=True)]
     return _Values(float(np.mean(valid)), float(np.mean(distinct)))
+
+
+def _distinct_of(codes: NDArray[np.int64], most: int, rows: float) -> float:
+    """Estimate how many distinct values so many rows have, from the codes of some of them."""
+    if not len(codes):
+        return 0.0
+    half = codes[np.resize(_RANDOM_HALF, len(codes))] if len(codes) >= _ENOUGH else None
+    of_half = None if half is None else _distinct(half, most) * len(codes) / 2 / max(len(half), 1)
+    return distinct_in(rows, _distinct(codes, most), len(codes), of_half)
 
 
 def _coded(layout: LayoutSpec, path: Path, counts: _Counts, entry: float) -> Coded:
