@@ -1,4 +1,4 @@
-"""The tree of errors that are raised on purpose; `deltalog.errors` and `prune_assets.errors` add their own.
+"""The tree of errors that are raised on purpose; the packages above add their own.
 
 PruneError
 ├── MalformedFile          the bytes are not what the Parquet format allows
@@ -14,11 +14,12 @@ PruneError
     └── LayoutError            a layout that names what the table lacks, or that cannot be written
 
 A message is one line: the place first (file, row group, column, byte offset), then what is wrong,
-then the next step.
+then the next step. If a layer above carries out the next step, the last argument is a `Fix`, which layers above word.
 """
 
 from __future__ import annotations
 
+from parquet_core.fix import Fix
 from parquet_core.printable import one_line, redacted
 
 
@@ -35,6 +36,12 @@ class PruneError(Exception):
 
     def __init__(self, *parts: object) -> None:
         super().__init__(*(one_line(redacted(part)) if isinstance(part, str) else part for part in parts))
+
+    def __str__(self) -> str:
+        message, *rest = self.args or ("",)
+        if len(rest) == 1 and isinstance(rest[0], Fix):
+            return f"{message}; {one_line(redacted(str(rest[0])))}"
+        return super().__str__()
 
 
 class MalformedFile(PruneError):

@@ -172,6 +172,11 @@ class ValueTest(Protocol):
         """Why some values were not asked about; empty while there were none."""
         ...
 
+    @property
+    def is_full(self) -> bool:
+        """True after more values came than the test takes."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class OnValues:

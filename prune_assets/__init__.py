@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.fix import WORDS as _WORDS
 from parquet_core.public_names import on_first_use
+from prune_assets.step_words import SHELL as _SHELL
 
 __version__ = "0.2.0"
+
+# Errors and findings of the lower packages name the commands of this one.
+_WORDS.update(_SHELL)
 
 if TYPE_CHECKING:
     from parquet_core.errors import PruneError as PruneError

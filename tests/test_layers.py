@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from parquet_core.fix import Fix, Step
+from prune_assets.cli import COMMANDS
+from prune_assets.step_words import AIRFLOW, DAGSTER, SHELL
+
 ROOT = Path(__file__).parents[1]
 # The rooms of each package, and which others each imports: those before it. What lies beside the rooms of parquet_core
 # (predicate, outcomes, ...) may be imported by all of them.
@@ -72,6 +76,32 @@ def test_the_log_knows_nothing_above_it(path):
     found = {name.split(".")[0] for name in imports_of(path)}
     assert not found & UPPER
     assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+
+
+def texts_below(path):
+    """The strings of a file, without the lines of examples, which import public names of `prune_assets`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, re.sub(r"(?m)^\s*(?:>>>|\.\.\.).*$", "", node.value)
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_no_text_names_a_command_or_function_above(package):
+    """A remedy is a `Fix` with a `Step`; `prune_assets/step_words.py` names the commands."""
+    above = re.compile(rf"\bprune ({'|'.join(COMMANDS)})\b|\bpr\.\w+|\bprune_assets\b|\b(?:[Dd]agster|[Aa]irflow)\b")
+    named = [
+        f"{path.relative_to(ROOT)}:{line}: {name[0]}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for line, text in texts_below(path)
+        for name in above.finditer(text)
+    ]
+    assert named == []
+
+
+def test_every_step_has_words_in_every_tool():
+    for words in (SHELL, DAGSTER, AIRFLOW):
+        assert set(words) == set(Step)
+    assert str(Fix(step=Step.OPTIMIZE)) == "prune optimize TABLE --layout layout.yaml", "of the shell by default"
 
 
 def test_every_file_stands_in_a_room_of_the_list():

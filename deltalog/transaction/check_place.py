@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deltalog.errors import RefusedCommit
 from deltalog.maintenance.table_files import table_files
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.fix import Fix, Step
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
 from parquet_core.storage import Traffic, read_range
@@ -46,9 +47,13 @@ def check_place(location: str) -> None:
         place = printable(redacted(location))
         raise RefusedCommit(
             f"{place}: holds {counted(len(plain), 'Parquet file')} that no Delta log names (such as "
-            f"{printable(plain[0])}); a new Delta table here would hide their rows, and vacuum would delete them; name "
-            f"another place and copy the rows (`prune write {place} NEW --layout LAYOUT --format delta`), or convert "
-            "them in place with Spark's CONVERT TO DELTA"
+            f"{printable(plain[0])}); a new Delta table here would hide their rows, and vacuum would delete them",
+            Fix(
+                "name another place and copy the rows (",
+                Step.WRITE_DELTA,
+                "), or convert them in place with Spark's CONVERT TO DELTA",
+                place,
+            ),
         )
 
 

@@ -20,6 +20,7 @@ from deltalog.transaction.change import NOTHING, WHOLE_TABLE, Change, Reads
 from deltalog.transaction.check_metadata import properties_of, schema_of
 from deltalog.transaction.commit import commit
 from deltalog.transaction.conflicts import select_files
+from parquet_core.fix import Fix, Step
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
@@ -332,7 +333,8 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
             add = adds[int(np.flatnonzero(outside)[0])]
             raise RefusedCommit(
                 f"{snapshot.table}: {_partition_text(snapshot, add)} is written, and is not among the partitions "
-                "to overwrite; filter its rows out, or widen the condition on the partition columns"
+                "to overwrite",
+                Fix(step=Step.STAY_IN_PARTITIONS),
             )
     return _decided(snapshot, lambda block: select_files(where, snapshot.schema, block))
 

@@ -9,6 +9,7 @@ import numpy as np
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_values
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.fix import Fix, Step
 from parquet_core.outcomes import Outcomes, may_match, must_match
 from parquet_core.predicate import CompareColumns, Constant, OnPartitions, OnValues, Unsupported, leaves
 from parquet_core.pruning import constant_answers, fold
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
 
-_LET_SPARK = "let Spark evaluate it, by pr.read"
-# How the limits of a test end that was asked about more values than it takes.
-TOO_MANY = "values to test"
 # How a remedy begins by which a part is evaluated; others help metadata to skip alone, as `add a range` does.
 _OTHERWISE = ("compare ", "pass ", "put ", "set ", "write ")
 
@@ -49,7 +47,7 @@ def selected_rows(
     if len(undecided):
         row = int(undecided[0])
         found = [leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])]
-        raise UnsupportedFeature(_why(found, row, values))
+        raise _error(found, row, values)
     return selected
 
 
@@ -66,33 +64,34 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
     return outcomes_of_values(leaf, values[leaf.column])
 
 
-def not_evaluated(part: Unsupported, why: str = "", then: str = _LET_SPARK) -> str:
-    """Say that a part is not evaluated, `why` beside its own reason, and what to do instead.
+def not_evaluated(part: Unsupported, why: str = "", step: Step = Step.EVALUATE_IN_SPARK) -> UnsupportedFeature:
+    """Return the error for a part that is not evaluated; `why`: a second reason.
 
-    >>> not_evaluated(Unsupported("f(x) = 1", "f() is not known here"))
-    'f(x) = 1: f() is not known here; let Spark evaluate it, by pr.read'
+    >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"))
+    >>> error.args[0], error.args[1].step
+    ('f(x) = 1: f() is not known here', <Step.EVALUATE_IN_SPARK: 'let Spark evaluate it'>)
     """
-    says = "; ".join(filter(None, (part.reason, why)))
+    reasons = "; ".join(filter(None, (part.reason, why)))
     instead = f"{part.remedy}, or " if part.remedy.startswith(_OTHERWISE) else ""
-    return f"{part.sql}: {says}; {instead}{then}"
+    return UnsupportedFeature(f"{part.sql}: {reasons}", Fix(instead, step))
 
 
 def _is_one(outcomes: int) -> bool:
     return int(outcomes).bit_count() == 1
 
 
-def _why(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array]) -> str:
-    """Name a part that is not decided, and the values of a row that do not decide it."""
+def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array]) -> UnsupportedFeature:
+    """Return the error for the first undecided part; it names the values of the row."""
     shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row].as_py())}"[:100] for path, array in values.items())
     for leaf in undecided:
         if isinstance(leaf, Unsupported):
             return not_evaluated(leaf, f"there is a row where {shown}" if shown else "")
         if isinstance(leaf, OnValues | OnPartitions):
             # So many are not asked of a session either.
-            then = "read it with pr.read" if leaf.test.limits.endswith(TOO_MANY) else _LET_SPARK
+            step = Step.READ_IN_SPARK if leaf.test.is_full else Step.EVALUATE_IN_SPARK
             why = leaf.test.limits or f"it is not known what Spark computes where {shown}"
-            return not_evaluated(leaf.part, why, then)
-    return f"it is not known what Spark computes where {shown}; {_LET_SPARK}"
+            return not_evaluated(leaf.part, why, step)
+    return UnsupportedFeature(f"it is not known what Spark computes where {shown}", Fix(step=Step.EVALUATE_IN_SPARK))
 
 
 def _shown(value: object) -> str:

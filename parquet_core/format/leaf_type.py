@@ -156,13 +156,17 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
     return f"type {physical.name} is not pruned on yet"
 
 
+def counts_nanoseconds(kind: pa.DataType | None, physical: Physical) -> bool:
+    """Return True for timestamps that are stored as a count of nanoseconds."""
+    return isinstance(kind, pa.TimestampType) and kind.unit == "ns" and physical is Physical.INT64
+
+
 def _against_timestamps(found: pa.DataType, physical: Physical) -> str:
-    if found.unit != "ns" or physical is Physical.INT96:
+    if not counts_nanoseconds(found, physical):
         return ""
     return (
         "Spark refuses timestamps of nanoseconds, or with spark.sql.legacy.parquet.nanosAsLong reads them as bigint; "
-        "write microseconds: prune write does of top-level columns, coerce_timestamps='us', "
-        "allow_truncated_timestamps=True does in pandas and pyarrow"
+        "write microseconds: coerce_timestamps='us', allow_truncated_timestamps=True does in pandas and pyarrow"
     )
 
 

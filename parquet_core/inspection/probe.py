@@ -9,9 +9,9 @@ import numpy as np
 
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
+from parquet_core.fix import Fix, Step
 from parquet_core.inspection.facts import BloomProbe, ProbeFacts
 from parquet_core.inspection.values import parse_value
-from parquet_core.layout.spec import WRITE_ANEW
 from parquet_core.printable import listed, redacted
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 
@@ -38,8 +38,12 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
         return filtered[0]
     if not filtered:
         raise WrongUse(
-            "--bloom: no column has a bloom filter; name one in `bloom` of layout.yaml, and rewrite the files: "
-            f"{WRITE_ANEW}; or write with the option parquet.bloom.filter.enabled#NAME=true in Spark"
+            "--bloom: no column has a bloom filter",
+            Fix(
+                "name one in `bloom` of layout.yaml, and rewrite the files: ",
+                Step.WRITE_TABLE,
+                "; or write with the option parquet.bloom.filter.enabled#NAME=true in Spark",
+            ),
         )
     names = listed(column.name for column in filtered)
     raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")

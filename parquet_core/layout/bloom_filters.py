@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parquet_core.fix import Fix, Step
 from parquet_core.format.schema import Physical
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place
-from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
 
@@ -31,22 +33,22 @@ def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
         if present:
             yield _presence(column, present, len(positions))
         absent = {int(p): blocks for p, blocks in zip(positions, filters, strict=True) if isinstance(blocks, str)}
-        for (why, remedy), alike in _by_cause(index, column, absent).items():
+        for (why, fix), alike in _by_cause(index, column, absent).items():
             yield Finding(
                 "bloom_filter.absent",
                 Severity.ERROR,
                 row_groups_place(index, alike, column),
                 f"no bloom filter in {len(alike):,} of {counted(len(positions), 'row group')}: {why}",
-                remedy,
-                (column.name,),
+                columns=(column.name,),
+                fix=fix,
             )
 
 
-def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) -> dict[tuple[str, str], list[int]]:
+def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) -> dict[tuple[str, Fix], list[int]]:
     """Return the row groups without a usable filter by why that is, and by what helps."""
     chunks = index.footers.chunks(column)
-    by_cause: dict[tuple[str, str], list[int]] = {}
-    causes: dict[tuple[object, ...], tuple[str, str]] = {}
+    by_cause: dict[tuple[str, Fix], list[int]] = {}
+    causes: dict[tuple[object, ...], tuple[str, Fix]] = {}
     for position, reason in absent.items():
         # What a cause is made of: of 100,000 row groups nearly all are alike.
         signs = int(index.kind[index.file[position]]), chunks.dictionary_only[position], reason
@@ -70,38 +72,37 @@ def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) ->
     )
 
 
-def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: object) -> tuple[str, str]:
+def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: object) -> tuple[str, Fix]:
     chunk = index.footers.chunks(column).chunk(position)
     if chunk is not None and chunk.bloom_filter is not None:
-        return f"it is there but cannot be used: {reason}", "write the file again"
+        return f"it is there but cannot be used: {reason}", Fix("write the file again")
     if column.physical is Physical.BOOLEAN:
-        return "a boolean column has no use for one (confirmed by the schema)", "take it out of the layout"
+        return "a boolean column has no use for one (confirmed by the schema)", Fix("take it out of the layout")
     created_by = index.provenance(position).created_by
     in_dictionary = chunk is not None and bool(chunk.dictionary_only)
     return _cause_by_writer(created_by, index.name_in_files(column), in_dictionary=in_dictionary)
 
 
-def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, str]:
+def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, Fix]:
     """Say why this writer left the filter out, and which option makes it write one."""
     application = application_of(created_by)
-    rewrite = f"rewrite the files: {OPTIMIZE}"
+    fix = Fix("rewrite the files: ", Step.OPTIMIZE)
     if in_dictionary:
-        rewrite = f"take {name} out of `bloom` in the layout, or {rewrite}"
+        fix = replace(fix, before=f"take {name} out of `bloom` in the layout, or {fix.before}")
     if in_dictionary and application == PARQUET_JAVA:
         return (
             (
                 "every data page is dictionary-encoded, and parquet-java writes no filter then; "
                 "the dictionary answers the same question exactly (confirmed by the encodings)"
             ),
-            f"{rewrite}, or write with parquet.enable.dictionary#{name}=false",
+            replace(fix, after=f", or write with parquet.enable.dictionary#{name}=false"),
         )
     writer = _WRITERS.get(application)
     why = f"{created_by or 'an unnamed writer'} writes none by default (inferred)"
-    remedy = rewrite
     if writer is not None:
-        why, remedy = writer.why, f"{rewrite}, or {writer.remedy.format(name=name)}"
+        why, fix = writer.why, replace(fix, after=f", or {writer.remedy.format(name=name)}")
     beside = "; every data page uses the dictionary, which can skip in place of the filter" if in_dictionary else ""
-    return why + beside, remedy
+    return why + beside, fix
 
 
 class _Writer(NamedTuple):
@@ -143,8 +144,6 @@ BLOOM_FILTERS_PRESENT = Check(
         "bloom_filter.absent": Code(
             "The layout asks for a bloom filter that row groups lack. The message says why: it was not requested when "
             "the file was written, or parquet-java left it out because a dictionary answers the same question.",
-            "As the finding says, for the writer of the file; `prune write` asks for it. Where the dictionary answers "
-            "the question, the column can be taken out of `bloom`.",
         ),
     },
     check_bloom_filters,

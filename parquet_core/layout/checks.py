@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError
+from parquet_core.fix import Fix, Step
 from parquet_core.layout.bloom_filters import BLOOM_FILTERS_PRESENT
 from parquet_core.layout.bound_layout import bind
 from parquet_core.layout.column_indexes import COLUMN_INDEX_PRESENT
@@ -31,7 +32,7 @@ CHECKS = (COLUMN_INDEX_PRESENT, BLOOM_FILTERS_PRESENT, FILES_DO_NOT_OVERLAP, SOR
 
 
 def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
-    """Prove from the written bytes that a table of plain Parquet has its layout; `prune_assets.check` takes any table.
+    """Prove from the written bytes that a table of plain Parquet has its layout.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -52,7 +53,7 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
 
 def _check_spec(layout: LayoutSpec) -> None:
     if not isinstance(layout, LayoutSpec):
-        raise LayoutError(f"layout = {shown(layout)}: give a LayoutSpec; `prune check` reads one from a file")
+        raise LayoutError(f"layout = {shown(layout)}: give a LayoutSpec", Fix(step=Step.LOAD_LAYOUT))
 
 
 def check_index(

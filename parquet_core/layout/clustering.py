@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.arrow_arrays import from_numpy
+from parquet_core.fix import Fix, Step
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
-from parquet_core.layout.spec import OPTIMIZE_FULL, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.layout.values_between import as_ordered, values_between
 from parquet_core.ranks import ranks
 
@@ -28,7 +29,7 @@ FEWEST, MOST_KEPT = 16, 0.6
 _FEWEST_AT_ALL, _NEARLY_ALL = 4, 0.9
 # So many row groups are asked for values, and for so many each.
 _MOST_SAMPLED, _VALUES = 4_096, 8
-_REMEDY = f"put the rows along the curve: {OPTIMIZE_FULL}; where that was done, choose columns of more values"
+_FIX = Fix("put the rows along the curve: ", Step.OPTIMIZE_FULL, "; where that was done, choose columns of more values")
 
 
 def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
@@ -50,7 +51,7 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
             f"column {column.name}",
             f"an equality on {column.name} keeps {share:.1f} of {groups} row groups{place} on average, by their bounds"
             + ("" if depth is None else f"; overlap depth {depth:.2f}"),
-            _REMEDY if lost else "",
+            fix=_FIX if lost else None,
         )
 
 

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.fix import Fix, Step
 from parquet_core.format.schema import Physical
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.values import open_values, reading
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from parquet_core.layout.bound_layout import BoundLayout
 
 MAX_STATS_SIZE = 4096
-_REMEDY = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
+REWRITE_WITH_INDEXES = Fix(
+    "rewrite the files: ", Step.WRITE_TABLE, ", or write with Spark, or with write_page_index=True in pyarrow"
+)
 _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 
 
@@ -67,8 +70,8 @@ def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
                 Severity.ERROR,
                 row_groups_place(index, lost, column),
                 f"no offset index in {share_of_files(index, lost)}: readers cannot skip pages there",
-                _REMEDY,
-                (column.name,),
+                columns=(column.name,),
+                fix=REWRITE_WITH_INDEXES,
             )
 
 
@@ -87,7 +90,7 @@ class _Cause(NamedTuple):
     """Why an index is absent, confirmed or inferred, and what to do; `severity`: in a column that no layout names."""
 
     message: str
-    remedy: str
+    fix: Fix
     severity: Severity = Severity.ERROR
     of_pages: bool = False
 
@@ -132,7 +135,9 @@ def _absence(
     severity = Severity.ERROR if column.name.casefold() in layout_names else cause.severity
     location, share = row_groups_place(index, positions, column), share_of_files(index, positions)
     message = f"no page index in {share}; " if cause.of_pages else f"no column index in {share}: "
-    return Finding("column_index.absent", severity, location, message + cause.message, cause.remedy, (column.name,))
+    return Finding(
+        "column_index.absent", severity, location, message + cause.message, columns=(column.name,), fix=cause.fix
+    )
 
 
 def _cause(
@@ -140,7 +145,7 @@ def _cause(
 ) -> _Cause:
     if offsets.reason[0]:
         writer = index.provenance(position).created_by or "an unnamed writer"
-        return _Cause(f"written by {writer} (confirmed)", _REMEDY, of_pages=True)
+        return _Cause(f"written by {writer} (confirmed)", REWRITE_WITH_INDEXES, of_pages=True)
     chunk = index.footers.chunks(column).chunk(position)
     is_float = _is_float(column)
     # The pages of long values are told apart by rows, and a row of a list has several values.
@@ -162,7 +167,7 @@ def _cause(
         return _nan(column, "inferred", Severity.WARN)
     return _Cause(
         "statistics were switched off for this column, or a page has none (inferred)",
-        "write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false",
+        Fix("write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false"),
     )
 
 
@@ -172,14 +177,14 @@ def _is_float(column: LeafColumn) -> bool:
 
 def _nan(column: LeafColumn, how: str, severity: Severity) -> _Cause:
     message = f"a page holds NaN, so the writer gives no bounds ({how})"
-    return _Cause(message, nan_remedy(column.name), severity)
+    return _Cause(message, Fix(nan_remedy(column.name)), severity)
 
 
 def _max_stats_size(mean: float, how: str) -> _Cause:
     return _Cause(
         f"min+max of its pages take about {mean:,.0f} bytes a page, more than MAX_STATS_SIZE = {MAX_STATS_SIZE}, "
         f"so the writer dropped it ({how})",
-        "write with parquet.columnindex.truncate.length=64 (the default)",
+        Fix("write with parquet.columnindex.truncate.length=64 (the default)"),
     )
 
 

@@ -14,7 +14,10 @@ Run = TypeVar("Run")
 
 
 class Code(NamedTuple):
-    """What a code of findings means, and what mends it in general; `remedy` is empty for what is only told."""
+    """The meaning of a code of findings, and a general remedy.
+
+    `remedy`: empty for a note, and for a remedy that a layer above has.
+    """
 
     means: str
     remedy: str = ""
@@ -22,7 +25,7 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Run]):
-    """A check: an entry of a registry, and what Dagster, the command line and the page of codes say of it.
+    """A check: an entry of a registry, from which tools and the page of codes take its texts.
 
     `codes`: those of its findings; each code belongs to one check. `run`: makes the findings; the checks of a registry
     take the same arguments. `reads`: the costliest thing that it reads.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,14 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.fix import Fix, Step
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
 from parquet_core.layout.clustering import check_clustering
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.low_cardinality import check_low_cardinality
-from parquet_core.layout.overlap import HOW_TO_SORT
 from parquet_core.layout.places import file_name, row_group_place
-from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values, read_arrow_footers, reading
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from parquet_core.values import Footer
 
 _SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
-_REMEDY = f"sort the files by the key: {OPTIMIZE}"
-_REMEDY_OF_ROWS = f"sort the files by the key: {OPTIMIZE_ROWS}"
+_FIX = Fix("sort the files by the key: ", Step.OPTIMIZE)
+_FIX_OF_ROWS = Fix("sort the files by the key: ", Step.OPTIMIZE_ROWS)
 
 
 def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:
@@ -72,7 +73,7 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         location = row_group_place(index, int(broken[0]) + 1, column)
         count = counted(len(broken), "row group")
         message = f"{count} begin {_SIDE[ordered.order]} the end of the row group before them in their file"
-        return Finding("order.row_groups", Severity.ERROR, location, message, _REMEDY)
+        return Finding("order.row_groups", Severity.ERROR, location, message, fix=_FIX)
     groups = np.bincount(index.file, minlength=len(index.files))
     several, single = int((groups > 1).sum()), int((groups == 1).sum())
     message = f"row groups are {ordered.order.name.lower()} by their bounds in {counted(several, 'file')}"
@@ -120,7 +121,7 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         how = "overlap" if order is ordered.order else f"are {order.name.lower()}"
         message = f"its {len(pages)} pages {how}"
         where = row_group_place(index, int(positions[first]), column)
-        return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
+        return Finding("order.pages", Severity.ERROR, where, message, fix=_FIX)
     single, proven = int(np.count_nonzero(count < 2)), int(np.count_nonzero(count >= 2))
     flags_differ = int(np.count_nonzero(batch.boundary_order != ordered.order))
     message = f"pages are {ordered.order.name.lower()} without overlap in {counted(proven, 'row group')}"
@@ -155,13 +156,13 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
             location = f"{file_name(index, number)}, row {broken:,}, {key}"
             names = ", ".join(each.column.name for each in sort_key)
             message = f"rows are not sorted by {names}: first break at row {broken:,}"
-            remedy = _REMEDY_OF_ROWS
+            fix = _FIX_OF_ROWS
             other = [key._replace(nulls_last=not key.nulls_last) for key in stored]
             if _first_unsorted_in(file, footer, other)[0] is None:
                 message += "; the file is sorted with its nulls at the other end"
                 spelled = [f'"{key._replace(nulls_last=not key.nulls_last)}"' for _, key in sort_key]
-                remedy = f"write sort_by: [{', '.join(spelled)}], or {_REMEDY_OF_ROWS}"
-            return Finding("order.rows", Severity.ERROR, location, message, remedy)
+                fix = replace(fix, before=f"write sort_by: [{', '.join(spelled)}], or {fix.before}")
+            return Finding("order.rows", Severity.ERROR, location, message, fix=fix)
         total += rows
     ways = {"descend" if each.key.descending else "ascend" for each in sort_key}
     way = ways.pop() if len(ways) == 1 else "are sorted"
@@ -232,20 +233,15 @@ SORTED_ORDER = Check(
         "order.row_groups": Code(
             "Whether the row groups of a file follow each other in the order of the sort key, by their bounds. Where "
             "they do not, a range of the key keeps more row groups than it needs.",
-            HOW_TO_SORT,
         ),
         "order.pages": Code(
             "Whether the pages of each row group follow each other in the order of the sort key, by the column index. "
             "Where they do not, readers cannot find a range of pages. Texts prove nothing here, as their bounds may be "
             "cut; `order.rows` does.",
-            HOW_TO_SORT + " Where the column index is missing, see to `column_index.absent` first.",
         ),
         "order.rows": Code(
             "Whether the rows of each file are sorted, by reading the key. It is the strongest proof, and the only one "
             "of texts and of the second column of a key.",
-            "Let `prune optimize TABLE --layout layout.yaml --rows` read the key and rewrite the files whose rows are "
-            "not in order, or write the table with `prune write` (or `prune_assets.write`). A job of your own sorts "
-            "within partitions by the key just before it writes.",
         ),
         "order.partitions": Code(
             "A column of the sort key is a partition column: all rows of a file have one value, so its order holds."
@@ -263,8 +259,6 @@ SORTED_ORDER = Check(
             "On every column of the curve, an equality keeps more than 60% of the row groups: the rows are not sorted "
             "along the curve. Of 4 to 15 row groups it is a warning, where more than 90% are kept; fewer cannot tell. "
             "In a partitioned table the partition with the most row groups is judged.",
-            "Put the rows along the curve: `prune optimize --full`, or `prune write`. Where that was done, the columns "
-            "have too few values or the table too few row groups: choose columns with more values, or `sort_by`.",
         ),
     },
     check_order,

@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.dataset.unread_columns import unread_columns
+from parquet_core.fix import Fix, Step
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.places import file_name, row_group_place
-from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
@@ -26,11 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.bound_layout import BoundLayout
     from parquet_core.layout.overlap_depth import Intervals
 
-_REMEDY = f"rewrite the files that overlap: {OPTIMIZE}"
-HOW_TO_SORT = (
-    "Write the table with `prune write` (or `prune_assets.write`), or let `prune optimize` rewrite the files that "
-    "overlap. A job of your own sorts within partitions by the key just before it writes."
-)
+_FIX = Fix("rewrite the files that overlap: ", Step.OPTIMIZE)
 
 
 def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
@@ -89,7 +86,7 @@ def _finding(unit: str, column: LeafColumn, intervals: Intervals, labels: list[s
     inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(intervals.high[order[: at + 1]]))]]
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
     message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{depth_text} (1 if none overlap)"
-    return Finding(f"overlap.{units}", Severity.ERROR, f"{location}: {inner}", message, _REMEDY)
+    return Finding(f"overlap.{units}", Severity.ERROR, f"{location}: {inner}", message, fix=_FIX)
 
 
 FILES_DO_NOT_OVERLAP = Check(
@@ -103,12 +100,8 @@ FILES_DO_NOT_OVERLAP = Check(
             "query opens for the value that most files include, for each file, as an average over the files. It is 1 "
             "where no two files include the same value, and 60 where all of 60 files include one value. A value that "
             "ends one file and begins the next counts for both.",
-            HOW_TO_SORT,
         ),
-        "overlap.row_groups": Code(
-            "As `overlap.files`, of row groups over all files.",
-            HOW_TO_SORT,
-        ),
+        "overlap.row_groups": Code("As `overlap.files`, of row groups over all files."),
         "overlap.unknown": Code(
             "Row groups have no bounds of the first column of the sort key that may be trusted, so overlap cannot be "
             "told and no query on it can skip them.",
@@ -117,7 +110,6 @@ FILES_DO_NOT_OVERLAP = Check(
         "partitions.columns": Code(
             "The table is partitioned by other columns than `partition_by` of the layout names, or in another order. A "
             "layout without `partition_by` says nothing about them.",
-            "Write the table again with `prune write`, or change `partition_by` of the layout.",
         ),
     },
     check_overlap,

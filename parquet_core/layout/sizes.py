@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.fix import Fix, Step
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_group_place
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
@@ -34,10 +35,8 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             f"{int((rows > limit).sum()):,} of {counted(len(rows), 'row group')} have more than {limit:,} rows, "
             f"at most {largest:,}"
         )
-        remedy = (
-            f"rewrite the files: {WRITE_ANEW}, or write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
-        )
-        return Finding("size.row_groups", Severity.WARN, location, message, remedy)
+        fix = _rewrite(f"parquet.block.row.count.limit={limit} (Spark 4.1 or newer)")
+        return Finding("size.row_groups", Severity.WARN, location, message, fix=fix)
     message = (
         f"{counted(len(rows), 'row group')} in {counted(len(index.files), 'file')}, at most {counted(largest, 'row')}"
     )
@@ -56,9 +55,13 @@ def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             largest, where = int(rows[page]), row_group_place(index, int(positions[group]), column)
     if largest > layout.page_rows:
         message = f"the largest of {counted(pages, 'page')} has {largest:,} rows, more than {layout.page_rows:,}"
-        remedy = f"rewrite the files: {WRITE_ANEW}, or write with parquet.page.row.count.limit={layout.page_rows}"
-        return Finding("size.pages", Severity.WARN, where, message, remedy)
+        fix = _rewrite(f"parquet.page.row.count.limit={layout.page_rows}")
+        return Finding("size.pages", Severity.WARN, where, message, fix=fix)
     return Finding("size.pages", Severity.INFO, "table", f"{counted(pages, 'page')}, at most {counted(largest, 'row')}")
+
+
+def _rewrite(option: str) -> Fix:
+    return Fix("rewrite the files: ", Step.WRITE_TABLE, f", or write with {option}")
 
 
 SIZES_WITHIN_LIMITS = Check(
@@ -67,11 +70,9 @@ SIZES_WITHIN_LIMITS = Check(
     {
         "size.row_groups": Code(
             "Whether row groups have at most `row_group_rows` rows. Larger ones are skipped less often.",
-            "Write with `parquet.block.row.count.limit` (Spark 4.1 or newer), or through `prune write`.",
         ),
         "size.pages": Code(
             "Whether pages have at most `page_rows` rows. Larger ones are skipped less often.",
-            "Write with `parquet.page.row.count.limit`, or through `prune write`.",
         ),
     },
     check_sizes,

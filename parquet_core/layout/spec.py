@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from parquet_core.errors import LayoutError, WrongUse
 from parquet_core.layout.sort_key import SortKey, parse_sort_key
 from parquet_core.printable import shown
+
+if TYPE_CHECKING:
+    from parquet_core.fix import Fix
 
 # The codecs of Spark's Parquet writer; it needs a library of its own for the last two.
 CODECS = ("zstd", "snappy", "gzip", "lz4", "lz4_raw", "none", "uncompressed", "brotli", "lzo")
@@ -24,13 +27,6 @@ _COUNTS = ("page_rows", "page_bytes", "row_group_bytes", "target_file_bytes")
 _FEWEST_ROW_GROUPS = 8
 _FEWEST_ROWS = 100_000
 _OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "statistics_truncate_length")
-
-
-# The commands that mend most of what is found; `prune_assets.checks.remedies` has what does the same elsewhere.
-OPTIMIZE = "prune optimize TABLE --layout layout.yaml"
-OPTIMIZE_ROWS = f"{OPTIMIZE} --rows"
-OPTIMIZE_FULL = f"{OPTIMIZE} --full"
-WRITE_ANEW = "prune write TABLE NEW_TABLE --layout layout.yaml"
 
 
 class Severity(StrEnum):
@@ -51,13 +47,14 @@ class Finding:
     """One fact about a table that somebody should know.
 
     >>> from prune_assets import Finding, Severity
-    >>> finding = Finding("files.small", Severity.WARN, "lake/orders", "12 of 14 files are small", "prune optimize")
+    >>> finding = Finding("files.small", Severity.WARN, "lake/orders", "12 of 14 files are small", "merge them")
     >>> finding.severity == "warn", finding.code.partition(".")[0]
     (True, 'files')
 
-    `code`: stable, and made for filters; `prune_assets.checks.registry` says what each means.
+    `code`: stable, and made for filters.
     `location`: file, row group and column, where they apply.
     `remedy`: what to do; empty only for severity `info`. `columns`: those that it is about, where it is about columns.
+    `fix`: the remedy as a value, for tools with words of their own; None if `remedy` is text alone.
     """
 
     code: str
@@ -66,6 +63,15 @@ class Finding:
     message: str
     remedy: str = ""
     columns: tuple[str, ...] = ()
+    fix: Fix | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.fix is not None and not self.remedy:
+            object.__setattr__(self, "remedy", str(self.fix))
+
+    def with_fix(self, fix: Fix) -> Finding:
+        """Return the finding with another remedy."""
+        return replace(self, remedy="", fix=fix)
 
 
 def refuse_unknown(keys: Iterable[object], known: Sequence[str], error: type[WrongUse] = LayoutError) -> None:
@@ -120,7 +126,7 @@ class LayoutSpec:
     column indexes and in the statistics of row groups; None for the writer's own, which is 64 and never.
 
     A check proves the order inside of each partition, bloom filters, column indexes and the limits in rows, and along a
-    curve how many row groups an equality keeps; `prune_assets.check` also proves that the table is partitioned by the
+    curve how many row groups an equality keeps; a check of the whole table also proves that it is partitioned by the
     columns of `partition_by`, if the layout names some. It does not prove the limits in bytes, encodings and
     compression.
     """

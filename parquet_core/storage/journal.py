@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from parquet_core.errors import MalformedFile, StaleListing, StorageFailure, UnfinishedWrite
+from parquet_core.fix import Fix, Step
 from parquet_core.storage.files import JOURNAL, Traffic
 from parquet_core.storage.ranges import read_whole
 from parquet_core.storage.remote import find_file
@@ -192,6 +193,10 @@ def _refuse_parts(directory: str, removed: set[str], files: Sequence[str], *, by
     for path in map(os.path.abspath, files):
         if path in removed or (by_pattern and path.startswith(f"{directory}/")):
             raise UnfinishedWrite(
-                f"{path}: a write of {directory} is running or was interrupted; name the table itself, which is "
-                f"read as it will be, or finish the write with `prune doctor {directory}`"
+                f"{path}: a write of {directory} is running or was interrupted",
+                Fix(
+                    "name the table itself, which is read as it will be, or finish the write with ",
+                    Step.FINISH_WRITE,
+                    place=directory,
+                ),
             )

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import PruneError, StorageFailure, TableNotFound, UnfinishedWrite, UnsupportedFeature, WrongUse
+from parquet_core.fix import Fix, Step
 from parquet_core.storage import local
 from parquet_core.storage.files import JOURNAL, SUMMARIES, is_hidden, is_unlisted, listed_name, name_of
 from parquet_core.storage.globs import has_magic, matches
@@ -82,7 +83,8 @@ def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
     walked = local.walk(path.rstrip("/")) if named is None else Walked({"": [named]}, [])
     for journal in walked.journals:
         table = journal.rpartition("/")[0]
-        raise UnfinishedWrite(f"{table}: a write of it was interrupted; finish it first with `prune doctor {table}`")
+        finish = Fix("finish it first with ", Step.FINISH_WRITE, place=table)
+        raise UnfinishedWrite(f"{table}: a write of it was interrupted", finish)
     found = chain.from_iterable(walked.files.values())
     return _by_path([file for file in found if file.size and not is_hidden(listed_name(file))])
 

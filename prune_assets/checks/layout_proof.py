@@ -112,14 +112,15 @@ def prove(
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
     if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
-        findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
+        findings = [_with_new_table(finding) for finding in findings]
     findings += _partitions(opened, spec)
     return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))
 
 
 def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
     """Compare the partition columns of the table with `partition_by` of the layout, if that is set."""
-    from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+    from parquet_core.fix import Fix, Step
+    from parquet_core.layout.spec import Finding, Severity
     from prune_assets.tables.same_partitions import are_same_partitions
 
     mine, location = list(table.partition_names()), redacted(table.name)
@@ -129,8 +130,8 @@ def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
     if are_same_partitions(layout.partition_by, mine):
         return [Finding("partitions.columns", Severity.INFO, location, by)]
     message = f"{by}, where the layout has {', '.join(layout.partition_by)}"
-    remedy = f"write the table again: {WRITE_ANEW}, or change `partition_by` of the layout"
-    return [Finding("partitions.columns", Severity.ERROR, location, message, remedy)]
+    fix = Fix("write the table again: ", Step.WRITE_TABLE, ", or change `partition_by` of the layout")
+    return [Finding("partitions.columns", Severity.ERROR, location, message, fix=fix)]
 
 
 def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
@@ -141,13 +142,13 @@ def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
     return any(name.casefold() in named for name in partition_by)
 
 
-def _written_anew(remedy: str) -> str:
-    """Return a remedy that takes a new table in place of a rewrite of the files."""
-    from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_FULL, OPTIMIZE_ROWS, WRITE_ANEW
+def _with_new_table(finding: Finding) -> Finding:
+    """Return a finding whose remedy writes a new table instead of rewriting the files."""
+    from parquet_core.fix import OPTIMIZES, Step
 
-    for command in (OPTIMIZE_ROWS, OPTIMIZE_FULL, OPTIMIZE):
-        remedy = remedy.replace(command, WRITE_ANEW)
-    return remedy
+    if finding.fix is None or finding.fix.step not in OPTIMIZES:
+        return finding
+    return finding.with_fix(replace(finding.fix, step=Step.WRITE_TABLE))
 
 
 def prefix_of_names(prefix: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, Code
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
+from prune_assets.checks.code_remedies import CODE_REMEDIES
 from prune_assets.checks.health.health import OF_DELETES, OF_FILES, OF_LOG
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ class Group(NamedTuple):
     def codes(self) -> dict[str, Code]:
         """Return all codes of the group."""
         parts = (*(check.codes for check in self.checks), self.advice)
-        return {code: about for part in parts for code, about in part.items()}
+        return {
+            code: about._replace(remedy=CODE_REMEDIES.get(code, about.remedy))
+            for part in parts
+            for code, about in part.items()
+        }
 
 
 LAYOUT = Group(

@@ -1,4 +1,4 @@
-"""What mends a fault in each place where people meet it: a command, an operator, a job."""
+"""Remedies in the words of each tool: a shell, Dagster, Airflow."""
 
 from __future__ import annotations
 
@@ -6,68 +6,67 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_FULL, OPTIMIZE_ROWS, WRITE_ANEW
+from parquet_core.fix import OPTIMIZES, Fix, Step
 from parquet_core.printable import redacted
+from prune_assets.step_words import AIRFLOW, DAGSTER, SHELL
 from prune_assets.tables.catalogs.names import may_be_of_session
-from prune_assets.tables.writing import OUTSIDE_REMEDY
 
 if TYPE_CHECKING:
+    from parquet_core.errors import PruneError
     from parquet_core.layout.spec import Finding
     from prune_assets.tables.table import Table
 
-# What does in Dagster and in Airflow what a command does in a shell; the longer command comes first.
+_WORDS = {"dagster": DAGSTER, "airflow": AIRFLOW}
+_REWRITES = OPTIMIZES | {Step.WRITE_TABLE}
+# Options in texts of this package, which name the option of a command and the argument of a function.
 _OPTIONS = {"--rows (rows=True)": "rows=True"}
-_INSTEAD = {
-    "dagster": {
-        OPTIMIZE_ROWS: "the job of `build_optimize_job` with rows=True",
-        OPTIMIZE_FULL: "materialize the asset with this layout",
-        OPTIMIZE: "the job of `build_optimize_job`",
-        WRITE_ANEW: "materialize the asset with this layout",
-        # The author of an asset writes no condition: it is that of the partitions of the run.
-        OUTSIDE_REMEDY: "return rows of the partitions of the run alone",
-        **_OPTIONS,
-    },
-    "airflow": {
-        OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
-        OPTIMIZE_FULL: "a task of SortedWriteOperator",
-        OPTIMIZE: "a task of OptimizeTableOperator",
-        WRITE_ANEW: "a task of SortedWriteOperator",
-        **_OPTIONS,
-    },
-}
 
 
 def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
     """Return a finding whose remedy is one that writers of the format take.
 
-    Where the catalog alone commits, a remedy that rewrites says so, unless the given name may be one of it.
+    If the catalog alone commits, a remedy that rewrites says so, unless the given name may belong to the catalog.
     """
-    remedy = table.format.reworded(finding.remedy)
-    rewrites = OPTIMIZE in remedy or WRITE_ANEW in remedy
-    if rewrites and table.format.by_catalog_alone and not may_be_of_session(table.name):
-        remedy = f"{remedy}; its catalog alone commits, so name the table as Spark does: catalog.schema.table"
-    return finding if remedy == finding.remedy else replace(finding, remedy=remedy)
+    if not finding.remedy:
+        return finding
+    fix, reworded = table.format.fixes.get(finding.code) or finding.fix or Fix(finding.remedy), table.format.reworded
+    fix = replace(fix, before=reworded(fix.before), after=reworded(fix.after))
+    if fix.step in _REWRITES and table.format.by_catalog_alone and not may_be_of_session(table.name):
+        why = "its catalog alone commits, so name the table as Spark does: catalog.schema.table"
+        fix = replace(fix, after=f"{fix.after}; {why}")
+    return finding.with_fix(fix)
 
 
 def remedy_in(tool: Literal["dagster", "airflow"], finding: Finding) -> str:
     """Return the remedy of a finding in the words of an orchestrator.
 
     >>> from prune_assets import Finding, Severity
-    >>> found = Finding("files.small", Severity.WARN, "t", "many", f"merge them: {OPTIMIZE}")
+    >>> found = Finding("files.small", Severity.WARN, "t", "many", fix=Fix("merge them: ", Step.OPTIMIZE))
     >>> remedy_in("airflow", found)
     'merge them: a task of OptimizeTableOperator'
     """
-    return in_words_of(tool, finding.remedy)
+    return finding.remedy if finding.fix is None else finding.fix.text(_WORDS[tool])
 
 
-def in_words_of(tool: Literal["dagster", "airflow"], text: str) -> str:
-    """Return a text that names commands of a shell in the words of an orchestrator.
+def error_in(tool: Literal["dagster", "airflow"], error: PruneError) -> PruneError:
+    """Return an error whose remedy is in the words of an orchestrator.
 
-    >>> in_words_of("dagster", f"merge them: {OPTIMIZE}")
-    'merge them: the job of `build_optimize_job`'
+    >>> from prune_assets.errors import WrongUse
+    >>> str(error_in("dagster", WrongUse("t: other rows", Fix(step=Step.STAY_IN_PARTITIONS))))
+    't: other rows; return rows of the partitions of the run alone'
     """
-    for command, instead in _INSTEAD[tool].items():
-        text = text.replace(command, instead)
+    words = _WORDS[tool]
+    return type(error)(*(Fix(part.text(words)) if isinstance(part, Fix) else part for part in error.args))
+
+
+def in_words_of(tool: Literal["dagster", "airflow"], text: str) -> str:  # noqa: ARG001 - both have the same arguments
+    """Return a text that names options of commands with the arguments of an orchestrator.
+
+    >>> in_words_of("dagster", "pass --rows (rows=True)")
+    'pass rows=True'
+    """
+    for option, instead in _OPTIONS.items():
+        text = text.replace(option, instead)
     return text
 
 
@@ -75,12 +74,17 @@ def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
     """Return the remedy of a finding with commands as they are typed for a table.
 
     >>> from prune_assets import Finding, Severity
-    >>> found = Finding("files.small", Severity.WARN, "t", "many", f"merge them: {OPTIMIZE}")
+    >>> found = Finding("files.small", Severity.WARN, "t", "many", fix=Fix("merge them: ", Step.OPTIMIZE))
     >>> remedy_in_shell(found, "lake/orders", None)
     'merge them: prune optimize lake/orders --layout layout.yaml'
     """
-    remedy = finding.remedy
-    for command in (OPTIMIZE, WRITE_ANEW):
-        typed = command.replace("layout.yaml", shlex.quote(layout or "layout.yaml"))
-        remedy = remedy.replace(command, typed.replace(" TABLE ", f" {shlex.quote(redacted(table))} "))
-    return remedy
+    if finding.fix is None:
+        return finding.remedy
+    typed = replace(finding.fix, place=shlex.quote(redacted(table)))
+    return typed.text(SHELL, layout=shlex.quote(layout or "layout.yaml"))
+
+
+def finding_json(finding: Finding) -> dict[str, object]:
+    """Return a finding as commands print it in JSON: its remedy as text alone."""
+    keys = ("code", "severity", "location", "message", "remedy", "columns")
+    return {key: getattr(finding, key) for key in keys}

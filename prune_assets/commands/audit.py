@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.checks.remedies import finding_json
 from prune_assets.commands.check import exit_on, fail_on_option, findings_text
 from prune_assets.commands.quantities import share
 from prune_assets.report.output import json_text
@@ -42,8 +44,13 @@ def audit(*, table: str, sample: float, files: int | None, columns: str | None, 
 
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     report = audit_table(table, sample=sample, files=files, columns=names)
-    click.echo(json_text(report) if as_json else audit_text(report))
+    click.echo(_json_of(report) if as_json else audit_text(report))
     exit_on(report.findings, fail_on)
+
+
+def _json_of(report: AuditReport) -> str:
+    findings = tuple(map(finding_json, report.findings))
+    return json_text(msgspec.structs.asdict(report) | {"findings": findings})
 
 
 def audit_text(report: AuditReport) -> str:

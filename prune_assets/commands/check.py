@@ -16,7 +16,7 @@ from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
-from prune_assets.checks.remedies import remedy_in_shell
+from prune_assets.checks.remedies import finding_json, remedy_in_shell
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text, rendered
 
@@ -36,7 +36,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     table: str
     layout: str | None
-    findings: tuple[Finding, ...]
+    findings: tuple[dict[str, object], ...]
 
 
 fail_on_option = click.option(
@@ -93,7 +93,7 @@ def check(
         for finding in sorted(found, key=lambda finding: (-_RANK[finding.severity], finding.location))
     ]
     if as_json:
-        result = CheckResult(table=redacted(table), layout=named, findings=tuple(findings))
+        result = CheckResult(table=redacted(table), layout=named, findings=tuple(map(finding_json, findings)))
         click.echo(json_text(result))
     else:
         click.echo(check_text(table, layout_file, findings, verbose=verbose))

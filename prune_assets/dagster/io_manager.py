@@ -9,7 +9,7 @@ import dagster as dg
 from pydantic import Field, field_validator
 
 from parquet_core.errors import LayoutError, WrongUse
-from prune_assets.checks.remedies import in_words_of
+from prune_assets.checks.remedies import error_in
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import check_arguments, checked
 from prune_assets.dagster.assets import asset_with, no_rows
@@ -190,7 +190,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
                 only_by_rows=of_partitions or must_have_rows,
             )
         except WrongUse as error:
-            raise type(error)(in_words_of("dagster", str(error))) from None
+            raise error_in("dagster", error) from None
         if must_have_rows and not result.rows:
             raise no_rows(context.asset_key, location)
         partitions = len(context.asset_partition_keys) if of_partitions else 0

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import from_numpy, numbers_from
-from parquet_core.evidence.each_row import TOO_MANY
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
@@ -57,7 +56,7 @@ class RememberedTest:
     """
 
     def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int, classes: Classes | None = None) -> None:
-        self.limits = ""
+        self.limits, self.is_full = "", False
         self._of_values = classes
         self._known: dict[tuple[object, ...], Outcomes] = {}
         self._columns = columns
@@ -102,7 +101,7 @@ class RememberedTest:
         if len(self._known) + len(new) - 1 > self._most:  # without null, which is always among them
             names = ", ".join(column.name for column in self._columns)
             has = "has" if len(self._columns) == 1 else "have"
-            self.limits = f"{names} {has} more than {self._most:,} {TOO_MANY}"
+            self.limits, self.is_full = f"{names} {has} more than {self._most:,} values to test", True
             return
         new_values, readable = _as_read([column.take(from_numpy(np.array(new))) for column in values], self._columns)
         try:

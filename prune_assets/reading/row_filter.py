@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.errors import UnsupportedFeature
 from parquet_core.evidence.each_row import not_evaluated, selected_rows
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.predicate import And, IsNull, OnValues, Unsupported, columns_of, leaves
@@ -67,7 +66,7 @@ def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float]) -> list[
     """
     for leaf in leaves(predicate):
         if isinstance(leaf, Unsupported) and leaf.is_whole:
-            raise UnsupportedFeature(not_evaluated(leaf))
+            raise not_evaluated(leaf)
     together: dict[tuple[bool, frozenset[str]], list[Predicate]] = {}
     for conjunct in predicate.children if isinstance(predicate, And) else (predicate,):
         columns = frozenset(path[0] for path in columns_of(conjunct))

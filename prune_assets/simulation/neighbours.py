@@ -1,6 +1,6 @@
 """Estimate the lowest and highest value that a page will have from the sampled rows of the page and its neighbours.
 
-A page to come has n rows, of which m were sampled. `narrow` is w = n / m: the sampled rows of w pages are as many as a
+A future page has n rows, and m of them are sampled. `narrow` is w = n / m: the sampled rows of w pages are as many as a
 page has rows. Values are shares, the part of all rows up to a value, so that values of any type have distances.
 
 Similar pages. Two pages a and b are similar if chance explains how their sampled rows differ, within 3 standard errors:
@@ -16,7 +16,7 @@ nearest similar pages of 128.
 
 No w similar pages. Let E(k) be the mean distance, in spreads of a page, between a page's mean and the extreme of k of
 its sampled rows, over 64 neighbours. With g1 = E(m/2) - E(m/4) and g2 = E(m) - E(m/2), each doubling of the rows
-is taken to gain r = g2 / g1 times what the one before gained: r is 1/2 for uniform values and 1 for exponential tails.
+is taken to gain r = g2 / g1 times the gain before: r is 1/2 for uniform values and 1 for exponential tails.
 The log2(w) doublings from m to n rows then gain g2 * (r + r^2 + ..), see `reach_of_doublings`.
 """
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.fix import Fix
     from parquet_core.layout.entry import Check
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
@@ -59,6 +60,7 @@ class Format:
     `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
     `read_only`: of a table that is not written, what to do instead.
     `rewordings`: patterns of what remedies name and its writers do not take, each with what they take instead.
+    `fixes`: remedies that differ for the format, by the code of a finding.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
 
@@ -78,6 +80,7 @@ class Format:
     read_only: str = ""
     by_catalog_alone: bool = False
     rewordings: Sequence[tuple[str, str]] = ()
+    fixes: Mapping[str, Fix] = field(default_factory=dict)
     not_inspected: Mapping[str, str] = field(default_factory=dict)
 
     def reworded(self, remedy: str) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
+from parquet_core.fix import Fix, Step
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import bytes_text, counted
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def small_files(
             f"{bytes_text(total)} together, which {counted(merged, 'file')} would hold"
             + (f"; {limit:,} are allowed" if severity is Severity.ERROR else "")
         )
-        remedy = f"merge them: {OPTIMIZE}"
+        fix = Fix("merge them: ", Step.OPTIMIZE)
         if count - merged < SPARE_FILES:  # most are alone in their partitions, across which nothing is merged
-            remedy = f"partition by a column with fewer values, or by none: {WRITE_ANEW}"
-        yield Finding(code, severity, location, message, remedy)
+            fix = Fix("partition by a column with fewer values, or by none: ", Step.WRITE_TABLE)
+        yield Finding(code, severity, location, message, fix=fix)

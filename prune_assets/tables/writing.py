@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.writing.write_result import Mode, WriteResult
 
-# Where rows lie outside of what is replaced; deltalog says the same.
-OUTSIDE_REMEDY = "filter its rows out, or widen the condition on the partition columns"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.fix import Fix, Step
 from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import redacted
 from parquet_core.quantities import counted
 from prune_assets.tables.delete_debt import DELETED_SHARE, MANY_DELETE_FILES
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MOST_DELETED = 0.3
 MOST_DELETE_FILES = 100
 _SHOWN = 3
-_REMEDY = f"rewrite the files without the deleted rows: {OPTIMIZE}"
+_FIX = Fix("rewrite the files without the deleted rows: ", Step.OPTIMIZE)
 
 
 def check_debt(location: str, debt: DeleteDebt | None) -> Iterator[Finding]:
@@ -50,8 +51,8 @@ def _deleted_rows(location: str, debt: DeleteDebt) -> Iterator[Finding]:
         f"{most}{debt.deleted_rows:,}{of_all} are deleted, in "
         f"{with_deletes:,} of {counted(len(shares), 'file')}{by_file}; readers still read these rows"
     )
-    remedy = _REMEDY if many or severity is not Severity.INFO else ""
-    yield Finding("deletes.rows", severity, location, message, remedy)
+    fix = _FIX if many or severity is not Severity.INFO else None
+    yield Finding("deletes.rows", severity, location, message, fix=fix)
 
 
 def _delete_files(location: str, debt: DeleteDebt) -> Iterator[Finding]:
@@ -64,7 +65,7 @@ def _delete_files(location: str, debt: DeleteDebt) -> Iterator[Finding]:
         f"{many:,} of {counted(len(debt.rows), 'file')}"
     )
     severity = Severity.ERROR if most >= MOST_DELETE_FILES else Severity.WARN
-    yield Finding("deletes.files", severity, location, message, _REMEDY)
+    yield Finding("deletes.files", severity, location, message, fix=_FIX)
 
 
 def _equality(location: str, debt: DeleteDebt) -> Iterator[Finding]:
@@ -76,7 +77,7 @@ def _equality(location: str, debt: DeleteDebt) -> Iterator[Finding]:
         f"{int(debt.equality_files.max()):,} a file: readers compare each row with them, and pyiceberg and "
         "`prune_assets.read_arrow` refuse such files"
     )
-    yield Finding("deletes.equality", Severity.WARN, location, message, _REMEDY)
+    yield Finding("deletes.equality", Severity.WARN, location, message, fix=_FIX)
 
 
 def _severity(value: float, warn: float, error: float) -> Severity:

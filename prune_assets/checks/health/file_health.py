@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from parquet_core.bloom import estimated_fpp
 from parquet_core.dataset.unread_columns import unread_columns
+from parquet_core.fix import Fix, Step
+from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.format.schema import Physical
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
-from parquet_core.layout.column_indexes import nan_remedy
+from parquet_core.layout.column_indexes import REWRITE_WITH_INDEXES, nan_remedy
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
-from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.trust.trust_policy import OTHER_TYPE
 from prune_assets.checks.health.foreign_files import files_of_other_columns
 from prune_assets.checks.health.newer_format import newer_format
@@ -91,16 +92,15 @@ def is_pruned_on(column: LeafColumn) -> bool:
 
 def has_nanoseconds(column: LeafColumn) -> bool:
     """Tell whether a column is of timestamps that count nanoseconds, outside of lists and maps."""
-    flat = not column.max_repetition_level and column.physical is Physical.INT64
-    return flat and isinstance(column.type, pa.TimestampType) and column.type.unit == "ns"
+    return not column.max_repetition_level and counts_nanoseconds(column.type, column.physical)
 
 
 def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
     name = (facts.name,)
     if facts.physical == "INT96":
         message = "it is INT96, whose bounds cannot be trusted: no predicate on it skips anything"
-        remedy = f"write microseconds: {WRITE_ANEW}, or {_MICROS}"
-        yield Finding("statistics.int96", Severity.ERROR, location, message, remedy, name)
+        fix = Fix("write microseconds: ", Step.WRITE_TABLE, f", or {_MICROS}")
+        yield Finding("statistics.int96", Severity.ERROR, location, message, columns=name, fix=fix)
         return
     # Of a file without statistics of a column, and of one with bounds that are only partly believed, some are used.
     if not facts.without_bounds:
@@ -108,8 +108,8 @@ def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
     share = f"{facts.without_bounds:,} of {facts.row_groups:,} row groups"
     if facts.untrusted:
         message = f"the bounds of {share} are not trusted: {'; '.join(facts.untrusted)}"
-        remedy = f"write these files again by another writer: {WRITE_ANEW}"
-        yield Finding("statistics.untrusted", Severity.WARN, location, message, remedy, name)
+        fix = Fix("write these files again by another writer: ", Step.WRITE_TABLE)
+        yield Finding("statistics.untrusted", Severity.WARN, location, message, columns=name, fix=fix)
         return
     if facts.writer_faults:
         return
@@ -118,8 +118,8 @@ def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
         message = f"{message}; a row group of floats that holds NaN has none"
         yield Finding("statistics.missing", Severity.INFO, location, message, nan_remedy(facts.name), name)
         return
-    remedy = f"write these files again, with statistics: {WRITE_ANEW}"
-    yield Finding("statistics.missing", Severity.ERROR, location, message, remedy, name)
+    fix = Fix("write these files again, with statistics: ", Step.WRITE_TABLE)
+    yield Finding("statistics.missing", Severity.ERROR, location, message, columns=name, fix=fix)
 
 
 def _nanoseconds(column: LeafColumn, location: str) -> Iterator[Finding]:
@@ -127,9 +127,10 @@ def _nanoseconds(column: LeafColumn, location: str) -> Iterator[Finding]:
         message = "timestamps of nanoseconds: Spark reads them as numbers or not at all"
         by_writer = "coerce_timestamps='us', allow_truncated_timestamps=True in pandas and pyarrow"
         # In a struct Spark has no way to read them.
-        here = f"{WRITE_ANEW}, or " if len(column.path) == 1 else ""
-        remedy = f"write microseconds: {here}{by_writer}"
-        yield Finding("statistics.nanoseconds", Severity.WARN, location, message, remedy, (column.name,))
+        fix = Fix(f"write microseconds: {by_writer}")
+        if len(column.path) == 1:
+            fix = Fix("write microseconds: ", Step.WRITE_TABLE, f", or {by_writer}")
+        yield Finding("statistics.nanoseconds", Severity.WARN, location, message, columns=(column.name,), fix=fix)
 
 
 def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, location: str) -> Iterator[Finding]:
@@ -141,8 +142,8 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
     worst = max((estimated_fpp(read) for read in filters), default=0.0)
     if worst > MAX_FPP:
         message = f"about {worst:.0%} false positives of its bloom filters"
-        remedy = f"lower the probability in `bloom` of layout.yaml, and rewrite the files: {WRITE_ANEW}"
-        yield Finding("bloom_filter.full", Severity.WARN, location, message, remedy, (column.name,))
+        fix = Fix("lower the probability in `bloom` of layout.yaml, and rewrite the files: ", Step.WRITE_TABLE)
+        yield Finding("bloom_filter.full", Severity.WARN, location, message, columns=(column.name,), fix=fix)
 
 
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
@@ -155,11 +156,8 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
     large = int(index.row_count[lacking].max()) > PAGE_ROWS
     location = row_groups_place(index, lacking.tolist(), column)
     message = f"no page index in {share_of_files(index, lacking)}"
-    remedy = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
-    if large:
-        yield Finding("page_index.absent", Severity.WARN, location, message, remedy, (column.name,))
-    else:
-        yield Finding("page_index.absent", Severity.INFO, location, message, columns=(column.name,))
+    severity, fix = (Severity.WARN, REWRITE_WITH_INDEXES) if large else (Severity.INFO, None)
+    yield Finding("page_index.absent", severity, location, message, columns=(column.name,), fix=fix)
 
 
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
@@ -186,8 +184,8 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
             return
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return
-    remedy = f"sort by a column that queries filter by: {OPTIMIZE}"
-    yield Finding("files.clustering", Severity.WARN, f"{name}, column {best.name}", message, remedy, (best.name,))
+    fix, place = Fix("sort by a column that queries filter by: ", Step.OPTIMIZE), f"{name}, column {best.name}"
+    yield Finding("files.clustering", Severity.WARN, place, message, columns=(best.name,), fix=fix)
 
 
 FILES_ARE_HEALTHY = Check(

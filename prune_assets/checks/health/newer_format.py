@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.fix import Fix, Step
 from parquet_core.format.enumerations import UNKNOWN_ENCODING, numbered_encoding
 from parquet_core.format.footer import read_footers
 from parquet_core.format.leaf_type import LAST_LOGICAL_TYPE
 from parquet_core.format.provenance import IEEE_754_TOTAL_ORDER
 from parquet_core.layout.places import file_name, share_of_files
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
@@ -103,5 +104,7 @@ def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Ite
             f"bounds compare by the IEEE 754 total order in {share_of_files(index, groups)}: Spark up to 4.3 and "
             "pyarrow up to 26 ignore them; plans skip by them, as parquet-java from 1.18 on, DuckDB and Polars do"
         )
-        remedy = f"write these files again by Spark 4.3 or before, where such readers are to skip by it: {WRITE_ANEW}"
-        yield Finding("statistics.float_order", Severity.INFO, location, message, remedy, (column.name,))
+        fix = Fix(
+            "write these files again by Spark 4.3 or before, where such readers are to skip by it: ", Step.WRITE_TABLE
+        )
+        yield Finding("statistics.float_order", Severity.INFO, location, message, columns=(column.name,), fix=fix)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.fix import Fix, Step
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import bytes_text, counted
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
         f"{count:,} row groups in {counted(int(small.sum()), 'file')} are small, on average "
         f"{counted(int(rows[small].sum()) // count, 'row')} and {bytes_text(int(size[small].sum()) // count)}"
     )
-    remedy = (
-        f"write larger row groups: {WRITE_ANEW}, or pass min_rows_per_group=100_000 to write_to_dataset or "
-        "write_dataset of pyarrow"
+    fix = Fix(
+        "write larger row groups: ",
+        Step.WRITE_TABLE,
+        ", or pass min_rows_per_group=100_000 to write_to_dataset or write_dataset of pyarrow",
     )
-    yield Finding("files.small_row_groups", Severity.WARN, location, message, remedy)
+    yield Finding("files.small_row_groups", Severity.WARN, location, message, fix=fix)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.fix import Fix, Step
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.trust.writer_fault import Fact
 
@@ -43,8 +44,8 @@ def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafCol
             f"are not trusted in {counted(max(count for _, count in of_columns), 'row group')}: "
             f"{fault.what} ({fault.code}); {cost}; readers that trust them may lose rows"
         )
-        remedy = f"rewrite these files with another writer, or a newer version of it: {WRITE_ANEW}"
-        yield Finding("statistics.writer_fault", Severity.WARN, location, message, remedy, names)
+        fix = Fix("rewrite these files with another writer, or a newer version of it: ", Step.WRITE_TABLE)
+        yield Finding("statistics.writer_fault", Severity.WARN, location, message, columns=names, fix=fix)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 
 from parquet_core.errors import UnknownColumn
+from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.printable import listed
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.errors import PredicateTypeError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from prune_assets.sql.types.spark_values import SparkValue
 
+_ROUNDED_BY_WRITE = ", prune write does of top-level columns"
 # Of so many fields of one name a message tells.
 _SHOWN_FIELDS = 3
 # The column that Spark adds to every table of files, and what it holds; the last line is Delta's.
@@ -154,7 +156,8 @@ def _of_file(parts: Parts) -> Bound:
 
 def _usable(column: LeafColumn) -> Bound:
     if column.unsupported:
-        return Bound(None, column.unsupported, nullable=column if tells_nulls(column) else None)
+        remedy = _ROUNDED_BY_WRITE if counts_nanoseconds(column.type, column.physical) else ""
+        return Bound(None, f"{column.unsupported}{remedy}", nullable=column if tells_nulls(column) else None)
     if column.type is None:
         return Bound(None, "the type of this column is not understood")
     return Bound(column, nullable=column)

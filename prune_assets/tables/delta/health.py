@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.fix import Fix, Step
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.faults import by_fault
-from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from prune_assets.tables.small_files import small_files
 
@@ -65,15 +66,14 @@ def _commits(inspection: DeltaInspection, location: str, most: int) -> Iterator[
 def _statistics(log: DeltaInspection, location: str) -> Iterator[Finding]:
     if log.files_without_rows:
         message = f"{log.files_without_rows:,} of {log.files:,} files have no statistics: no predicate skips them"
-        remedy = f"write them with statistics, and delta.dataSkippingNumIndexedCols other than 0: {WRITE_ANEW}"
-        yield Finding("log.statistics", Severity.ERROR, location, message, remedy)
+        by = "write them with statistics, and delta.dataSkippingNumIndexedCols other than 0: "
+        yield Finding("log.statistics", Severity.ERROR, location, message, fix=Fix(by, Step.WRITE_TABLE))
     for column in log.columns:
         if column.name in log.clustered_by and column.bounds < log.files:
             message = f"it clusters the table, and {log.files - column.bounds:,} of {log.files:,} files lack bounds"
-            remedy = f"name it in delta.dataSkippingStatsColumns, and write the files again: {WRITE_ANEW}"
-            yield Finding(
-                "log.clustering", Severity.ERROR, f"{location}, column {column.name}", message, remedy, (column.name,)
-            )
+            place = f"{location}, column {column.name}"
+            fix = Fix("name it in delta.dataSkippingStatsColumns, and write the files again: ", Step.WRITE_TABLE)
+            yield Finding("log.clustering", Severity.ERROR, place, message, columns=(column.name,), fix=fix)
 
 
 LOG_IS_HEALTHY = Check(

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.fix import Fix
 from parquet_core.printable import shown
 from parquet_core.storage import Traffic, address, is_remote
 from prune_assets.tables.format import Format
@@ -147,10 +148,6 @@ _REWORDINGS = (
         r"parquet\.column\.statistics\.enabled#(\S+)=",
         r"the table property write.parquet.stats-enabled.column.\1=",
     ),
-    (
-        r"rewrite the files: [^,]*, or write with parquet\.block\.row\.count\.limit=\d+ \(Spark 4\.1 or newer\)",
-        "take row_group_rows out of the layout, and lower row_group_bytes",
-    ),
     (r"row_group_rows=\.\.", "row_group_bytes=.."),
     (r", or with write_page_index=True in pyarrow", ""),
     (r", or pass min_rows_per_group=\S+ to write_to_dataset or write_dataset of pyarrow", ""),
@@ -169,6 +166,7 @@ ICEBERG = Format(
     by_catalog_alone=True,
     read_only=BY_NAME,
     rewordings=_REWORDINGS,
+    fixes={"size.row_groups": Fix("take row_group_rows out of the layout, and lower row_group_bytes")},
     not_inspected=dict.fromkeys(
         ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"
     ),

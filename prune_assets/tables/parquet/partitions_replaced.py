@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
+from parquet_core.fix import Fix, Step
 from parquet_core.storage import files_below
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.session.columns import column_of
-from prune_assets.tables.writing import OUTSIDE_REMEDY
 from prune_assets.writing.arrange import NULL_DIRECTORY
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def partitions_replaced(
     selected = _selected(sorted(old.keys() | new.keys()), where, df, partition_by)
     if outside := sorted(new.keys() - selected):
         raise WrongUse(
-            f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced; "
-            f"{OUTSIDE_REMEDY}"
+            f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced",
+            Fix(step=Step.STAY_IN_PARTITIONS),
         )
     return tuple(file for directory_name in sorted(old.keys() & selected) for file in old[directory_name])
 

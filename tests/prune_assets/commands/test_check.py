@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import replace
 from types import ModuleType
 
 import pyarrow as pa
@@ -14,7 +13,8 @@ from click.testing import CliRunner
 import deltalog
 import prune_assets as pr
 from parquet_core.errors import LayoutError
-from parquet_core.layout.spec import OPTIMIZE, Finding, LayoutSpec, Severity
+from parquet_core.fix import Fix, Step
+from parquet_core.layout.spec import Finding, LayoutSpec, Severity
 from prune_assets.commands.check import check
 
 INFO = Finding("compression", Severity.INFO, "part-0", "snappy where zstd was asked for")
@@ -94,7 +94,7 @@ def test_findings_are_grouped_by_severity_the_gravest_first(layout, prune):
 
 
 def test_the_commands_of_remedies_name_the_table_and_the_layout_in_json_too(layout, prune, tmp_path):
-    layout.findings = [replace(ERROR, remedy=f"merge them: {OPTIMIZE}")]
+    layout.findings = [ERROR.with_fix(Fix("merge them: ", Step.OPTIMIZE))]
     (found,) = json.loads(prune("--json").stdout)["findings"]
     assert found["remedy"] == f"merge them: prune optimize t --layout {tmp_path / 'layout.yaml'}"
 

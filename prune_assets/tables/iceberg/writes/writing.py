@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from parquet_core.fix import Fix, Step
 from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_session import own_jobs
@@ -36,7 +37,7 @@ from prune_assets.tables.iceberg.writes.table_properties import (
     sort_order_of,
     statements,
 )
-from prune_assets.tables.writing import OUTSIDE_REMEDY, WriteRequest, Writing, refuse_without_partitions
+from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult
@@ -256,7 +257,8 @@ def _naming_conflicts(name: str) -> Iterator[None]:
     except (PySparkException, java_error()) as error:
         text = str(error)
         if _OUTSIDE in text:
-            raise WrongUse(f"{name}: where does not select all rows of the data; {OUTSIDE_REMEDY}") from None
+            message = f"{name}: where does not select all rows of the data"
+            raise WrongUse(message, Fix(step=Step.STAY_IN_PARTITIONS)) from None
         if "some, but not all, rows match filter" in text or "Cannot convert" in text or "Cannot translate" in text:
             raise WrongUse(
                 f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "

@@ -12,13 +12,14 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install
 
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW
+from parquet_core.fix import Fix, Step
 from prune_assets.advisor.layout_changes import location_of
 from prune_assets.checks.health.health import check_files
 from prune_assets.tables.iceberg.opening import ICEBERG
 from prune_assets.tables.parquet import PARQUET
 from tests.prune_assets.tables.iceberg import iceberg_tables
 
+OPTIMIZE, WRITE_TABLE = str(Fix(step=Step.OPTIMIZE)), str(Fix(step=Step.WRITE_TABLE))
 # parquet-java's options, which Iceberg ignores, what it refuses in a layout, and what replaces no file of its tables.
 REFUSED = re.compile(
     r"parquet\.(block|page)\.row|enabled#|dictionary#|row_group_rows=|write_page_index|min_rows_per_group"
@@ -52,7 +53,7 @@ def test_no_remedy_names_what_iceberg_refuses(name, prefix):
     assert {"size.row_groups", "size.pages", "overlap.files", "column_index.absent"} <= {code for code, _ in remedies}
     for code, remedy in remedies:
         assert not REFUSED.search(remedy), (code, remedy)
-        rewrites = OPTIMIZE in remedy or WRITE_ANEW in remedy
+        rewrites = OPTIMIZE in remedy or WRITE_TABLE in remedy
         by_name = "name the table as Spark does" in remedy
         assert by_name == (rewrites and bool(prefix)), (code, remedy)
 
@@ -88,7 +89,7 @@ def test_spellings_of_a_transform_are_one_spec(tmp_path):
         (finding,) = (
             each for each in pr.check(iceberg_tables.folder(table), layout=layout) if each.code == "order.rows"
         )
-        return OPTIMIZE in finding.remedy, WRITE_ANEW in finding.remedy
+        return OPTIMIZE in finding.remedy, WRITE_TABLE in finding.remedy
 
     assert named("day(ts)", "bucket(4,id)") == named("DAYS(TS)", "bucket( 4, id )") == (True, False)
     assert named("days(ts)") == named("hours(ts)", "bucket(4, id)") == (False, True)

@@ -1,0 +1,32 @@
+"""The words of each tool for the steps of remedies: commands of a shell, jobs of Dagster, operators of Airflow."""
+
+from __future__ import annotations
+
+from parquet_core.fix import Step
+
+SHELL = {
+    Step.OPTIMIZE: "prune optimize {place} --layout {layout}",
+    Step.OPTIMIZE_ROWS: "prune optimize {place} --layout {layout} --rows",
+    Step.OPTIMIZE_FULL: "prune optimize {place} --layout {layout} --full",
+    Step.WRITE_TABLE: "prune write {place} NEW_TABLE --layout {layout}",
+    Step.FINISH_WRITE: "`prune doctor {place}`",
+    Step.WRITE_DELTA: "`prune write {place} NEW --layout LAYOUT --format delta`",
+    Step.LOAD_LAYOUT: "`prune check` reads one from a file",
+    Step.EVALUATE_IN_SPARK: "let Spark evaluate it, by pr.read",
+    Step.READ_IN_SPARK: "read it with pr.read",
+    Step.STAY_IN_PARTITIONS: Step.STAY_IN_PARTITIONS.value,
+}
+DAGSTER = SHELL | {
+    Step.OPTIMIZE: "the job of `build_optimize_job`",
+    Step.OPTIMIZE_ROWS: "the job of `build_optimize_job` with rows=True",
+    Step.OPTIMIZE_FULL: "materialize the asset with this layout",
+    Step.WRITE_TABLE: "materialize the asset with this layout",
+    # The author of an asset writes no condition: the partitions of the run are the condition.
+    Step.STAY_IN_PARTITIONS: "return rows of the partitions of the run alone",
+}
+AIRFLOW = SHELL | {
+    Step.OPTIMIZE: "a task of OptimizeTableOperator",
+    Step.OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
+    Step.OPTIMIZE_FULL: "a task of SortedWriteOperator",
+    Step.WRITE_TABLE: "a task of SortedWriteOperator",
+}
