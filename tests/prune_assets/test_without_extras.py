@@ -100,7 +100,8 @@ def places(tmp_path_factory):
     rows = pa.table({"id": ids, "day": ids.cast(pa.date32()), "name": ids.cast(pa.string())})
     (root / "plain").mkdir()
     pq.write_table(rows, root / "plain/a.parquet", row_group_size=100, write_page_index=True)
-    deltalog.write_table(str(root / "delta"), rows)
+    nested = pa.array([{"a": i, "b": [{"c": "x"}]} for i in range(1_000)])
+    deltalog.write_table(str(root / "delta"), rows.append_column("nested", nested))
     (root / "queries.sql").write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'")
     (root / "layout.yaml").write_text("sort_by: [id]")
     return {
