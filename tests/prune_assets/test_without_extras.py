@@ -89,7 +89,22 @@ for statement in json.loads(os.environ["STATEMENTS"]):
         errors.append(f"{type(error).__name__}: {error}")
 print(json.dumps(errors))
 """
-SPARK_EXTRA, DAGSTER_EXTRA = "pip install 'prune-assets[spark]'", "pip install 'prune-assets[dagster]'"
+SPARK_EXTRA = "pip install 'prune-assets[spark]'"
+EXTRA_OF = {
+    "from prune_assets.session.spark_session import spark_session as f; f()": "spark",
+    "from prune_assets.dagster import build_layout_checks": "dagster",
+    "import prune_assets.dagster as d; d.SparkSessionResource": "dagster",
+    "from prune_assets.dagster import *": "dagster",
+    "from prune_assets.components import LayoutChecksComponent": "dagster",
+    "from prune_assets.airflow import SortedWriteOperator": "airflow",
+    "pr.count('glue:lake.orders')": "glue",
+    "pr.count('iceberg:lake.db.orders')": "iceberg",
+}
+WITHOUT_AN_EXTRA = {
+    "import prune_assets.dagster as d; d.build_nothing": "AttributeError: ",
+    "try: from prune_assets.dagster import Choice\nexcept ImportError: pass": "no error",
+    "from prune_assets.pipes import report_layout, report_skip, report_write": "no error",
+}
 
 
 @pytest.fixture(scope="module")
@@ -126,15 +141,12 @@ def bare(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def errors_of(bare, places):
-    """Run statements in one process that finds no package of an extra; return the error of each as a line."""
-
-    def run(statements):
-        done = bare(f"{WITHOUT}{EACH}", *places.values(), STATEMENTS=json.dumps(statements))
-        assert (done.returncode, done.stderr) == (0, "")
-        return json.loads(done.stdout)
-
-    return run
+def errors(bare, places):
+    """Errors by statement, of one process that finds no package of an extra."""
+    statements = [*WITH_SPARK.values(), *EXTRA_OF, *WITHOUT_AN_EXTRA]
+    done = bare(f"{WITHOUT}{EACH}", *places.values(), STATEMENTS=json.dumps(statements))
+    assert (done.returncode, done.stderr) == (0, "")
+    return dict(zip(statements, json.loads(done.stdout), strict=True))
 
 
 def test_every_public_function_is_tried():
@@ -149,10 +161,11 @@ def test_public_functions_work_without_extras(bare, places):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_public_functions_that_need_spark_name_its_extra(errors_of):
-    for error in errors_of([*WITH_SPARK.values()]):
-        assert error.startswith("WrongUse: ")
-        assert SPARK_EXTRA in error
+@pytest.mark.parametrize("name", WITH_SPARK)
+def test_public_functions_that_need_spark_name_its_extra(errors, name):
+    error = errors[WITH_SPARK[name]]
+    assert error.startswith("WrongUse: ")
+    assert SPARK_EXTRA in error
 
 
 def test_commands_work_without_extras(bare, places):
@@ -179,33 +192,16 @@ def test_a_command_that_starts_spark_ends_in_one_line(bare, places, tmp_path):
     assert done.stderr == f"error: pyspark is not installed; run {SPARK_EXTRA}\n"
 
 
-def test_what_needs_a_missing_package_names_its_extra_in_one_line(errors_of):
-    extra_of = {
-        "from prune_assets.session.spark_session import spark_session as f; f()": "spark",
-        "from prune_assets.dagster import build_layout_checks": "dagster",
-        "import prune_assets.dagster as d; d.SparkSessionResource": "dagster",
-        "from prune_assets.dagster import *": "dagster",
-        "from prune_assets.components import LayoutChecksComponent": "dagster",
-        "from prune_assets.airflow import SortedWriteOperator": "airflow",
-        "pr.count('glue:lake.orders')": "glue",
-        "pr.count('iceberg:lake.db.orders')": "iceberg",
-    }
-    for error, extra in zip(errors_of([*extra_of]), extra_of.values(), strict=True):
-        assert error.startswith("MissingPackage: ")
-        assert f"; run pip install 'prune-assets[{extra}]'" in error
-        assert "\n" not in error
+@pytest.mark.parametrize("statement", EXTRA_OF)
+def test_what_needs_a_missing_package_names_its_extra_in_one_line(errors, statement):
+    assert errors[statement].startswith("MissingPackage: ")
+    assert f"; run pip install 'prune-assets[{EXTRA_OF[statement]}]'" in errors[statement]
+    assert "\n" not in errors[statement]
 
 
-def test_only_a_missing_package_is_reported_as_one(errors_of):
-    unknown_name, caught, pipes = errors_of(
-        [
-            "import prune_assets.dagster as d; d.build_nothing",
-            "try: from prune_assets.dagster import Choice\nexcept ImportError: pass",
-            "from prune_assets.pipes import report_layout, report_skip, report_write",
-        ]
-    )
-    assert unknown_name.startswith("AttributeError: ")
-    assert (caught, pipes) == ("no error", "no error")
+@pytest.mark.parametrize("statement", WITHOUT_AN_EXTRA)
+def test_only_a_missing_package_is_reported_as_one(errors, statement):
+    assert errors[statement].startswith(WITHOUT_AN_EXTRA[statement])
 
 
 def test_spark_home_is_offered_before_a_second_spark_is_installed(bare, tmp_path):
