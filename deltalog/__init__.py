@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 else:
     __all__, __getattr__, __dir__ = on_first_use(
         __name__,
-        makers={
+        makers=lambda: {
             "Snapshot": "deltalog.open_snapshot(table)",
             "Field": "pyarrow.field(name, type)",
             "NewFile": "deltalog.NewFile(path, partition_values)",

@@ -38,12 +38,12 @@ def public_function(
     function: Callable[Arguments, Result],
     package: str,
     *,
-    makers: Mapping[str, str],
+    makers: Callable[[], Mapping[str, str]],
     failure: Callable[[Exception], Exception] | None,
 ) -> Callable[Arguments, Result]:
     """Return a function of a package that checks its arguments first, and translates exceptions by `failure`.
 
-    `makers`: how users get an object of a class, by the name of the class.
+    `makers`: returns how users get an object of a class, by the name of the class; called for an error only.
     """
 
     @wraps(function)
@@ -66,7 +66,7 @@ def check_arguments(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     *,
-    makers: Mapping[str, str],
+    makers: Callable[[], Mapping[str, str]],
 ) -> None:
     """Raise WrongUse for an argument of a type that the annotation excludes.
 
@@ -80,7 +80,7 @@ def check_arguments(
     for name, value in given.items():
         hint = hints.get(name, object)
         if not matches(value, hint):
-            raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, makers)}")
+            raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, makers())}")
 
 
 def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> str:

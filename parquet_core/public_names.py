@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 def on_first_use(
     package: str,
     *,
-    makers: Mapping[str, str] | None = None,
+    makers: Callable[[], Mapping[str, str]] | None = None,
     failure: Callable[[Exception], Exception] | None = None,
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package: the names that `if TYPE_CHECKING` imports there.
 
-    With `makers`, functions check the types of their arguments; `makers`, `failure`: as of `public_function`.
+    With `makers`, functions check the types of their arguments; `makers`, `failure`: as of `public_function`. `failure`
+    also translates an ImportError of the module of a name.
 
     >>> import deltalog
     >>> names, get, _ = on_first_use("deltalog")
@@ -36,7 +37,12 @@ def on_first_use(
     def get(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        try:
+            value = getattr(import_module(homes[name]), name)
+        except ImportError as error:
+            if failure is None or (translated := failure(error)) is error:
+                raise
+            raise translated from error
         if makers is not None and isinstance(value, FunctionType):
             from parquet_core.argument_types import public_function
 

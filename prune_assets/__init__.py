@@ -58,15 +58,16 @@ else:
 
         return failure_of(error)
 
-    __all__, __getattr__, __dir__ = on_first_use(
-        __name__,
-        makers={
-            "DataFrame": "spark.createDataFrame(..) or spark.read",
+    def _makers() -> dict[str, str]:
+        from prune_assets.extras import after_install
+
+        return {
+            "DataFrame": after_install("pyspark", "spark.createDataFrame(..) or spark.read"),
             "LayoutAdvice": "pr.advise(table, workload=..)",
             "Plan": "pr.plan(table, where=..)",
             "SparkSemantics": "pr.SparkSemantics(time_zone=..) without Spark",
-            "SparkSession": "SparkSession.builder.getOrCreate()",
+            "SparkSession": after_install("pyspark", "SparkSession.builder.getOrCreate()"),
             "Workload": "pr.workload(event_logs)",
-        },
-        failure=_failure,
-    )
+        }
+
+    __all__, __getattr__, __dir__ = on_first_use(__name__, makers=_makers, failure=_failure)

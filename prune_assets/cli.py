@@ -174,6 +174,8 @@ def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
 
 
 def _end(error: Exception) -> NoReturn:
+    from prune_assets.session.java_message import failure_of
+
     if isinstance(error, BrokenPipeError) and _reader_is_gone():
         # What is still buffered would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -182,14 +184,12 @@ def _end(error: Exception) -> NoReturn:
         import traceback
 
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    error = failure_of(error)
     click.echo(f"error: {_line(error)}", err=True)
     sys.exit(_EXIT_WRONG_USE if isinstance(error, _WRONG_USE) else _EXIT_FAILURE)
 
 
 def _line(error: Exception) -> str:
-    from prune_assets.session.java_message import failure_of
-
-    error = failure_of(error)
     message = printable(" ".join(str(error).split("\n")))
     if isinstance(error, SparkFailure):
         return f"{message}; run with {DEBUG_VARIABLE}=1 for all that Spark says"

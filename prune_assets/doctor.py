@@ -17,6 +17,7 @@ from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
+from prune_assets.extras import is_installed
 from prune_assets.session.java import Java, JavaCandidate, candidates, find_java
 from prune_assets.session.platforms import Platform, this_platform
 from prune_assets.session.spark_versions import installed_version
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
 SCHEMA = "doctor/1"
 # All of these are imported as pyspark, and each overwrites files of the others.
 PYSPARKS = ("pyspark", "pyspark-client", "databricks-connect")
-LIBRARIES = ("pyspark", "pyarrow", "dagster", "sqlglot", "xxhash", "obstore", "fsspec")
+LIBRARIES = ("pyarrow", "sqlglot", "xxhash", "obstore", "fsspec")
+# Extras by the packages that they install.
+OPTIONAL = {
+    "pyspark": "spark",
+    "dagster": "dagster",
+    "apache-airflow": "airflow",
+    "pyiceberg": "iceberg",
+    "boto3": "glue",
+}
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -63,10 +72,10 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
-    A library that is missing has the version None; `compiled`: the reading of metadata runs as machine code,
-    `compiled_storage`: so does that of many local files; `runs_on`: the platform that is recognized; `aws_profile`:
-    what AWS_PROFILE names and keys in the environment do not override, and whether it is read; `spark` is None unless
-    one was started.
+    A missing library has the version None, which is a problem unless an extra installs it; `compiled`: the reading of
+    metadata runs as machine code, `compiled_storage`: so does that of many local files; `runs_on`: the platform that is
+    recognized; `aws_profile`: what AWS_PROFILE names and keys in the environment do not override, and whether it is
+    read; `spark` is None unless one was started.
     """
 
     schema: str = SCHEMA
@@ -89,13 +98,14 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
 def examine(*, start_spark: bool = False) -> Examination:
     """Examine this machine; a Spark is started only when asked for.
 
-    With an `sc://` server in SPARK_REMOTE no Java is needed, nor with pyspark-client, so none is a problem.
+    A missing Java is a problem only if pyspark would start it: not with an `sc://` server in SPARK_REMOTE, not with
+    pyspark-client, and not without pyspark.
     """
     remote = os.environ.get("SPARK_REMOTE", "").startswith("sc://")
     # Before a Spark is started, which sets JAVA_HOME.
     looked_at = tuple(candidates())
-    java, java_problems = _java(needed=not remote and not is_client_only())
-    libraries = {name: _version(name) for name in LIBRARIES}
+    java, java_problems = _java(needed=not remote and not is_client_only() and is_installed("pyspark"))
+    libraries = {name: _version(name) for name in (*LIBRARIES, *OPTIONAL)}
     # It may come from elsewhere than the packages that are installed: from PYTHONPATH, or with pyspark-client.
     installed, libraries["pyspark"] = libraries["pyspark"], installed_version()
     cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
@@ -140,9 +150,7 @@ def _version(name: str) -> str | None:
 
 
 def _missing(libraries: dict[str, str | None]) -> Sequence[Problem]:
-    return [
-        Problem(f"{name} is not installed", f"pip install {name}") for name, found in libraries.items() if not found
-    ]
+    return [Problem(f"{name} is not installed", f"pip install {name}") for name in LIBRARIES if not libraries[name]]
 
 
 def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ PruneError
 │   └── SparkFailure           Spark failed; its own error is the cause
 ├── UnprovenWrite          a table has a version whose files have not the layout
 └── WrongUse               the caller can mend it (exit code 2)
+    ├── MissingPackage         an optional package is not installed; also an ImportError
     ├── NoRows                 a table has no rows to work on
     ├── PredicateSyntaxError   the predicate is not Spark SQL
     └── PredicateTypeError     operands that cannot be compared
@@ -28,6 +29,10 @@ class SparkFailure(JavaFailure):
 
 class UnprovenWrite(PruneError):
     """What was committed has not the layout; the message says how to go back."""
+
+
+class MissingPackage(WrongUse, ImportError):
+    """An optional package is not installed; the message names the extra that installs it."""
 
 
 class NoRows(WrongUse):

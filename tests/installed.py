@@ -1,7 +1,9 @@
-"""Try what is installed as a user does, in a folder of its own: `python -P tests/installed.py compiled` (or `pure`).
+"""Try what is installed as a user does, in a folder of its own: `python -P tests/installed.py compiled bare`.
 
-It runs in environments that have what a wheel depends on and nothing else (`make try-wheel`), so pytest does not
-collect it. `-P` keeps the folders beside it, which have the names of the packages, from being imported.
+The first argument is `compiled` or `pure`, the second `bare` for an installation without extras, or `extras` for one
+with those of Spark and Dagster. The program runs in environments that have what a wheel depends on and nothing else
+(`make try-wheel`, `tests/test_setup.py`), so pytest does not collect it. `-P` keeps the folders of the tests, which
+have the names of the packages, from being imported.
 """
 
 from __future__ import annotations
@@ -14,13 +16,19 @@ import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import prune_assets as pr
+from prune_assets.errors import MissingPackage
 from prune_assets.session.spark_session import spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROWS = 90_000
 DAYS = 90
@@ -57,18 +65,46 @@ def try_commands(*, compiled: bool) -> bool:
     return found["java"] is not None
 
 
-def main(kind: str) -> None:
+def try_without_extras() -> str:
+    """Plan and read without Spark and Dagster; what needs one of them names its extra in one line."""
+    assert not [name for name in ("airflow", "dagster", "pyspark") if find_spec(name)]
+    assert 0 < pr.plan(TABLE, where=WHERE).report.kept.row_groups < ROWS // 10_000
+    for use, package, extra in ((spark_session, "pyspark", "spark"), (import_from_dagster, "dagster", "dagster")):
+        assert error_of(use) == f"{package} is not installed; run pip install 'prune-assets[{extra}]'"
+    return "Spark and Dagster named by their extras"
+
+
+def error_of(use: Callable[[], object]) -> str:
+    try:
+        use()
+    except MissingPackage as error:
+        return str(error)
+    return "no error"
+
+
+def import_from_dagster() -> None:
+    from prune_assets.dagster import build_table_asset  # noqa: F401
+
+
+def try_extras(*, java: bool) -> str:
+    """Import the definitions of Dagster, and read with Spark if there is a Java for it."""
+    import_from_dagster()
+    if not java:
+        return "no Java here, so nothing was read with Spark"
+    assert pr.read(spark_session(master="local[1]"), TABLE, where=WHERE).count() == ROWS // DAYS
+    return f"and read with Spark {version('pyspark')}"
+
+
+def main(kind: str, extent: str) -> None:
     assert "site-packages" in pr.__file__, pr.__file__
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         write_table()
         java = try_commands(compiled={"compiled": True, "pure": False}[kind])
         assert pr.read_arrow(TABLE, where=WHERE).num_rows == ROWS // DAYS
-        if java:
-            assert pr.read(spark_session(master="local[1]"), TABLE, where=WHERE).count() == ROWS // DAYS
-    spark = f"and read with Spark {version('pyspark')}" if java else "no Java here, so nothing was read with Spark"
-    sys.stdout.write(f"Python {platform.python_version()}, {kind}: commands run, rows read, {spark}\n")
+        tried = {"bare": try_without_extras, "extras": lambda: try_extras(java=java)}[extent]()
+    sys.stdout.write(f"Python {platform.python_version()}, {kind}, {extent}: commands run, rows read, {tried}\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

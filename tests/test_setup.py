@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -103,6 +104,24 @@ def test_the_lock_pins_every_dependency_by_hash_and_holds_no_address(name):
     assert plain <= pinned, "run `make lock`"
 
 
+def test_spark_dagster_and_airflow_are_extras_that_bring_in_no_other():
+    wanted = {
+        "spark": {"pyspark"},
+        "dagster": {"dagster"},
+        "airflow": {"apache-airflow"},
+        "java": set(),
+        "iceberg": set(),
+    }
+    names = {name for found in wanted.values() for name in found}
+    assert names.isdisjoint(map(_name, PROJECT["project"]["dependencies"]))
+    assert {extra: names & {*map(_name, EXTRAS[extra])} for extra in wanted} == wanted
+    assert EXTRAS["all"] == ["prune-assets[connect,dagster,glue,iceberg,java,spark]"]
+
+
+def _name(requirement):
+    return re.match(r"[\w-]+", requirement)[0]
+
+
 def test_the_workspace_and_the_project_name_the_same_module():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     module = project["tool"]["dagster"]["module_name"]
@@ -152,3 +171,28 @@ def test_the_wheel_for_every_machine_has_no_machine_code(sources):
         held = files.namelist()
     assert {"parquet_core/format/compact.py", "prune_assets/report/templates/skip_report.css"} <= set(held)
     assert [name for name in held if Path(name).suffix in _MADE] == []
+
+
+@pytest.mark.deep
+def test_the_bare_package_plans_in_an_empty_environment(sources, tmp_path):
+    """What it depends on is installed first, as a machine may have no package index; then nothing may be missing."""
+    if not (ROOT / ".venv/bin/python").exists():
+        pytest.skip("no .venv, whose uv installs; `make` makes it")
+    wheel = build(sources, "wheel", PRUNE_ASSETS_PURE="1")
+    python = tmp_path / "environment/bin/python"
+    uv("venv", "--quiet", "--python", sys.executable, str(python.parents[1])).check_returncode()
+    install = ("pip", "install", "--quiet", "--python", str(python))
+    dependencies = uv(*install, "--constraint", "requirements.lock", *PROJECT["project"]["dependencies"])
+    if dependencies.returncode:
+        pytest.skip(f"the dependencies cannot be installed here: {dependencies.stderr.strip().splitlines()[-1]}")
+    done = uv(*install, "--offline", str(wheel))
+    assert done.returncode == 0, done.stderr
+    program = [str(python), "-P", str(ROOT / "tests/installed.py"), "pure", "bare"]
+    env = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "SPARK_HOME"}}
+    done = subprocess.run(program, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Spark and Dagster named by their extras" in done.stdout
+
+
+def uv(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([".ci/uv", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -33,6 +33,7 @@ _PLAIN = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
+_MOST_DIGITS = 38
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 
 
@@ -44,6 +45,19 @@ def arrow_schema(schema: TableSchema, *, stored: bool = False, location: str) ->
     mapped = stored and schema.mapping != "none"
     fields = msgspec.json.decode(schema.text)["fields"]
     return pa.schema([_field(field, mapped=mapped, column=f"{location}: column {field['name']}") for field in fields])
+
+
+def primitive_type(declared: str) -> pa.DataType | None:
+    """Return the Arrow type of a primitive type; None if the type is unknown.
+
+    >>> primitive_type("decimal(12,2)"), primitive_type("timestamp"), primitive_type("decimal(39,0)")
+    (Decimal128Type(decimal128(12, 2)), TimestampType(timestamp[us, tz=UTC]), None)
+    """
+    decimal = _DECIMAL.fullmatch(declared)
+    if decimal is None:
+        return _PLAIN.get(declared)
+    precision, scale = int(decimal[1]), int(decimal[2])
+    return pa.decimal128(precision, scale) if 1 <= precision <= _MOST_DIGITS else None
 
 
 def _field(field: Any, *, mapped: bool, column: str) -> pa.Field:
@@ -60,8 +74,7 @@ def _field(field: Any, *, mapped: bool, column: str) -> pa.Field:
 
 def _type(declared: Any, *, mapped: bool, column: str) -> pa.DataType:
     if isinstance(declared, str):
-        decimal = _DECIMAL.fullmatch(declared)
-        kind = pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _PLAIN.get(declared)
+        kind = primitive_type(declared)
         if kind is None:
             raise UnsupportedTable(f"{column} is of type {declared}, which is not written here; write with Spark")
         return kind

@@ -346,14 +346,14 @@ def _gained_codec(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     if advised is None or not others:
         return ()
     codec = advised.layout.compression
-    return (f"the files are compressed with {listed(others)}; a part of what is saved comes from {codec} in any order",)
+    return (f"the files are compressed with {listed(others)}; {codec} saves a part of the bytes in any order",)
 
 
 def _as_it_is(table: Table, workspace: Workspace) -> float:
     """Simulate the present layout; return the bytes that the workload reads of it.
 
-    Columns take what encoded rows say, so that errors of these cancel out; their present bytes where a rewrite would
-    compress them with another codec, which saves bytes in any order.
+    The sizes of columns are those of encoded rows, whose errors cancel out; the present sizes where a rewrite would
+    compress with another codec, which saves bytes in any order.
     """
     index = table.read_all()
     groups = np.flatnonzero(index.row_count > 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.public_names import on_first_use
+from prune_assets.extras import explained_import
 
 if TYPE_CHECKING:
     from prune_assets.airflow.advice import LayoutAdviceOperator as LayoutAdviceOperator
@@ -23,4 +24,4 @@ if TYPE_CHECKING:
     from prune_assets.airflow.trigger import TableChangeTrigger as TableChangeTrigger
     from prune_assets.airflow.writing import SortedWriteOperator as SortedWriteOperator
 else:
-    __all__, __getattr__, __dir__ = on_first_use(__name__)
+    __all__, __getattr__, __dir__ = on_first_use(__name__, failure=explained_import)

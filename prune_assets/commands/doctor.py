@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from parquet_core.printable import printable, redacted
+from prune_assets.extras import install_command
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _lines(examination: Examination) -> Iterator[tuple[str, str]]:
         verdict = "usable" if candidate.usable else "no"
         yield f"  {candidate.source}", f"{verdict}; {home if candidate.usable else ''}{candidate.why}"
     for name, version in examination.libraries.items():
-        yield name, "not installed" if version is None else version
+        yield name, version or _not_installed(name)
     yield "metadata core", "compiled" if examination.compiled else _NOT_COMPILED
     yield "local files", "compiled" if examination.compiled_storage else _NOT_COMPILED
     if examination.aws_profile is not None:
@@ -152,9 +153,17 @@ def _lines(examination: Examination) -> Iterator[tuple[str, str]]:
     yield "cache", f"{examination.cache.path}{'' if examination.cache.writable else ' (cannot be written)'}"
 
 
+def _not_installed(name: str) -> str:
+    from prune_assets.doctor import OPTIONAL
+
+    return f"not installed, optional: {install_command(OPTIONAL[name])}" if name in OPTIONAL else "not installed"
+
+
 def _java(examination: Examination) -> str:
+    if examination.java is None and examination.remote:
+        return "none, and none needed: SPARK_REMOTE names a server"
     if examination.java is None:
-        return "none, and none needed: SPARK_REMOTE names a server" if examination.remote else "none"
+        return "none" if examination.libraries.get("pyspark") else "none, and none needed without pyspark"
     java = examination.java
     through = "" if java.home == java.runtime else f", through {java.home} (it lacks a module that Spark needs)"
     return f"{java.version} from {java.source}: {java.runtime}{through}"

@@ -3,9 +3,12 @@
 Each is a thin face of the functions in `prune_assets.dagster`.
 """
 
-from dagster_shared.libraries import DagsterLibraryRegistry
-
 from prune_assets import __version__
+from prune_assets.extras import needing
+
+with needing("prune_assets.components"):
+    from dagster_shared.libraries import DagsterLibraryRegistry
+
 from prune_assets.components.lake import LakeComponent
 from prune_assets.components.layout_advice import LayoutAdviceComponent
 from prune_assets.components.layout_checks import LayoutChecksComponent

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.public_names import on_first_use
+from prune_assets.extras import explained_import
 
 if TYPE_CHECKING:
     from prune_assets.dagster.assets import Choice as Choice
@@ -39,4 +40,4 @@ if TYPE_CHECKING:
     from prune_assets.dagster.workload import build_workload_asset as build_workload_asset
     from prune_assets.tables.uri import table_uri as table_uri
 else:
-    __all__, __getattr__, __dir__ = on_first_use(__name__)
+    __all__, __getattr__, __dir__ = on_first_use(__name__, failure=explained_import)

@@ -49,5 +49,5 @@ def _program() -> Path:
                 return directory / name
     path = shutil.which(PROGRAM)
     if path is None:
-        raise WrongUse(f"{PROGRAM} is not installed; run: pip install 'prune-assets[demo]'")
+        raise WrongUse(f"{PROGRAM} is not installed; run pip install {PROGRAM}")
     return Path(path)

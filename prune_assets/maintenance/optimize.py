@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
+from prune_assets.extras import after_install
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.maintenance.assess import OptimizeRequest, TableAssessment, assess, forecast, plan_of
 from prune_assets.maintenance.measure import sort_keys
@@ -100,7 +101,8 @@ def optimize(
     if dry_run:
         return replace(forecasted, statements=() if spark is None else _statements(spark, request, first))
     if spark is None:
-        raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
+        step = after_install("pyspark", "pass a SparkSession")
+        raise WrongUse(f"spark=None: only dry_run=True works without a session; {step}")
     with own_jobs(spark, f"optimize {redacted(location)}"):
         done = _carried_out(spark, request, first, forecasted)
     if target.entry is not None and target.format.spark_lists_files:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from parquet_core.printable import redacted
 from prune_assets.cache_directory import CACHE_VARIABLE
 from prune_assets.errors import JavaFailure
+from prune_assets.extras import install_command
 from prune_assets.session.java_shim import MODULE, java_shim
 from prune_assets.session.spark_versions import installed_version, java_versions, spark_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REMEDY = 'pip install "prune-assets[java]"'
+REMEDY = install_command("java")
 _SECONDS = 30.0
 
 

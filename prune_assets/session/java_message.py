@@ -6,6 +6,7 @@ import re
 from traceback import walk_tb
 
 from prune_assets.errors import SparkFailure
+from prune_assets.extras import explained_import
 
 _LONGEST = 300
 # `org.apache.spark.SparkException: [FAILED_READ_FILE] Encountered ...`, alone or behind `Caused by`.
@@ -29,12 +30,12 @@ def _package(module: str) -> str:
 
 
 def failure_of(error: Exception) -> Exception:
-    """Return a SparkFailure for an error of Spark or Java; return every other error unchanged.
+    """Return a SparkFailure for an error of Spark or Java, a MissingPackage for a missing optional package.
 
-    Public functions and commands translate errors of Spark by this function alone.
+    Every other error is returned unchanged. Public functions and commands translate errors by this function alone.
     """
     if not is_of_spark(error):
-        return error
+        return explained_import(error)
     if isinstance(error, OSError):
         return SparkFailure(f"Spark failed: its Java does not answer ({error.strerror or error}); start a new session")
     return SparkFailure(f"Spark failed: {java_message(str(error))}")

@@ -36,7 +36,9 @@ def start_session(*tables: str) -> SparkSession:
 
     from prune_assets.session.drivers import check_drivers
     from prune_assets.session.spark_session import spark_session
+    from prune_assets.session.supported import check_installed
 
+    check_installed()
     # Of PySpark's own about pandas, which nothing here asks for.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     check_drivers(*tables)

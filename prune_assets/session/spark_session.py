@@ -39,7 +39,8 @@ def spark_session(
     With SPARK_REMOTE, or `spark.remote` in `conf`, the session is one of Spark Connect, and an `sc://` server
     needs no Java here. Where spark-submit started this process, its master stands. Otherwise `master` is used, and
     without it what Spark's own configuration says, which is `local[*]` where it says nothing.
-    JavaFailure when there is no Java or Spark does not start, UnsupportedFeature for a Spark that is not supported.
+    Raises MissingPackage without pyspark, JavaFailure without a Java or if Spark does not start, and UnsupportedFeature
+    for a Spark that is not supported.
     """
     options = dict(conf or {})
     remote = "SPARK_REMOTE" in os.environ or "spark.remote" in options

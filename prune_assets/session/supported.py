@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.errors import JavaFailure
+from prune_assets.errors import JavaFailure, MissingPackage
+from prune_assets.extras import install_command, missing_package
 from prune_assets.session.spark_versions import install_as, installed_version, release
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 OLDEST, TOO_NEW = (3, 5), (5, 0)
 SUPPORTED = "only Spark 3.5 to 4.3 is supported"
 INSTALL = 'pip install "pyspark>=3.5,<5"'
+USE_SPARK_HOME = "add python and python/lib/py4j-*.zip of SPARK_HOME to PYTHONPATH"
 INSTALL_CONNECT = "set SPARK_REMOTE to a server of Spark Connect (sc://host), or install pyspark in place of it"
 
 
@@ -48,10 +50,15 @@ def check_session(session: SparkSession) -> str:
 
 
 def check_installed() -> str:
-    """Return the version of the installed pyspark; refuse one that is not supported, and none."""
+    """Return the version of the installed pyspark.
+
+    Raises MissingPackage if pyspark is missing, UnsupportedFeature if its version is not supported.
+    """
     version = installed_version()
+    if version is None and home_version() is not None:
+        raise MissingPackage(f"pyspark is not installed; {USE_SPARK_HOME}, or run {install_command('spark')}")
     if version is None:
-        raise JavaFailure(f"pyspark is not installed; {INSTALL}")
+        raise missing_package("pyspark")
     if not is_supported(version):
         raise UnsupportedFeature(f"pyspark {version} is installed, but {SUPPORTED}; {INSTALL}")
     return version

@@ -214,10 +214,10 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
 
 
 def distinct_in(rows: float, known: float, of: float, of_half: float | None = None) -> float:
-    """Return how many different values so many rows have, where `of` rows have `known`, and a random half `of_half`.
+    """Estimate the distinct values of `rows` rows: `of` rows have `known`, and a random half of these `of_half`.
 
     Without `of_half` all values are taken to be equally frequent. With it their frequencies follow the gamma
-    distribution under which half of the rows have so many, as in estimates of the number of species. Where half of
+    distribution under which half of the rows have `of_half`, as in estimates of the number of species. Where half of
     the rows have fewer than under the most uneven one, the number of values is a power of the number of rows (Heaps).
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))

@@ -34,7 +34,7 @@ DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
-# A random half of rows, and the rows whose half tells how uneven the frequencies of values are.
+# A random half of rows. Of fewer rows, half does not show how uneven the frequencies of values are.
 _RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
 _ENOUGH = 256
 # A smaller fall of the bytes of a row is chance.
@@ -122,7 +122,7 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values
 
 
 def _distinct_of(codes: NDArray[np.int64], most: int, rows: float) -> float:
-    """Estimate how many distinct values so many rows have, from the codes of some of them."""
+    """Estimate the distinct values of `rows` rows from the codes of some of them."""
     if not len(codes):
         return 0.0
     half = codes[np.resize(_RANDOM_HALF, len(codes))] if len(codes) >= _ENOUGH else None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from deltalog.table.arrow_schema import primitive_type
+from deltalog.table.schema_json import PHYSICAL_NAME
 from parquet_core.errors import UnsupportedFeature
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql.types import StructField
+_OTHER_TYPES = {"null": pa.null(), "void": pa.null(), "decimal": pa.decimal128(10, 0)}
+_DAY_TIME_INTERVAL = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
+_TIME = re.compile(r"time\(\d\)")
 
 
 class DeclaredType(NamedTuple):
@@ -24,32 +26,62 @@ class DeclaredType(NamedTuple):
     stored: pa.DataType
 
 
-def declared_type(described: Any, in_files: Callable[[StructField], StructField] | None = None) -> DeclaredType:
-    """Return the type of a column from Spark's JSON; `in_files`: gives the column the names that files use.
+def declared_type(described: Any, *, physical_names: bool = False) -> DeclaredType:
+    """Return the type of a column from Spark's JSON.
 
-    Raises UnsupportedFeature for a type that Arrow or the installed Spark lacks.
+    `physical_names`: files name fields by the column mapping of Delta. Raises UnsupportedFeature for a type that Arrow
+    lacks.
+
+    >>> field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}
+    >>> declared_type({"name": "s", "type": {"type": "struct", "fields": [field]}}).declared
+    StructType(struct<a: int64>)
     """
-    from pyspark.errors import PySparkException
-    from pyspark.sql.types import StructType
+    declared = _arrow_type(described["type"])
+    stored = _arrow_type(described["type"], physical_names=True) if physical_names else declared
+    return DeclaredType(declared, _outside_lists(declared, stored))
 
-    from prune_assets.session.spark_versions import arrow_schema
 
-    try:
-        (field,) = StructType.fromJson({"type": "struct", "fields": [described]}).fields
-        declared = arrow_schema(StructType([field])).field(0)
-        stored = declared if in_files is None else arrow_schema(StructType([in_files(field)])).field(0)
-    except (PySparkException, ValueError, KeyError) as error:
-        raise UnsupportedFeature(f"its type is not known ({' '.join(str(error).split())})") from None
-    if _has_variant(declared):
+def _arrow_type(described: Any, *, physical_names: bool = False) -> pa.DataType:
+    """Return the type that Spark gives to Arrow, timestamps in UTC."""
+    match described:
+        case str():
+            return _primitive(described)
+        case {"type": "struct", "fields": fields}:
+            return pa.struct([_field(field, physical_names=physical_names) for field in fields])
+        case {"type": "array", "elementType": element}:
+            kind = _arrow_type(element, physical_names=physical_names)
+            return pa.list_(pa.field("element", kind, nullable=described.get("containsNull", True)))
+        case {"type": "map", "keyType": key, "valueType": value}:
+            item = pa.field("value", _arrow_type(value, physical_names=physical_names))
+            item = item.with_nullable(described.get("valueContainsNull", True))
+            return pa.map_(_arrow_type(key, physical_names=physical_names), item)
+        case {"type": "udt", "sqlType": inner}:
+            return _arrow_type(inner, physical_names=physical_names)
+    raise _unknown(described)
+
+
+def _field(field: Any, *, physical_names: bool) -> pa.Field:
+    metadata = field.get("metadata") or {}
+    name = metadata.get(PHYSICAL_NAME, field["name"]) if physical_names else field["name"]
+    kind = _arrow_type(field["type"], physical_names=physical_names)
+    return pa.field(name, kind, nullable=field.get("nullable", True))
+
+
+def _primitive(name: str) -> pa.DataType:
+    if name == "variant":
         raise UnsupportedFeature("Arrow has no type for VARIANT")
-    return DeclaredType(declared.type, _outside_lists(declared.type, stored.type))
+    kind = _OTHER_TYPES.get(name) or primitive_type(name)
+    if kind is not None:
+        return kind
+    if _DAY_TIME_INTERVAL.fullmatch(name):
+        return pa.duration("us")
+    if _TIME.fullmatch(name):
+        return pa.time64("ns")
+    raise _unknown(name)
 
 
-def _has_variant(field: pa.Field) -> bool:
-    """Return True if Spark marked the field, or one within it, as a part of a VARIANT."""
-    if b"variant" in (field.metadata or {}):
-        return True
-    return any(_has_variant(field.type.field(i)) for i in range(field.type.num_fields))
+def _unknown(described: object) -> UnsupportedFeature:
+    return UnsupportedFeature(f"its type is not known ({described})")
 
 
 def _outside_lists(declared: pa.DataType, stored: pa.DataType) -> pa.DataType:

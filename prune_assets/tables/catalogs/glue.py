@@ -7,6 +7,7 @@ from typing import Any
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage.aws_profile import is_wrong_setting
+from prune_assets.extras import needing
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 
 # Of five attempts; boto3 waits a minute for each.
@@ -15,14 +16,10 @@ _CONNECT_SECONDS = 3
 
 def glue_table(name: str) -> CatalogEntry:
     """Ask Glue for `database.table`, and for the places of its partitions."""
-    try:
+    with needing(f"glue:{name}: access to Glue"):
         import boto3
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError
-    except ImportError:
-        raise WrongUse(
-            f"glue:{name}: access to Glue needs boto3, which is not installed; run pip install boto3"
-        ) from None
     database, _, table = name.rpartition(".")
     if not database or "." in database:
         raise WrongUse(f"glue:{name}: write glue:database.table")

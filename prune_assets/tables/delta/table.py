@@ -112,13 +112,10 @@ class DeltaTable:
 
     def declared_type(self, name: str) -> DeclaredType | None:
         """Return the type that the log has for a top-level column."""
-        from prune_assets.session.delta_schema import stored_field
         from prune_assets.tables.declared_type import declared_type
 
         schema = self.snapshot.schema
-        return declared_type(
-            _described(schema.text)[name], lambda field: stored_field(field, schema.mapping, ids=False)
-        )
+        return declared_type(_described(schema.text)[name], physical_names=schema.mapping != "none")
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open these files with the columns of the table, by Spark's own reader of Parquet."""

@@ -12,6 +12,7 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.fix import Fix
 from parquet_core.printable import shown
 from parquet_core.storage import Traffic, address, is_remote
+from prune_assets.extras import needing
 from prune_assets.tables.format import Format
 from prune_assets.tables.iceberg.changes import partition_files, snapshot_fingerprint, snapshot_history
 from prune_assets.tables.iceberg.metadata_files import is_metadata_file, listed, newest
@@ -112,17 +113,13 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
 
 
 def check_installed(name: str, *, to_write: bool = False) -> None:
-    """Raise UnsupportedFeature without pyiceberg."""
-    try:
+    """Raise MissingPackage if pyiceberg is not installed."""
+    if to_write:
+        user, otherwise = "a write to a table of Iceberg", "choose another format"
+    else:
+        user, otherwise = "a table of Iceberg", "read it with Spark's own reader for Iceberg"
+    with needing(f"{name}: {user}", otherwise=otherwise):
         import pyiceberg  # noqa: F401
-    except ImportError:
-        install = "run pip install 'prune-assets[iceberg]'"
-        raise UnsupportedFeature(
-            f"{name}: a write to a table of Iceberg needs pyiceberg; {install}, or choose another format"
-            if to_write
-            else f"{name}: is a table of Iceberg, which needs pyiceberg; {install}, or read it with Spark's own reader "
-            "for Iceberg"
-        ) from None
 
 
 def _writing() -> Writing:

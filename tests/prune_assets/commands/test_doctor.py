@@ -41,8 +41,8 @@ def test_a_machine_that_has_all_it_needs():
     result = prune_doctor()
     assert (result.exit_code, result.stderr) == (0, "")
     assert "nothing is missing" in result.stdout
-    assert ("metadata core  compiled" in result.stdout) == is_compiled()
-    assert ("local files    compiled" in result.stdout) == is_compiled_storage()
+    assert ("metadata core compiled" in " ".join(result.stdout.split())) == is_compiled()
+    assert ("local files compiled" in " ".join(result.stdout.split())) == is_compiled_storage()
     assert result.stdout.count("plain Python, several times slower") == 2 - is_compiled() - is_compiled_storage()
     assert "\x1b" not in result.stdout
 
@@ -66,7 +66,7 @@ def test_a_machine_without_java(tmp_path):
     result = prune_doctor()
     assert (result.exit_code, result.stderr) == (1, "")
     assert f"JAVA_HOME={tmp_path / 'nowhere'} has no bin/java" in result.stdout.replace("\n", "")
-    assert 'remedy: install Java 17 or newer, or pip install "prune-assets[java]"' in result.stdout
+    assert "remedy: install Java 17 or newer, or pip install 'prune-assets[java]'" in result.stdout
 
 
 def test_a_connect_server_makes_java_unneeded(no_java):
@@ -96,10 +96,28 @@ def test_keys_in_the_environment_come_before_a_profile(machine):
 
 
 def test_a_library_that_is_missing(machine):
-    machine.setattr(doctor_module, "LIBRARIES", ("pyspark", "no-such-library-of-ours"))
+    machine.setattr(doctor_module, "LIBRARIES", ("pyarrow", "no-such-library-of-ours"))
     result = prune_doctor()
     assert result.exit_code == 1
     assert "remedy: pip install no-such-library-of-ours" in result.stdout
+
+
+def test_a_missing_package_of_an_extra_is_no_problem(machine):
+    machine.setattr(doctor_module, "OPTIONAL", {"pyspark": "spark", "no-such-library-of-ours": "glue"})
+    result = prune_doctor()
+    assert result.exit_code == 0
+    assert "no-such-library-of-ours  not installed, optional: pip install 'prune-assets[glue]'" in result.stdout
+    assert json.loads(prune_doctor("--json").stdout)["libraries"]["no-such-library-of-ours"] is None
+
+
+@pytest.mark.usefixtures("no_java")
+def test_without_pyspark_no_java_is_needed(monkeypatch):
+    monkeypatch.setattr(doctor_module, "is_installed", lambda _: False)
+    monkeypatch.setattr(doctor_module, "installed_version", lambda: None)
+    result = prune_doctor()
+    assert result.exit_code == 0
+    assert "none, and none needed without pyspark" in result.stdout
+    assert "pyspark         not installed, optional: pip install 'prune-assets[spark]'" in result.stdout
 
 
 def test_a_cache_that_cannot_be_written(machine, tmp_path):

@@ -52,5 +52,5 @@ def test_a_missing_generator_is_named(settings, monkeypatch, tmp_path):
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(WrongUse, match=r"pip install 'prune-assets\[demo\]'"):
+    with pytest.raises(WrongUse, match="run pip install tpchgen-cli"):
         tpch.generate(settings, "orders")

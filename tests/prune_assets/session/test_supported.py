@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from types import SimpleNamespace
 
@@ -175,7 +176,7 @@ def test_without_py4j_an_error_of_a_store_is_still_explained(monkeypatch):
 
 def test_a_machine_without_any_pyspark(monkeypatch):
     monkeypatch.setattr(supported, "installed_version", lambda: None)
-    with pytest.raises(PruneError, match="pyspark is not installed; pip install"):
+    with pytest.raises(PruneError, match=r"pyspark is not installed; run pip install 'prune-assets\[spark\]'"):
         spark_session()
 
 
@@ -186,6 +187,17 @@ def test_doctor_names_a_pyspark_that_hides_the_installed_one(installed):
     text = " ".join(told.stdout.split())
     assert "problem: pyspark 3.4.4 is installed, but only Spark 3.5 to 4.3 is supported" in text
     assert "problem: pyspark 3.4.4 is imported, from a place before that of the installed pyspark" in text
+
+
+def test_the_spark_of_a_cluster_needs_no_metadata_of_pip(installed, monkeypatch):
+    installed("4.1.3")
+    versions = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "pyspark" else versions(name))
+    assert supported.check_installed() == "4.1.3"
+    doctored = CliRunner().invoke(main, ["doctor", "--json"])
+    assert json.loads(doctored.stdout)["libraries"]["pyspark"] == "4.1.3"
+    assert doctored.exit_code == 0
+    assert "Spark 4.1.3" in CliRunner().invoke(main, ["--version"]).stdout
 
 
 def test_doctor_names_packages_that_overwrite_each_other(monkeypatch):

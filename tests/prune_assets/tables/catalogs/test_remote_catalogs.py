@@ -181,7 +181,7 @@ def test_no_such_table_of_glue(glue):
 
 def test_without_boto3(monkeypatch):
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(WrongUse, match="pip install boto3"):
+    with pytest.raises(WrongUse, match=r"access to Glue needs boto3; run pip install 'prune-assets\[glue\]'"):
         pr.plan("glue:lake.t", where="id = 1")
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
+from prune_assets.errors import MissingPackage
 from prune_assets.tables.changes import look
 from prune_assets.tables.iceberg import snapshot as opened
 from prune_assets.tables.target import find_target
@@ -208,7 +209,7 @@ def test_writing_and_optimizing_are_refused_with_the_remedy(table):
 
 def test_without_pyiceberg_the_extra_is_named(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
-    with pytest.raises(UnsupportedFeature, match=r"needs pyiceberg; run pip install 'prune-assets\[iceberg\]'"):
+    with pytest.raises(MissingPackage, match=r"needs pyiceberg; run pip install 'prune-assets\[iceberg\]'"):
         pr.count(made.folder(table))
 
 
