@@ -34,7 +34,7 @@ DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
-# A random half of rows. Of fewer rows, half does not show how uneven the frequencies of values are.
+# A random half of rows, whose values show how uneven frequencies are, if it has enough rows.
 _RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
 _ENOUGH = 256
 # A smaller fall of the bytes of a row is chance.
