@@ -23,6 +23,8 @@ from prune_assets.cli import main
 
 _BLOCK = re.compile(r"^```(python|text|yaml|console)\n((?!from airflow).*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _TYPED = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
+# How often a machine prints these depends on its speed.
+_PROGRESS = re.compile(r"^(starting Spark \.\.\.|Spark: stage .*)\n", flags=re.MULTILINE)
 _NEEDS_SPARK = re.compile(r"^\$ prune (write|optimize)(?!.* --dry-run)|\bspark\b", flags=re.MULTILINE)
 
 
@@ -73,7 +75,7 @@ def type_in(text):
         assert program == "prune", f"{command}: only prune is run; put it into a block of sh"
         result = CliRunner().invoke(main, arguments)
         code = result.exit_code
-        assert_shown(shown, result.output, command)
+        assert_shown(shown, _PROGRESS.sub("", result.output), command)
 
 
 def assert_shown(shown, actual, command=""):

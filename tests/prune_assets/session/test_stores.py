@@ -132,7 +132,7 @@ def test_a_missing_driver_is_named_before_anything_is_written(moto_url, s3):
         for function, arguments in [(on_s3.write, (0, 10)), (on_s3.write, (0, 10, "overwrite"))]:
             kind, said = run(on_s3.said_of, function, f"{s3}/t", *arguments, environment=s3_settings(moto_url))
             assert kind == "UnsupportedFeature"
-            assert said.startswith(f"{s3}/t: this Spark has no driver for s3a://; start it with ")
+            assert said.startswith(f"{s3}/t: this Spark has no driver for s3a://; put ")
             assert "spark.jars.packages=org.apache.hadoop:hadoop-aws:3." in said
         assert list_objects(s3) == []
 
