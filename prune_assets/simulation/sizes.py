@@ -183,7 +183,7 @@ class EncodedRows:
     first row of each block of neighbouring rows. `total`: the rows of the table.
 
     Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress
-    worse. The ratio of the bytes per row of all blocks to the bytes per row of half of them extrapolates to the whole table.
+    worse. The bytes per row of all blocks and of half of them extrapolate to the whole table.
     """
 
     rows: pa.Table
