@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from prune_assets.simulation.cut import Cut
     from prune_assets.tables.table import Table
 
+# Row groups whose first pages decide on dictionaries: Arrow decides for all row groups of a file.
+_VOTES = 6
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 # What Spark escapes in names of directories.
 _ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
@@ -84,7 +87,7 @@ def _write(part: pa.Table, file: Path, layout: LayoutSpec, group_rows: int) -> N
         file,
         row_group_size=group_rows,
         write_page_index=True,
-        use_dictionary=[name for name in with_dictionary(part, layout) if name not in blooms],
+        use_dictionary=[name for name in with_dictionary(part, layout, group_rows) if name not in blooms],
         **page_options(layout),
         **({"bloom_filter_options": blooms} if blooms else {}),
     )
@@ -95,11 +98,16 @@ def _most_values(column: pa.ChunkedArray, group_rows: int) -> int:
     return max(1, *(int(pc.count_distinct(column.slice(start, group_rows)).as_py()) for start in groups))
 
 
-def with_dictionary(part: pa.Table, layout: LayoutSpec) -> list[str]:
-    """Return the paths of the columns in Parquet for which parquet-java would keep a dictionary."""
-    first, without = part.slice(0, layout.page_rows), {name for name, has in layout.dictionary.items() if not has}
-    leaves = [leaf for name in part.column_names for leaf in _leaves(name, first[name].combine_chunks())]
-    return [path for path, values in leaves if path not in without and _pays(values)]
+def with_dictionary(part: pa.Table, layout: LayoutSpec, group_rows: int) -> list[str]:
+    """Return the paths of the columns in Parquet for which parquet-java keeps a dictionary in most row groups."""
+    without, votes = {name for name, has in layout.dictionary.items() if not has}, Counter[str]()
+    starts = range(0, max(len(part), 1), group_rows)
+    starts = starts[:: max(1, len(starts) // _VOTES)]
+    for start in starts:
+        first = part.slice(start, min(layout.page_rows, group_rows))
+        leaves = [leaf for name in part.column_names for leaf in _leaves(name, first[name].combine_chunks())]
+        votes.update(path for path, values in leaves if _pays(values))
+    return [path for path, count in votes.items() if path not in without and 2 * count > len(starts)]
 
 
 def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:

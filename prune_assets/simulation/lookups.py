@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # Of values with more sampled rows their number tells.
 _FEW = 3
+_ENOUGH = 30
 # From this share on, equal values are taken to be spread at random.
 _ANYWHERE = 0.8
 # Limits of the pairs of rows with equal values, and of the rows that satisfy a condition.
@@ -210,7 +211,9 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
         return float(sampled)
     once, twice = float(often[1]), float(max(often[2], 1))
     seen = often[sampled] if sampled else once * once / (2 * twice)
-    return float((sampled + 1) * often[sampled + 1] / max(seen, 1)) or float(sampled)
+    expected = float((sampled + 1) * often[sampled + 1] / max(seen, 1))
+    # Of few values none is there by chance; of many, because each has no more rows.
+    return expected if expected or seen >= _ENOUGH else float(sampled)
 
 
 def distinct_in(rows: float, known: float, of: float, of_half: float | None = None) -> float:

@@ -87,7 +87,8 @@ class Workspace:
 
     def bounds(self, layout: LayoutSpec) -> tuple[Cut, dict[Path, FutureBounds]]:
         """Return the rows of a layout as they are cut, and the bounds of its pages; the last ones are cached."""
-        key = repr(replace(layout, bloom={}, dictionary={}))
+        # Bloom filters limit the rows of a row group.
+        key = repr((replace(layout, bloom={}, dictionary={}), layout.rows_of_row_group(self.sample.total)))
         if key not in self._bounds:
             cut = cut_of(self.sample, layout, self.bytes_per_row, self.ordered(layout))
             most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length

@@ -144,6 +144,6 @@ def put(table, directory, layout, *, files=1, group_rows=None):
             data_page_size=1 << 30,
             write_page_index=True,
             compression="zstd",
-            use_dictionary=with_dictionary(part, layout),
+            use_dictionary=with_dictionary(part, layout, group_rows or layout.row_group_rows or len(part)),
         )
     return str(directory)
