@@ -65,3 +65,13 @@ def parquet_testing():
     if not PARQUET_TESTING.is_dir():
         pytest.skip(f"{PARQUET_TESTING} is not there: clone apache/parquet-testing to that place")
     return PARQUET_TESTING
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_lines_of_progress():
+    """Print no line about a stage of Spark, which only a slow machine would see."""
+    from prune_assets.session import progress
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(progress, "_SECONDS", 3_600.0)
+        yield

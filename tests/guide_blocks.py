@@ -23,8 +23,7 @@ from prune_assets.cli import main
 
 _BLOCK = re.compile(r"^```(python|text|yaml|console)\n((?!from airflow).*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _TYPED = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
-# How often a machine prints these depends on its speed.
-_PROGRESS = re.compile(r"^(starting Spark \.\.\.|Spark: stage .*)\n", flags=re.MULTILINE)
+_PROGRESS = re.compile(r"^starting Spark \.\.\.\n", flags=re.MULTILINE)
 _NEEDS_SPARK = re.compile(r"^\$ prune (write|optimize)(?!.* --dry-run)|\bspark\b", flags=re.MULTILINE)
 
 
