@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from parquet_core.errors import PruneError, WrongUse
 from parquet_core.format.enumerations import codec_name
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import listed, redacted
+from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import (
     FINER_PAGES,
     FINEST_PAGES,
@@ -64,6 +66,8 @@ _SORT_FOR_CURVE = 1.05
 _TUNED, _NEARLY_AS_GOOD = 3, 1.5
 # Row groups whose pages are counted.
 _LOOKED_AT = 8
+# Another codec is noted where it leaves less of what is read.
+_LESS_BY_CODEC = 0.75
 
 
 def advise(
@@ -139,7 +143,7 @@ def _advise(
     advice = _advice(table, workspace, found, mine, skipped)
     promised = promised_shapes(queries, [one.advised for one in advice.queries], shapes)
     notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
-    of_table = (*_lost_filters(index, advice.advised), *_gained_codec(index, advice.advised))
+    of_table = (*_lost_filters(index, advice.advised), *_other_codec(index, advice.today, _as_it_is(table, workspace)))
     return replace(advice, promised=promised, notes=(*notes, *of_table))
 
 
@@ -340,21 +344,8 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     return (f"the table has bloom filters on {listed(lost)}; the advised layout has none; to keep: bloom: {{{keys}}}",)
 
 
-def _gained_codec(index: MetadataIndex, advised: RankedLayout | None) -> tuple[str, ...]:
-    """Return a note on files that a rewrite compresses with another codec."""
-    others = [] if advised is None else _other_codecs(index, advised.layout.compression)
-    if advised is None or not others:
-        return ()
-    codec = advised.layout.compression
-    return (f"the files are compressed with {listed(others)}; {codec} saves a part of the bytes in any order",)
-
-
 def _as_it_is(table: Table, workspace: Workspace) -> float:
-    """Simulate the present layout; return the bytes that the workload reads of it.
-
-    The sizes of columns are those of encoded rows, whose errors cancel out; the present sizes where a rewrite would
-    compress with another codec, which saves bytes in any order.
-    """
+    """Simulate the present layout; return the bytes that the workload reads of it."""
     index = table.read_all()
     groups = np.flatnonzero(index.row_count > 0)
     layout = LayoutSpec(
@@ -362,21 +353,24 @@ def _as_it_is(table: Table, workspace: Workspace) -> float:
         row_group_rows=max(1, round(float(index.row_count[groups].mean()))),
         page_rows=_page_rows(table, index, groups[:: max(1, len(groups) // _LOOKED_AT)]),
     )
-    if _other_codecs(index, layout.compression):
-        workspace = workspace.on(workspace.sample, is_rough=True)
     return try_out(workspace, Candidate(layout, "")).bytes
 
 
-def _other_codecs(index: MetadataIndex, codec: str) -> list[str]:
-    """Return the other codecs of a table, the most bytes first; empty where most bytes have this one."""
-    sizes: dict[str, int] = {}
+def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str, ...]:
+    """Return a note on files that take many more bytes than with the codec of layouts."""
+    codec, sizes = LayoutSpec().compression, Counter[str]()
     for column in index.columns:
         chunks = index.footers.chunks(column)
         for number in np.unique(chunks.codec).tolist():
             name = (codec_name(number) or "no codec").lower()
-            sizes[name] = sizes.get(name, 0) + int(chunks.compressed_bytes[chunks.codec == number].sum())
-    same = sizes.pop(codec, 0)
-    return sorted(sizes, key=lambda name: -sizes[name]) if same < sum(sizes.values()) else []
+            sizes[name] += int(chunks.compressed_bytes[chunks.codec == number].sum())
+    most = max(sizes, key=lambda name: sizes[name], default=codec)
+    if most == codec or as_it_is >= _LESS_BY_CODEC * today:
+        return ()
+    read = f"{bytes_text(round(as_it_is))} instead of {bytes_text(today)}"
+    return (
+        f"most bytes are compressed with {most}; rewritten with {codec} in the same order, queries would read {read}",
+    )
 
 
 def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) -> int:

@@ -13,7 +13,7 @@ import pytest
 import prune_assets as pr
 from prune_assets.advisor.automatic import why_not
 from prune_assets.advisor.sample import encoded_rows, take_sample
-from prune_assets.advisor.trial_write import write_without_spark
+from prune_assets.advisor.trial_write import with_dictionary, write_without_spark
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, queries_of
@@ -206,3 +206,18 @@ def test_a_bloom_filter_that_the_advised_layout_lacks_is_noted(tickets, tmp_path
     advice = pr.advise(place, workload=["k = 5", "k BETWEEN 7 AND 9"])
     assert advice.advised is not None
     assert [note for note in advice.notes if "bloom filters on v" in note and "bloom: {v: 0.01}" in note]
+
+
+@pytest.mark.parametrize("codec", ["snappy", "zstd"])
+def test_another_codec_is_noted_and_is_no_layout(tmp_path, codec):
+    rows = pa.table({"a": np.arange(ROWS), "b": np.random.default_rng(5).integers(0, 1_000, ROWS) * 1_000_003})
+    pq.write_table(rows, tmp_path / "t.parquet", compression=codec, use_dictionary=False, write_page_index=True)
+    advice = pr.advise(str(tmp_path / "t.parquet"), workload=["b >= 0"])
+    assert advice.advised is None
+    assert [note for note in advice.notes if f"compressed with {codec}" in note] == list(advice.notes)
+    assert len(advice.notes) == (codec != "zstd")
+
+
+def test_leaves_of_structs_and_lists_keep_dictionaries_in_trial_writes():
+    rows = {"s": [{"os": "x" * 10, "v": i} for i in range(2_000)], "l": [["a" * 5] * 3] * 2_000, "n": range(2_000)}
+    assert with_dictionary(pa.table(rows), pr.LayoutSpec(), 2_000) == ["s.os", "l.list.element"]
