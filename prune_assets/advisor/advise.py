@@ -24,6 +24,7 @@ from prune_assets.advisor.candidates import (
     row_group_bytes_for,
     search,
     try_out,
+    with_another_key,
 )
 from prune_assets.advisor.outcome import promised_shapes
 from prune_assets.advisor.own_layout import key_paths, refuse_unread
@@ -193,6 +194,7 @@ def _ranked(
         table.check_rewrite(tried[0].candidate.layout)
     rough = sorted((try_out(workspace, it) for it in possible), key=lambda it: it.bytes)
     best = _simplest([refined(workspace, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
+    best = _with_stated_ties(workspace, best, columns)
     pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
     others = [try_out(workspace, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
     return [best, *sorted(others, key=lambda it: it.bytes)]
@@ -231,6 +233,22 @@ def _simplest(tried: Sequence[Tried]) -> Tried:
     """Return the simplest of the layouts that read hardly more than the least."""
     least = min(it.bytes for it in tried)
     return min((it for it in tried if it.bytes <= _enough(it) * least), key=lambda it: (*_complexity(it), it.bytes))
+
+
+def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str]) -> Tried:
+    """Add the key that rows of equal keys are in order of today, if the layout relies on that order.
+
+    A layout does not state the order of rows with equal keys, and no writer has to keep it.
+    """
+    if not best.candidate.layout.sort_by:
+        return best
+    rows = np.random.default_rng(0).permutation(workspace.sample.rows)
+    shuffled = workspace.on(workspace.sample.take(rows))
+    if try_out(shuffled, best.candidate).bytes <= best.bytes / WORTH_IT:
+        return best
+    longer = [try_out(shuffled, it) for it in with_another_key(best.candidate, columns)]
+    found = min(longer, key=lambda it: it.bytes, default=best)
+    return best if found.bytes > best.bytes / WORTH_IT else try_out(workspace, found.candidate)
 
 
 def _same_order(one: Candidate, other: Candidate) -> bool:

@@ -154,6 +154,12 @@ def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
     return smaller
 
 
+def with_another_key(shorter: Candidate, columns: Sequence[str]) -> Iterator[Candidate]:
+    """Append each other column to the keys, which states the order of rows with equal keys."""
+    why = "states the order that rows of equal keys have today"
+    return _longer(shorter, columns, lambda name: f"{name} {why}")
+
+
 def _quoted(name: str) -> str:
     return "`{}`".format(name.replace("`", "``")) if set(name) & {" ", "`"} else name
 

@@ -221,3 +221,28 @@ def test_another_codec_is_noted_and_is_no_layout(tmp_path, codec):
 def test_leaves_of_structs_and_lists_keep_dictionaries_in_trial_writes():
     rows = {"s": [{"os": "x" * 10, "v": i} for i in range(2_000)], "l": [["a" * 5] * 3] * 2_000, "n": range(2_000)}
     assert with_dictionary(pa.table(rows), pr.LayoutSpec(), 2_000) == ["s.os", "l.list.element"]
+
+
+def test_keys_state_the_order_of_equal_ones_that_queries_need(tmp_path):
+    rng = np.random.default_rng(11)
+    service = np.char.add("svc-", np.char.zfill((40 * rng.random(ROWS) ** 2).astype(int).astype(str), 3))
+    rows = pa.table({"ts": np.arange(ROWS), "service": service, "v": rng.integers(0, 1 << 50, ROWS)})
+    source = source_of(rows, tmp_path / "t")
+    wheres = [f"service = 'svc-{i:03}' AND ts BETWEEN {i * 7_000} AND {i * 7_000 + 2_000}" for i in range(0, 30, 2)]
+    advised = pr.advise(source, workload=wheres).advised.layout
+    assert {"service", "ts"} <= {*advised.sort_columns, *advised.curve_by}, advised
+
+
+def test_encodings_that_a_rewrite_mends_are_not_kept(tmp_path):
+    """Arrow keeps a dictionary of the time in each row group, which a plan reads for each page."""
+    rng = np.random.default_rng(12)
+    rows = pa.table({"at": np.sort(rng.integers(0, 1 << 40, ROWS)), "v": rng.integers(0, 50, ROWS)})
+    pq.write_table(
+        rows, tmp_path / "t.parquet", compression="zstd", write_page_index=True, max_rows_per_page=2_000,
+        row_group_size=100_000, dictionary_pagesize_limit=4 << 20,
+    )  # fmt: skip
+    at = rows["at"].to_pylist()
+    wheres = [f"at BETWEEN {at[i]} AND {at[i + 500]}" for i in range(0, ROWS - 1_000, 20_000)]
+    advice = pr.advise(str(tmp_path / "t.parquet"), workload=wheres)
+    assert advice.advised is not None, advice.verdict
+    assert advice.advised.bytes < 0.2 * advice.today
