@@ -67,7 +67,7 @@ _SORT_FOR_CURVE = 1.05
 _TUNED, _NEARLY_AS_GOOD = 3, 1.5
 # Row groups whose pages are counted.
 _LOOKED_AT = 8
-# Another codec is noted where it leaves less of what is read.
+# Another codec is noted where queries would read less than this share of the bytes.
 _LESS_BY_CODEC = 0.75
 
 

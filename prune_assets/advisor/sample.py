@@ -33,7 +33,7 @@ MOST_ROWS = 1_000_000
 _BLOCK = 4_096
 # Rows read for each sampled one: sampled rows that are neighbours in the table repeat each other's values.
 _READ_FOR_ONE = 4
-# Sampled rows that are drawn together of as many runs of rows.
+# Sampled rows of a run of neighbouring rows.
 _TOGETHER = 64
 # Shorter blocks of the rows that are encoded, which are few and should come from many places.
 _BLOCK_ENCODED = 256
