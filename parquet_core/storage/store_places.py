@@ -52,7 +52,9 @@ def place_of(uri: str) -> Place:
     container, at, host = name.partition("@")
     bucket = container if scheme == "abfss" or not at else host
     if bucket and not _BUCKET.fullmatch(bucket):
-        raise WrongUse(f"{uri}: {bucket!r} is not the name of a bucket or container; check it")
+        name, colon, _ = bucket.partition(":")  # a password may follow
+        shown = f"{name}:***" if colon else name
+        raise WrongUse(f"{uri}: {shown!r} is not the name of a bucket or container; check it")
     if scheme == "abfss" and at:
         return _container(uri, root, container, host)
     return Place(root, _regional_endpoint() if scheme == "s3" else {})

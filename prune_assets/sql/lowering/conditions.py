@@ -25,7 +25,7 @@ from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.join_date_parts import join_date_parts
 from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
-from prune_assets.sql.syntax.nodes import spark_value
+from prune_assets.sql.syntax.nodes import listed_values, spark_value
 from prune_assets.sql.syntax.parsed import MAX_DEPTH, chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
@@ -175,7 +175,8 @@ class Conditions:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
             nulls = self.nulls_of(node)
-            raises = any(constant_raises(operand, refusal) for operand in node.iter_expressions())
+            operands = [node.this, *listed_values(node)] if isinstance(node, exp.In) else node.iter_expressions()
+            raises = any(constant_raises(operand, refusal) for operand in operands)
             kept = Unsupported(
                 *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls),
                 is_whole=True,
