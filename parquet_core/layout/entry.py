@@ -27,7 +27,7 @@ class Code(NamedTuple):
 class Check(Generic[Run]):
     """A check: an entry of a registry, from which tools and the page of codes take its texts.
 
-    `codes`: those of its findings; each code belongs to one check. `run`: makes the findings; the checks of a registry
+    `codes`: the codes of its findings; each belongs to one check. `run`: makes the findings; the checks of a registry
     take the same arguments. `reads`: the costliest thing that it reads.
     """
 

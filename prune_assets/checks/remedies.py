@@ -59,10 +59,10 @@ def error_in(tool: Literal["dagster", "airflow"], error: PruneError) -> PruneErr
     return type(error)(*(Fix(part.text(words)) if isinstance(part, Fix) else part for part in error.args))
 
 
-def in_words_of(tool: Literal["dagster", "airflow"], text: str) -> str:  # noqa: ARG001 - both have the same arguments
-    """Return a text that names options of commands with the arguments of an orchestrator.
+def with_arguments(text: str) -> str:
+    """Return a text that names the arguments of a function, instead of options of a command and arguments.
 
-    >>> in_words_of("dagster", "pass --rows (rows=True)")
+    >>> with_arguments("pass --rows (rows=True)")
     'pass rows=True'
     """
     for option, instead in _OPTIONS.items():

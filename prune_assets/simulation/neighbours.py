@@ -10,8 +10,8 @@ Similar pages. Two pages a and b are similar if chance explains how their sample
 
 where s2 is the variance inside of pages and k4 their fourth moment, both over 64 neighbours. Rows of similar pages are
 draws from one distribution. So the w * m = n sampled rows of w similar pages are n draws, as the rows of the page are,
-and their extremes estimate those of the page, whatever the distribution is. Where at least 90 % of the nearest pages
-are similar, the w nearest pages are taken, because choosing among them would favour narrow ones; elsewhere the w
+and their extremes estimate the extremes of the page, whatever the distribution is. Where at least 90 % of the nearest
+pages are similar, the w nearest pages are taken, because choosing among them would favour narrow ones; elsewhere the w
 nearest similar pages of 128.
 
 No w similar pages. Let E(k) be the mean distance, in spreads of a page, between a page's mean and the extreme of k of

@@ -13,6 +13,7 @@ from parquet_core.errors import UnsupportedFeature
 
 _OTHER_TYPES = {"null": pa.null(), "void": pa.null(), "decimal": pa.decimal128(10, 0)}
 _DAY_TIME_INTERVAL = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
+_COLLATED = re.compile(r"string collate \w+")
 _TIME = re.compile(r"time\(\d\)")
 
 
@@ -46,7 +47,7 @@ def _arrow_type(described: Any, *, physical_names: bool = False) -> pa.DataType:
     match described:
         case str():
             return _primitive(described)
-        case {"type": "struct", "fields": fields}:
+        case {"type": "struct", "fields": list(fields)}:
             return pa.struct([_field(field, physical_names=physical_names) for field in fields])
         case {"type": "array", "elementType": element}:
             kind = _arrow_type(element, physical_names=physical_names)
@@ -61,10 +62,13 @@ def _arrow_type(described: Any, *, physical_names: bool = False) -> pa.DataType:
 
 
 def _field(field: Any, *, physical_names: bool) -> pa.Field:
-    metadata = field.get("metadata") or {}
-    name = metadata.get(PHYSICAL_NAME, field["name"]) if physical_names else field["name"]
-    kind = _arrow_type(field["type"], physical_names=physical_names)
-    return pa.field(name, kind, nullable=field.get("nullable", True))
+    match field:
+        case {"name": str(name), "type": described}:
+            metadata = field.get("metadata") or {}
+            kind = _arrow_type(described, physical_names=physical_names)
+            stored = metadata.get(PHYSICAL_NAME, name) if physical_names else name
+            return pa.field(stored, kind, nullable=field.get("nullable", True))
+    raise _unknown(field)
 
 
 def _primitive(name: str) -> pa.DataType:
@@ -75,6 +79,8 @@ def _primitive(name: str) -> pa.DataType:
         return kind
     if _DAY_TIME_INTERVAL.fullmatch(name):
         return pa.duration("us")
+    if _COLLATED.fullmatch(name):
+        return pa.string()
     if _TIME.fullmatch(name):
         return pa.time64("ns")
     raise _unknown(name)

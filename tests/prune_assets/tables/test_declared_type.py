@@ -23,6 +23,7 @@ PRIMITIVE = [
     spark.DecimalType(),
     spark.DecimalType(38, 6),
     spark.StringType(),
+    spark.StringType("UTF8_LCASE"),
     spark.BinaryType(),
     spark.DateType(),
     spark.TimestampType(),
@@ -63,6 +64,8 @@ def test_a_type_is_the_one_that_spark_gives_to_arrow(kind):
         ("geometry(4326)", "its type is not known"),
         ({"type": "array", "elementType": "variant", "containsNull": True}, "Arrow has no type for VARIANT"),
         ({"type": "tensor"}, "its type is not known"),
+        ({"type": "struct", "fields": None}, "its type is not known"),
+        ({"type": "struct", "fields": [{"name": "a"}]}, r"its type is not known \(\{'name': 'a'\}\)"),
     ],
     ids=str,
 )
