@@ -134,6 +134,15 @@ class Like:
     parts: tuple[str | Wildcard, ...]
 
 
+class Cause(Enum):
+    """A reason why metadata cannot answer a part, for code that decides by it."""
+
+    TIME_ZONE = "time zone"
+    """The part depends on the time zone of the session, which is not known."""
+    FAR_YEARS = "far years"
+    """Only values before the year 1583 or after 9999 are left in doubt."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """A part that no metadata is asked about: it keeps data.
@@ -142,7 +151,8 @@ class Unsupported:
     FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL. `is_whole`: `sql` says all
     that this part does, and nothing else. `may_raise`: reading may fail on a row because of it.
     `raises`: a constant of the part is an error, so that with ANSI Spark fails whatever the rows are. `no_value`: it
-    compares with a text that is no value of the type, so it selects no row, or fails.
+    compares with a text that is no value of the type, so it selects no row, or fails. `cause`: None where nothing
+    depends on the reason.
     """
 
     sql: str
@@ -155,6 +165,7 @@ class Unsupported:
     may_raise: bool = True
     raises: bool = False
     no_value: bool = False
+    cause: Cause | None = None
 
 
 class ValueTest(Protocol):
@@ -262,6 +273,11 @@ def leaves(predicate: Predicate) -> Iterator[Leaf]:
             stack.extend(reversed(children_of(node)))
         else:
             yield node
+
+
+def cause_of(leaf: Leaf) -> Cause | None:
+    """Return the cause of an unsupported part; None for other leaves."""
+    return leaf.cause if isinstance(leaf, Unsupported) else None
 
 
 def columns_of(predicate: Predicate) -> tuple[Path, ...]:

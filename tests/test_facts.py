@@ -25,10 +25,7 @@ KNOWN = Counter({
     "deltalog/inspection.py": 1,
     "prune_assets/checks/audit/file.py": 1,
     "prune_assets/maintenance/result.py": 1,
-    "prune_assets/planner/levels/bloom_level.py": 1,
     "prune_assets/report/wording.py": 4,
-    "prune_assets/sql/lowering/formatted_dates.py": 1,
-    "prune_assets/sql/types/timestamps.py": 1,
     "prune_assets/tables/format.py": 1,
     "prune_assets/workload/redact.py": 1,
 })  # fmt: skip

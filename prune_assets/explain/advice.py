@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
+from parquet_core.predicate import Cause, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
 from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import ENOUGH_SKIPPED
-from prune_assets.sql.lowering.formatted_dates import is_of_far_years
-from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,7 +126,7 @@ def _why(  # noqa: PLR0911 - one for each reason
 ) -> str:
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf)]
     if not columns and refused:
-        part = refused[0].sql if needs_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
+        part = refused[0].sql if refused[0].cause is Cause.TIME_ZONE else f"no metadata can answer {refused[0].sql}"
         return f"{part}: {refused[0].reason}"
     if len(plan.index) == 1:
         return "the table has one row group, so row-group statistics and bloom filters cannot skip anything"
@@ -161,7 +159,7 @@ def _further(columns: list[ColumnAdvice]) -> str:
 
 
 def _is_refused(leaf: Leaf) -> TypeGuard[Unsupported]:
-    return isinstance(leaf, Unsupported) and not is_of_far_years(leaf)
+    return isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS
 
 
 def _stops_advice(leaf: Leaf) -> bool:

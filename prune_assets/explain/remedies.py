@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.predicate import Cause
 from prune_assets.explain.attribution import kept_alone
 from prune_assets.planner.extents import extent_of
 from prune_assets.report.quantities import share_text
 from prune_assets.sql.lower import lower
-from prune_assets.sql.types.timestamps import ZONE_NEEDED, needs_zone
+from prune_assets.sql.refusal import GIVE_ZONE
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Unsupported
@@ -27,7 +28,7 @@ class Remedies:
 
     def of(self, part: Unsupported) -> str:
         """Say what would help with a part; empty where nothing is known."""
-        return self._zone if needs_zone(part) and part.remedy else remedy_of(part)
+        return self._zone if part.cause is Cause.TIME_ZONE and part.remedy else remedy_of(part)
 
     @cached_property
     def _zone(self) -> str:
@@ -42,10 +43,10 @@ class Remedies:
         in_utc = lower(plan.lowered.sql, plan.table.columns, semantics=semantics, now=plan.lowered.now).predicate
         kept, complete = kept_alone(plan, in_utc)
         if kept.bytes >= plan.kept.extent(plan.index).bytes:
-            return ZONE_NEEDED[1]
+            return GIVE_ZONE
         total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_)).bytes
         least = "" if complete else "at least "
-        return f"{ZONE_NEEDED[1]} (would skip {least}{share_text(total - kept.bytes, total)} in UTC)"
+        return f"{GIVE_ZONE} (would skip {least}{share_text(total - kept.bytes, total)} in UTC)"
 
 
 def remedy_of(part: Unsupported) -> str:

@@ -9,7 +9,18 @@ import numpy as np
 
 from parquet_core.access_plan import Verdict
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Constant, OnPartitions, OnValues, Or, Unsupported, columns_of_leaf, leaves
+from parquet_core.predicate import (
+    And,
+    Cause,
+    Constant,
+    OnPartitions,
+    OnValues,
+    Or,
+    Unsupported,
+    cause_of,
+    columns_of_leaf,
+    leaves,
+)
 from parquet_core.printable import redacted
 from prune_assets import __version__
 from prune_assets.engines.profile import compared
@@ -25,7 +36,6 @@ from prune_assets.report.skip_report import (
     SkipReport,
     UnsupportedPart,
 )
-from prune_assets.sql.lowering.formatted_dates import is_of_far_years
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
@@ -117,7 +127,7 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
     """Return the parts that no metadata can answer, and those not tested on all values of the row groups read."""
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
-        if is_of_far_years(leaf):
+        if cause_of(leaf) is Cause.FAR_YEARS:
             continue
         if isinstance(leaf, Unsupported):
             parts[UnsupportedPart(leaf.sql, leaf.reason, remedies.of(leaf))] = None

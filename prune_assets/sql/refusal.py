@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from parquet_core.predicate import Cause
+
+GIVE_ZONE = "pass session= or --time-zone"
+
 
 class Refusal(Exception):
     """Says why a part of a predicate cannot be lowered, and what to write instead.
 
     `raises`: with ansi.enabled Spark certainly raises an error for a constant of the part. `no_value`: Spark finds no
-    value of the type in a text; with ANSI it raises, without it compares with NULL.
+    value of the type in a text; with ANSI it raises, without it compares with NULL. `cause`: as of `Unsupported`.
     """
 
-    def __init__(self, reason: str, remedy: str = "", *, raises: bool = False, no_value: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        remedy: str = "",
+        *,
+        raises: bool = False,
+        no_value: bool = False,
+        cause: Cause | None = None,
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.remedy = remedy
         self.raises = raises
         self.no_value = no_value
+        self.cause = cause
+
+
+def zone_needed() -> Refusal:
+    """Return the refusal of a part that depends on the time zone of a session that is not known."""
+    return Refusal("it depends on the time zone, which is not known", GIVE_ZONE, cause=Cause.TIME_ZONE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.unread_columns import unread_columns
-from parquet_core.predicate import Unsupported, conjuncts_of, leaves
+from parquet_core.predicate import Cause, Unsupported, cause_of, conjuncts_of, leaves
 from prune_assets.engines.spark.as_spark_filters import as_spark_filters, filters_of
 from prune_assets.engines.spark.derived_filters import derived_filters
 from prune_assets.engines.spark.opening import SparkScan, spark_scan
@@ -18,7 +18,6 @@ from prune_assets.engines.spark.reader_bugs import reader_bugs
 from prune_assets.engines.spark.spark_filters import all_of
 from prune_assets.engines.spark.spark_profile import profile_of, reader_name
 from prune_assets.report.wording import DEPENDS_ON_ZONE, FAILS
-from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
     from parquet_core.dataset.unread_columns import UnreadColumn
@@ -76,7 +75,7 @@ class SparkRead:
         off = {warning.option for warning in self.warnings}
         alone = predicted_scan(plan, self.filters, files=listed)._replace(limit="")
         with_plan = predicted_scan(plan, handed, files=listed & self.scan.files, off=off)
-        if any(map(needs_zone, leaves(plan.lowered.predicate))):
+        if any(cause_of(leaf) is Cause.TIME_ZONE for leaf in leaves(plan.lowered.predicate)):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
             alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
         read = {column.path[0] for column in plan.columns}

@@ -8,10 +8,9 @@ import numpy as np
 
 from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
-from parquet_core.predicate import Compare, OnValues, Op, Unsupported
+from parquet_core.predicate import Cause, Compare, OnValues, Op, Unsupported
 from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.report.levels import KnownLevel
-from prune_assets.sql.lowering.formatted_dates import is_of_far_years
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,10 +63,10 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
 def _nothing_to_look_up(query: PruningQuery) -> str:
     """Say why no part is looked up; of an equality that Spark evaluates otherwise, how."""
     asked = (leaf.part if isinstance(leaf, OnValues) else leaf for leaf in query.parts)
-    part = next((part for part in asked if isinstance(part, Unsupported) and not is_of_far_years(part)), None)
+    part = next((part for part in asked if isinstance(part, Unsupported) and part.cause is not Cause.FAR_YEARS), None)
     if part is None:
         return "no equality or IN to look up"
-    return f"no equality or IN that can be looked up; {part.sql}: {part.reason.partition(';')[0]}"
+    return f"no equality or IN that can be looked up; {part.sql}: {part.reason}"
 
 
 def _best_case(query: PruningQuery, outcomes: OutcomeArray, equality: Sequence[int]) -> OutcomeArray:

@@ -32,7 +32,7 @@ from prune_assets.sql.functions.terms import (
 )
 from prune_assets.sql.functions.texts import as_text
 from prune_assets.sql.functions.time_calls import is_time_sum, time_sum
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.syntax.nodes import Opaque, PropagatedConstant
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_types import (
@@ -47,7 +47,6 @@ from prune_assets.sql.types.spark_types import (
     type_of_value,
 )
 from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.timestamps import ZONE_NEEDED
 from prune_assets.sql.types.zones import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
 
 if TYPE_CHECKING:
@@ -177,7 +176,7 @@ class Binder:
         if sign in {Sign.PLUS, Sign.MINUS} and is_time_sum(left, right):
             return time_sum(left, right, 1 if sign is Sign.PLUS else -1, self.timestamp)
         if any(isinstance(value, Fixed) and value.doubt for value in (left, right)):
-            raise Refusal(*ZONE_NEEDED)
+            raise zone_needed()
         return arithmetic(sign, left, right)
 
     def _check(self, values: Sequence[Value]) -> None:
@@ -224,7 +223,7 @@ class Binder:
         """Return a condition as a term of TRUE, FALSE and NULL."""
         condition = self.context.condition(node)
         if isinstance(condition, Unsupported):
-            raise Refusal(condition.reason, condition.remedy)
+            raise Refusal(condition.reason, condition.remedy, cause=condition.cause)
         outcomes = {Outcomes.TRUE: 1, Outcomes.FALSE: 0, Outcomes.NULL: None}
         return Term(
             tuple(Branch(IsTruth(condition, truth), Fixed(BOOLEAN, value)) for truth, value in outcomes.items())

@@ -10,7 +10,7 @@ from parquet_core.printable import shown
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.linear import rounded
 from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.date_literals import date_of_string, is_dashed, is_no_moment
 from prune_assets.sql.types.floats import float_of_text
 from prune_assets.sql.types.spark_types import (
@@ -25,7 +25,7 @@ from prune_assets.sql.types.spark_types import (
     ordinal_of_float,
 )
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
-from prune_assets.sql.types.timestamps import TIMES, WRITE_TIMESTAMP, ZONE_NEEDED, read_moment
+from prune_assets.sql.types.timestamps import TIMES, WRITE_TIMESTAMP, read_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -126,10 +126,10 @@ def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
     """Return the result of a function on a constant that may be up to `doubt` less or more."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     low, middle, high = (function.value(at) for at in (least, ordinal, most))
     if not function.result.least <= min(low, high) <= max(low, high) <= function.result.greatest:
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     return Fixed(function.result, middle, doubt=max(abs(low - middle), abs(high - middle)))
 
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, Not, children_of
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.spark_types import ON_UNKNOWN_CLOCKS, TIMESTAMP, float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind, SparkValue, computed
-from prune_assets.sql.types.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment
+from prune_assets.sql.types.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, Moment
 from prune_assets.sql.types.zones import UncertainTime
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of 
     """Return a constant as the literal that Spark's optimizer folds it to; raises Refusal for one that is in doubt."""
     type_, ordinal = constant.type, constant.ordinal
     if constant.doubt:
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     if constant.plain is not None:
         return constant.plain
     if ordinal is None:

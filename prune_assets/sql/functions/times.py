@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.date_fields import unit_named
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.calendar import months_later
 from prune_assets.sql.types.floats import towards_zero
 from prune_assets.sql.types.ranges import complement, joined
 from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.timestamps import ZONE_NEEDED
 from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
     elif argument.kind is Kind.TIMESTAMP:  # a time that clocks leap over is shown as one behind the leap
         doubt = MOST_SHIFT
     if argument == DATE and doubt:
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     if argument == DATE:
         return _of_all(argument, result, lambda day: max(result.least, min(day * DAY, result.greatest)))
     size = DAY if result == DATE else 1
@@ -69,7 +68,7 @@ def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
 def zone_of(timestamp: SparkType) -> Zone:
     """Return the session's time zone; raises Refusal where it is not known."""
     if timestamp.zone is None:
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     return timestamp.zone
 
 
@@ -113,7 +112,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     """Return x + interval; raises Refusal where days on a clock are not all of one length."""
     days = abs(micros) // DAY
     if timestamp == ON_UNKNOWN_CLOCKS:
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     if timestamp.kind is Kind.TIMESTAMP and (months or days) and not zone_of(timestamp).is_fixed:
         raise Refusal("where clocks change, days are not all of one length", "move the interval to the literal's side")
     offset = zone_of(timestamp).offset(0) if months and timestamp.kind is Kind.TIMESTAMP else 0

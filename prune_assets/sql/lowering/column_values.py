@@ -12,14 +12,14 @@ from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.sql.functions.function import Preimage, doubted, invert, results
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import always, domain_of, is_read_wider, never
 from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, span, union
 from prune_assets.sql.types.spark_types import SparkType, float_of_ordinal, type_of_column
 from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED
+from prune_assets.sql.types.timestamps import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -275,8 +275,10 @@ def _surely(column: ColumnValues, part: Ranges) -> Predicate:
 
 
 def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) -> list[tuple[Ranges, Predicate]]:
-    needs_zone = Unsupported(sql, *ZONE_NEEDED, may_raise=False)
-    unknown = needs_zone if values.in_zones else Unsupported(sql, _not_certain(values))
+    unknown = Unsupported(sql, _not_certain(values))
+    if values.in_zones:
+        refusal = zone_needed()
+        unknown = Unsupported(sql, refusal.reason, refusal.remedy, may_raise=False, cause=refusal.cause)
     found: list[tuple[Ranges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
         (values.uncertain, unknown),

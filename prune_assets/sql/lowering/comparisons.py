@@ -34,7 +34,7 @@ from prune_assets.sql.lowering.column_values import (
     is_text,
     wanted_by,
 )
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.rules import all_of
 from prune_assets.sql.syntax.nodes import MIRRORED
@@ -42,7 +42,7 @@ from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
 from prune_assets.sql.types.spark_types import DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind, SparkValue, kind_text
-from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED
+from prune_assets.sql.types.timestamps import TIMES
 from prune_assets.sql.types.zones import DAY, most_shift
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Comparisons:
         doubt = _doubt(value, constants, cast)
         value = to_type(value, common)
         if isinstance(value, Fixed) and (doubt or value.doubt):
-            raise Refusal(*ZONE_NEEDED)
+            raise zone_needed()
         if isinstance(value, Fixed):
             return _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
         points = Ranges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
@@ -315,7 +315,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
         raise Refusal("the comparison has no column")
     doubt = one.doubt + _doubt(left, [right], [other])
     if doubt and abs(one.ordinal - other.ordinal) <= doubt:
-        raise Refusal(*ZONE_NEEDED)
+        raise zone_needed()
     return _TRUE if _HOLDS[op](one.ordinal, other.ordinal) else _FALSE
 
 

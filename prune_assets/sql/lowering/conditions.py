@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Not, Unsupported, leaves
+from parquet_core.predicate import And, Cause, Not, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
-from prune_assets.sql.lowering.formatted_dates import FAR_YEARS, date_condition
+from prune_assets.sql.lowering.formatted_dates import date_condition
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.simplify.propagate_constants import Known
     from prune_assets.sql.syntax.parsed import ParsedPredicate
+
+
+_FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
 def operands_of(node: exp.Expr, is_builtin: Callable[[str], bool]) -> Sequence[exp.Expr]:
@@ -182,6 +185,7 @@ class Conditions:
                 is_whole=True,
                 raises=raises,
                 no_value=refusal.no_value,
+                cause=refusal.cause,
             )
             return self._of_dates(node, kept) or kept
         else:
@@ -241,7 +245,7 @@ class Conditions:
             return None
         meaning = all_of([known, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
         # Not tested on values, which takes long where there are many: the days decide all but those of far years.
-        far = replace(kept, is_whole=False, reason=FAR_YEARS, remedy="")
+        far = replace(kept, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(known), far])])
 
     def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:

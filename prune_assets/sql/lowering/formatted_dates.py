@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.predicate import Op, Unsupported
+from parquet_core.predicate import Op
 from prune_assets.sql.functions.dates import TO_DATE
 from prune_assets.sql.functions.time_calls import DATE_FORMAT
 from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values, spark_literal, spark_value
@@ -20,7 +20,6 @@ from prune_assets.sql.types.spark_values import Kind, SparkValue
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 _FIRST, _LAST = day_of(1583, 1, 1), day_of(9999, 12, 31)
 # As Python writes them; days and months that a format does not have are all of them.
 _FORMATS = {
@@ -32,11 +31,6 @@ _FORMATS = {
     "yyyyMM": "%Y%m",
     "yyyy": "%Y",
 }
-
-
-def is_of_far_years(leaf: object) -> bool:
-    """Tell whether a leaf is what is left of such a condition for years that no ordinary table has."""
-    return isinstance(leaf, Unsupported) and leaf.reason == FAR_YEARS
 
 
 class DateCondition(NamedTuple):

@@ -159,7 +159,7 @@ class LeafConditions:
             self.count -= 1
             return high if low == Constant(Outcomes.TRUE) else low
         if isinstance(low, Unsupported) and isinstance(high, Unsupported):
-            raise Refusal(low.reason, low.remedy, no_value=low.no_value or high.no_value)
+            raise Refusal(low.reason, low.remedy, no_value=low.no_value or high.no_value, cause=low.cause)
         return all_of((low, high))
 
     def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
@@ -170,7 +170,11 @@ class LeafConditions:
             half = f"{self._text(node.this)} {op} {self._text(end)}"
             raises = constant_raises(end, refusal)
             return Unsupported(
-                half, refusal.reason, refusal.remedy, is_whole=True, raises=raises, no_value=refusal.no_value
+                *(half, refusal.reason, refusal.remedy),
+                is_whole=True,
+                raises=raises,
+                no_value=refusal.no_value,
+                cause=refusal.cause,
             )
 
     def _in(self, node: exp.In) -> Predicate:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.predicate import Unsupported
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.date_literals import months_later
 from prune_assets.sql.types.spark_values import Kind, SparkValue
@@ -15,7 +14,6 @@ from prune_assets.sql.types.zones import DAY, SECOND, UNKNOWN_ZONE, UncertainTim
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parquet_core.predicate import Leaf
 
 _DAY_WITH_ZONE = re.compile(r"\d{4}-\d{1,2}-\d{1,2} ?(?:Z|UTC|GMT|[A-Z][a-z]+/[A-Z][A-Za-z_]+)")
 _TEXT = re.compile(
@@ -27,7 +25,6 @@ _KINDS: Mapping[str, Kind] = {
     "TIMESTAMP_LTZ": Kind.TIMESTAMP,
     "TIMESTAMP_NTZ": Kind.TIMESTAMP_NTZ,
 }
-ZONE_NEEDED = ("it depends on the time zone, which is not known", "pass session= or --time-zone")
 UNCERTAIN_TIME = (
     "clocks change near this time, or zone databases differ about it",
     "set the session's time zone to UTC, or write the time with Z or an offset",
@@ -37,11 +34,6 @@ TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 INTERVALS = frozenset({Kind.MONTHS, Kind.DAYS, Kind.TIME})
 # Where the day is not known, the same months later is up to so much earlier or later: months have 28 to 31 days.
 _DAY_AND_MONTHS = 4 * DAY
-
-
-def needs_zone(leaf: Leaf) -> bool:
-    """Tell whether a leaf keeps data because the session's time zone is not known."""
-    return isinstance(leaf, Unsupported) and leaf.reason.startswith(ZONE_NEEDED[0])
 
 
 class Step(NamedTuple):

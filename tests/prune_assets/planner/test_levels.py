@@ -318,7 +318,10 @@ def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_
     assert each.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 9
 
 
-CAST = "no equality or IN that can be looked up; w = 1: Spark casts the strings of the column to numbers"
+CAST = (
+    "no equality or IN that can be looked up; w = 1: Spark casts the strings of the column to numbers; with "
+    "ansi.enabled it raises an error for a string that is not a number"
+)
 
 
 @pytest.mark.parametrize(
