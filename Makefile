@@ -66,9 +66,10 @@ types: $(READY)  ## check types
 	@$(PY) -m mypy --show-traceback
 
 .PHONY: format
-format: $(READY)  ## rewrite the sources in the house format
+format: $(READY)  ## rewrite the sources in the house format, and the files that are made from them
 	@$(PY) -m ruff check --select I --fix --quiet
 	@$(PY) -m ruff format
+	@.ci/generate
 
 .PHONY: wheel
 wheel: $(READY)  ## build into dist/ the sources, from them the wheel for this Python and machine, and that for every one
