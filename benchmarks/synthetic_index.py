@@ -103,6 +103,7 @@ def _pages(files: int, each: int, rows: int, *, disorder: int) -> PageBatch:
         np.full(files, "", object),
         np.zeros(files, np.int64),
         np.full(files, each * 16, np.int64),
+        np.full(files, each, np.int64),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from deltalog.log.deletion_vectors import deleted_rows
 from deltalog.maintenance.vacuum import orphans
 from deltalog.snapshot.history import snapshot_time
-from deltalog.stats.coverage import NO_BOUNDS, Coverage, coverage_of
+from deltalog.stats.coverage import Coverage, Gap, coverage_of
 from deltalog.stats.file_bounds import ABSENT, record_counts
 from deltalog.table.constraints import Constraint, constraints_of
 from deltalog.table.features import reader_features, writer_features
@@ -216,7 +216,7 @@ class _Why:
 
     def _of_writer(self, column: TableColumn, reason: str) -> str:
         """Return the property by which writers left bounds out, where one did; else the reason itself."""
-        if reason != NO_BOUNDS:
+        if reason is not Gap.BOUNDS:
             return reason
         if self._named is not None:
             return reason if is_named(column, self._named) else f"{reason}: {NAMED} does not name the column"

@@ -19,12 +19,7 @@ METHODS = frozenset(
 SEARCHES = frozenset({"search", "match", "fullmatch", "findall", "sub"})
 # Decisions by a text that are left, per file. Only ever remove entries.
 KNOWN = Counter({
-    "parquet_core/dataset/page_batch.py": 1,
     "parquet_core/evidence/each_row.py": 1,
-    "parquet_core/spark_rules/spark_schema.py": 2,
-    "deltalog/inspection.py": 1,
-    "prune_assets/checks/audit/file.py": 1,
-    "prune_assets/maintenance/result.py": 1,
     "prune_assets/report/wording.py": 4,
     "prune_assets/tables/format.py": 1,
     "prune_assets/workload/redact.py": 1,
@@ -46,6 +41,11 @@ def is_empty(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == ""
 
 
+def is_member(node: ast.expr) -> bool:
+    """Return True for a member of an enum: an attribute in capitals of a class."""
+    return isinstance(node, ast.Attribute) and node.attr.isupper() and isinstance(node.value, ast.Name)
+
+
 def decides_by_text(node: ast.AST) -> bool:
     """Return True for a string method, a search or a comparison of a reason or a remedy."""
     match node:
@@ -54,9 +54,11 @@ def decides_by_text(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(attr=method), args=[first, *others]) if method in SEARCHES:
             return any(map(is_text, [first, *others]))
         case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]):
-            return is_text(left) or is_text(right)
+            return (is_text(left) or is_text(right)) and not is_member(left)
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
-            return (is_text(left) or is_text(right)) and not (is_empty(left) or is_empty(right))
+            return (is_text(left) or is_text(right)) and not any(
+                is_empty(side) or is_member(side) for side in (left, right)
+            )
     return False
 
 
@@ -86,4 +88,5 @@ def test_decisions_by_text_are_found():
         "if leaf.reason.startswith('x'): pass\nif FAILS in each.why: pass\nif reason == X: pass\nP.search(part.remedy)"
     )
     assert decisions(wrong) == [1, 2, 3, 4]
-    assert decisions("if reason == '': pass\nif leaf.reason: pass\nwhy = f'{reason}; x'\nif x in names: pass") == []
+    right = "if reason == '': pass\nif leaf.reason: pass\nwhy = f'{reason}; x'\nif Reason.FULL in reasons: pass"
+    assert decisions(right) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
 
     _Flags = NDArray[np.bool_]
 
-NO_BOUNDS = "no minimum or maximum"
 NO_STATISTICS = "no statistics"
 _NO_COUNT = "no null count"
 _BOUNDS, _NULLS = ("minValues", "maxValues"), "nullCount"
+
+
+class Gap(StrEnum):
+    """A part of the statistics that a writer may leave out on purpose."""
+
+    BOUNDS = "no minimum or maximum"
 
 
 class Coverage(NamedTuple):
@@ -107,7 +113,7 @@ def _against_bounds(
     read, wide = _valid(pair.lower) & _valid(pair.upper), widened(column, pair)
     return [
         (only_nulls & ~lower & ~upper, "only nulls"),
-        (~lower & ~upper, NO_BOUNDS),
+        (~lower & ~upper, Gap.BOUNDS),
         (~lower, "no minimum: the maximum alone is used"),
         (~upper, "no maximum: the minimum alone is used"),
         (~read, f"a bound is no {column.kind} (stored as {stored})"),

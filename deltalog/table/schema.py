@@ -15,7 +15,7 @@ import msgspec
 from deltalog.errors import MalformedLog, UnsupportedTable
 from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
 from parquet_core.format.schema import LeafColumn, SchemaElement, SortOrder
-from parquet_core.spark_rules.spark_schema import CHAR, COLLATION, tells_nulls
+from parquet_core.spark_rules.spark_schema import ComparedOtherwise, tells_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -165,9 +165,9 @@ def _below(above: _Place, name: str, metadata: Mapping[str, Any], *, mapping: bo
     reason = above.reason
     # Of a struct it stands at the top: which of its fields are meant is not looked at.
     if _PADDED.search(str(metadata.get(_CHAR, ""))):
-        reason = CHAR
+        reason = ComparedOtherwise.CHAR
     if _COLLATIONS in metadata:
-        reason = COLLATION
+        reason = ComparedOtherwise.COLLATION
     return _Place((*above.logical, name), (*above.physical, physical), reason, above.repeated)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
 
 # Changes with the form of the files, so that files of another form are not read.
-_FORM = 9
+_FORM = 10
 # Cached bounds are trusted bounds, so a new known fault of a writer makes the cache obsolete.
 _MAGIC = b"PRUNE" + xxhash.xxh3_64_digest(repr((_FORM, KNOWN_FAULTS)).encode())[:3]
 _HEADER_BYTES = len(_MAGIC) + 8

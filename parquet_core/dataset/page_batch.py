@@ -37,7 +37,8 @@ class PageBatch:
 
     The pages of row group i are the elements `first[i]` to `first[i + 1]`; `first_row` counts inside the row
     group. By row group: `reason` why its column index says nothing, empty when it does, the `boundary_order` it
-    claims (-1 unknown), and `bound_bytes`, what its bounds take as stored.
+    claims (-1 unknown), `bound_bytes`, what its bounds take as stored, and `listed`, the number of pages in its column
+    index (-1 without an offset index).
     """
 
     first: Numbers
@@ -46,6 +47,7 @@ class PageBatch:
     reason: NDArray[np.object_]
     boundary_order: Numbers
     bound_bytes: Numbers
+    listed: Numbers
 
     def __len__(self) -> int:
         return len(self.reason)
@@ -54,6 +56,12 @@ class PageBatch:
     def row_group(self) -> Numbers:
         """The position, among the row groups of the batch, of each page's."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    @property
+    def counts_differ(self) -> NDArray[np.bool_]:
+        """By row group, whether its column index has another number of pages than its offset index."""
+        differ: NDArray[np.bool_] = (self.listed >= 0) & (self.listed != np.diff(self.first))
+        return differ
 
     def take(self, groups: Numbers) -> PageBatch:
         """Return the pages of chosen row groups."""
@@ -67,6 +75,7 @@ class PageBatch:
             self.reason[groups],
             self.boundary_order[groups],
             self.bound_bytes[groups],
+            self.listed[groups],
         )
 
     def without(self, groups: NDArray[np.bool_], reason: str) -> PageBatch:
@@ -86,6 +95,7 @@ def concat_batches(parts: Sequence[PageBatch]) -> PageBatch:
         np.concatenate([part.reason for part in parts]),
         np.concatenate([part.boundary_order for part in parts]),
         np.concatenate([part.bound_bytes for part in parts]),
+        np.concatenate([part.listed for part in parts]),
     )
 
 
@@ -121,6 +131,7 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
         reason=reason,
         boundary_order=indexes.boundary_order,
         bound_bytes=indexes.bound_bytes,
+        listed=np.where((indexes.reason == "") & located, np.diff(indexes.first), -1),
     )
 
 
@@ -161,18 +172,6 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
     return filled.bounds()
 
 
-_OF_OTHER_PAGES = "the column index has {} pages, the offset index {}"
-
-
-def is_of_page_counts(reason: str) -> bool:
-    """Tell whether a column index is of no use for having other pages than the offset index.
-
-    >>> is_of_page_counts("the column index has 3 pages, the offset index 4")
-    True
-    """
-    return reason.startswith(_OF_OTHER_PAGES.partition("{")[0])
-
-
 def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
     """Return why each column index is of no use: its own fault, no offset index, or one of other pages."""
     reason = indexes.reason.copy()
@@ -180,7 +179,7 @@ def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np
     reason[usable & ~located] = offsets.reason[usable & ~located]
     listed, pages = np.diff(indexes.first), np.diff(offsets.first)
     for i in np.flatnonzero(usable & located & (listed != pages)):
-        reason[i] = _OF_OTHER_PAGES.format(listed[i], pages[i])
+        reason[i] = f"the column index has {listed[i]} pages, the offset index {pages[i]}"
     return reason
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     Positions = NDArray[np.int64]
     Reasons = NDArray[np.object_]
 
-ABSENT = "the file has none for this column"
+
+class NoStructure(StrEnum):
+    """Why a structure is not read, for code that decides by it."""
+
+    ABSENT = "the file has none for this column"
 
 
 class Wanted(NamedTuple):
@@ -61,7 +66,7 @@ def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose:
             f"{place(int(i))}: its {purpose} is at {offset[i]} and {length[i]} bytes on, outside of the file "
             f"({sizes[i]} bytes); the footer is damaged"
         )
-    absent[~there & (absent == "")] = ABSENT
+    absent[~there & (absent == "")] = NoStructure.ABSENT
     read = np.flatnonzero(there)
     edges = np.cumsum([0, *(len(part.positions) for part in wanted)])
     counts = np.diff(np.searchsorted(read, edges)).tolist()

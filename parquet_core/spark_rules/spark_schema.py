@@ -11,6 +11,7 @@ number.
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,17 @@ SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATION_KEY = "__COLLATIONS"
 _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
-CHAR = "a CHAR column is compared with padding, its statistics are not"
-_CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
-COLLATION = "a string with a collation is compared by it, its statistics by bytes"
-_INTERVAL = "an INTERVAL is stored as a number, and not pruned on yet"
-_OF_VALUES = frozenset({CHAR, _CHAR_FIELD, COLLATION, _INTERVAL})
+
+
+class ComparedOtherwise(StrEnum):
+    """Why bounds of a column do not answer comparisons. Its null counts are right."""
+
+    CHAR = "a CHAR column is compared with padding, its statistics are not"
+    CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
+    COLLATION = "a string with a collation is compared by it, its statistics by bytes"
+    INTERVAL = "an INTERVAL is stored as a number, and not pruned on yet"
+
+
 _UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
 
 
@@ -97,13 +104,17 @@ def _by_physical_type(column: LeafColumn) -> LeafColumn:
 
 def tells_nulls(column: LeafColumn) -> bool:
     """Tell whether a column is null to Spark where its file says so, which goes for those with values of their own."""
-    return not column.unsupported or column.unsupported in _OF_VALUES
+    return not column.unsupported or isinstance(column.unsupported, ComparedOtherwise)
 
 
 def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
     plain = column.type is None or not (pa.types.is_string(column.type) or pa.types.is_binary(column.type))
     reason = _UNREADABLE if reasons is None else reasons.get(column.path[0], "")
-    if not reason or column.unsupported or (plain and len(column.path) == 1 and reason != _INTERVAL):
+    if (
+        not reason
+        or column.unsupported
+        or (plain and len(column.path) == 1 and reason is not ComparedOtherwise.INTERVAL)
+    ):
         return column
     return replace(column, unsupported=reason)
 
@@ -133,11 +144,11 @@ def _reason(field: Mapping[str, object]) -> str:
     if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
         return "Spark changes the stored value when it reads it"
     if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
-        return CHAR
+        return ComparedOtherwise.CHAR
     if _COLLATION_KEY in metadata or " collate " in kind or _COLLATION_KEY.lower() in kind:
-        return COLLATION
+        return ComparedOtherwise.COLLATION
     if isinstance(field["type"], dict) and (
         "char" in str(metadata.get(_CHAR_KEY, "")).lower() or _CHAR_KEY.lower() in kind
     ):
-        return _CHAR_FIELD
-    return _INTERVAL if kind.startswith("interval ") or "'interval " in kind else ""
+        return ComparedOtherwise.CHAR_FIELD
+    return ComparedOtherwise.INTERVAL if kind.startswith("interval ") or "'interval " in kind else ""

@@ -11,7 +11,7 @@ import numpy as np
 from parquet_core.arrow_arrays import numbers_from, valid_flags
 from parquet_core.dataset.bloom_filters import BloomFilters
 from parquet_core.dataset.dictionaries import Dictionaries
-from parquet_core.dataset.structure_reader import ABSENT
+from parquet_core.dataset.structure_reader import NoStructure
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name
@@ -251,7 +251,7 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
 ) -> Chunk:
     column, (leaf, path) = known.column, stored
     reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
-    if reason and reason != ABSENT:
+    if reason and reason != NoStructure.ABSENT:
         _not_relied_on(audit, "page_index", position, column, reason)
     if isinstance(found.blocks, str):
         _not_relied_on(audit, "bloom_filter", position, column, found.blocks)

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.dataset.page_batch import is_of_page_counts
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes, may_match
@@ -149,8 +148,7 @@ def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np
     indexed = remaining[plan.index.footers.chunks(column).column_index[remaining, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return
-    reasons = plan.index.page_indexes.read(column, indexed).reason
-    if any(is_of_page_counts(reason) for reason in reasons.tolist()):
+    if plan.index.page_indexes.read(column, indexed).counts_differ.any():
         yield ReaderWarning(READER, f"{column.name}: a column index has not the pages of its offset index", PAGES)
 
 

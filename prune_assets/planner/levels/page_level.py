@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.dataset.structure_reader import ABSENT
+from parquet_core.dataset.structure_reader import NoStructure
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect, must_match
@@ -72,7 +72,7 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
     pages = state.of_pages
     if pages is None or leaf.column not in pages.pages:
         known = query.index.page_indexes.why_silent(column, position)
-        if known and known != ABSENT:
+        if known and known != NoStructure.ABSENT:
             return f"page index: {known}"
         return "no page index" if state.status == "absent" else "the page index was not used"
     slot = int(np.searchsorted(pages.positions, position))
