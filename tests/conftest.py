@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 from collections import defaultdict
 from pathlib import Path
 from zlib import crc32
@@ -30,6 +33,12 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("deep"):
         settings.load_profile("deep")
+
+
+def pytest_unconfigure():
+    """Let the summary be the last line: duckdb prints dozens more while Python exits."""
+    if "duckdb" in sys.modules:
+        atexit.register(os.dup2, os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def pytest_collection_modifyitems(config, items):
