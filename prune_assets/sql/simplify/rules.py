@@ -10,11 +10,10 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Constant, Or, Unsupported
-from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, inverse
+from parquet_core.predicate import And, Constant, Or
+from prune_assets.sql.simplify.flatten import MOST, conjuncts, disjuncts, inverse
 from prune_assets.sql.simplify.join_conditions import join_conditions
 from prune_assets.sql.simplify.join_ranges import join_equalities, join_ranges
-from prune_assets.sql.simplify.prune_disjuncts import prune_disjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     Rule: TypeAlias = Callable[[Sequence[Predicate]], tuple[Predicate, ...]]
 
-RULES: tuple[Rule, ...] = (join_ranges, join_conditions, prune_disjuncts, join_equalities)
+RULES: tuple[Rule, ...] = (join_ranges, join_conditions, join_equalities)
 _NULL = Constant(Outcomes.NULL)
 
 
@@ -54,7 +53,7 @@ def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Pre
     parts_left: list[Predicate] = []
     for operand in operands:
         match operand:
-            case And((Unsupported(), *_) as parts) | Or((Unsupported(), *_) as parts) if type(operand) is connective:
+            case And(parts) | Or(parts) if type(operand) is connective and len(parts) <= MOST:
                 parts_left += parts
             case _:
                 parts_left.append(operand)
