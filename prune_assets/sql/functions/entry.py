@@ -26,9 +26,8 @@ class Role(Enum):
     # Operands that say something of a column of strings or bytes.
     PREFIX = auto()
     LEFT = auto()
+    # A number made of a text.
     LENGTH = auto()
-    INSTR = auto()
-    LOCATE = auto()
     # Conditions on such a column.
     STARTS_WITH = auto()
     ENDS_WITH = auto()

@@ -23,6 +23,8 @@ KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column i
 _CASES = ("case changes the order of values", KEEP_ONE_CASE)
 _TRIMMED = ("the bounds are of the texts before they are trimmed", "trim the values when they are written")
 JOINED = ("a joined text has no bounds", "compare the columns one by one")
+_LENGTH = ("a length has no bounds", "write s = '' for an empty text, s > '' for any other")
+_POSITION = ("the position of a text has no bounds", "write contains(s, 'text') or startswith(s, 'text')")
 _OTHER = ("this function does not keep the order of strings", "compare the column itself")
 
 
@@ -95,18 +97,18 @@ FUNCTIONS = (
     _entry("ltrim", compute=lambda text: text.lstrip(" "), refusal=_TRIMMED),
     _entry("rtrim", compute=lambda text: text.rstrip(" "), refusal=_TRIMMED),
     _entry("concat", arity=(1, ANY_NUMBER), bind=_concat, refusal=JOINED),
-    _entry("length", "len", "char_length", "character_length", compute=len, role=Role.LENGTH),
-    _entry("octet_length", "bit_length", role=Role.LENGTH),
+    _entry("length", "len", "char_length", "character_length", compute=len, refusal=_LENGTH, role=Role.LENGTH),
+    _entry("octet_length", "bit_length", refusal=_LENGTH, role=Role.LENGTH),
     _entry("substr", "substring", arity=(2, 3), role=Role.PREFIX),
     _entry("left", arity=(2, 2), role=Role.LEFT),
     _entry("right", arity=(2, 2), refusal=_OTHER),
     _entry("reverse", refusal=_OTHER),
-    _entry("instr", arity=(2, 2), role=Role.INSTR),
+    _entry("instr", arity=(2, 2), refusal=_POSITION),
     _entry("startswith", arity=(2, 2), role=Role.STARTS_WITH),
     _entry("endswith", arity=(2, 2), role=Role.ENDS_WITH),
     _entry("contains", arity=(2, 2), role=Role.CONTAINS),
     # Of a null place these are no NULL, or may fail.
-    SqlFunction(names=("locate", "position"), arity=(2, 3), role=Role.LOCATE),
+    SqlFunction(names=("locate", "position"), arity=(2, 3), refusal=_POSITION),
     SqlFunction(names=("like",), arity=(2, 3), role=Role.LIKE),
     SqlFunction(names=("ilike",), arity=(2, 3), role=Role.ILIKE),
     SqlFunction(names=("rlike", "regexp", "regexp_like"), arity=(2, 2), role=Role.REGEX),

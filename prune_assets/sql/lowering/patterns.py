@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.predicate import Predicate
-    from prune_assets.sql.lowering.string_calls import Start, StringCall
+    from prune_assets.sql.lowering.string_calls import Start
     from prune_assets.sql.types.spark_values import SparkValue
 
 # A leaf of its own is made for each.
@@ -167,22 +167,20 @@ def _compared(node: exp.Expr, read: OperandReader) -> Predicate | None:
     call = read_call(left, read) if isinstance(right, exp.Literal) else None
     if call is None:
         return None
-    unknown = _unknown(node, read)
     if not isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
-        return compare_call(call, op, read_value(right, read), unknown)
-    same = _same(call, read_value(right, read), unknown)
+        return compare_call(call, op, read_value(right, read))
+    same = _same(call, read_value(right, read))
     return same if isinstance(node, exp.NullSafeEQ) else Not(same)
 
 
-def _one_sided(node: exp.Expr, call: StringCall, read: OperandReader) -> Predicate | None:
-    unknown = _unknown(node, read)
+def _one_sided(node: exp.Expr, call: Start, read: OperandReader) -> Predicate | None:
     match node:
         case exp.Between():
             low, high = read_value(node.args["low"], read), read_value(node.args["high"], read)
-            return And((compare_call(call, Op.GE, low, unknown), compare_call(call, Op.LE, high, unknown)))
+            return And((compare_call(call, Op.GE, low), compare_call(call, Op.LE, high)))
         case exp.In() if listed := listed_values(node):
             values = [read_value(value, read) for value in _limited(listed)]
-            conditions = tuple(compare_call(call, Op.EQ, value, unknown) for value in values)
+            conditions = tuple(compare_call(call, Op.EQ, value) for value in values)
             return conditions[0] if len(conditions) == 1 else Or(conditions)
         case exp.Is() if node.expression.name == "NULL":
             return IsNull(call.column.path)
@@ -190,14 +188,10 @@ def _one_sided(node: exp.Expr, call: StringCall, read: OperandReader) -> Predica
             return None
 
 
-def _same(call: StringCall, value: SparkValue, unknown: Unsupported) -> Predicate:
+def _same(call: Start, value: SparkValue) -> Predicate:
     if value.kind is Kind.NULL:
         return IsNull(call.column.path)
-    return IsTruth(compare_call(call, Op.EQ, value, unknown), Outcomes.TRUE)
-
-
-def _unknown(node: exp.Expr, read: OperandReader) -> Unsupported:
-    return Unsupported(read.text(node), "only whether the text occurs prunes, not where", "write contains()")
+    return IsTruth(compare_call(call, Op.EQ, value), Outcomes.TRUE)
 
 
 def _limited(nodes: Sequence[exp.Expr]) -> Sequence[exp.Expr]:

@@ -1,20 +1,20 @@
-"""Operands of string conditions: a column, its beginning, its length or a place in it, compared with literals."""
+"""Operands of string conditions: a column or its first characters, compared with literals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.predicate import And, Compare, Contains, Not, Op, StartsWith
+from parquet_core.predicate import Compare, Op
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.functions.texts import JOINED
-from prune_assets.sql.lowering.like import compare_start, every_value
+from prune_assets.sql.lowering.like import compare_start
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate, Unsupported
+    from parquet_core.predicate import Predicate
     from prune_assets.sql.types.spark_values import SparkValue
 
 
@@ -35,38 +35,14 @@ class Start:
     count: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
-    """How many characters, bytes or bits a column has: 0 for what is empty and for nothing else."""
-
-    column: LeafColumn
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a text first begins in a column, counted from 1; 0 where it does not occur."""
-
-    column: LeafColumn
-    text: str
-
-
-StringCall: TypeAlias = Start | Length | Place
-
-
-def compare_call(call: StringCall, op: Op, value: SparkValue, unknown: Unsupported) -> Predicate:
-    """Return `call op value`; `unknown` stands for what is left of it. Raises Refusal."""
+def compare_call(start: Start, op: Op, value: SparkValue) -> Predicate:
+    """Return `start op value`; raises Refusal."""
     if value.kind is Kind.NULL:
         return NULL
-    match call:
-        case Start(column, count):
-            literal = plain_text(column, value)
-            if count is None:
-                return Compare(column.path, op, scalar_of(literal, column.type))
-            return compare_start(column, count, op, literal)
-        case Length(column):
-            return _length(column, op, _whole_number(value))
-        case Place(column, text):
-            return _place(column, text, op, _whole_number(value), unknown)
+    literal = plain_text(start.column, value)
+    if start.count is None:
+        return Compare(start.column.path, op, scalar_of(literal, start.column.type))
+    return compare_start(start.column, start.count, op, literal)
 
 
 def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
@@ -80,48 +56,7 @@ def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
     raise Refusal(f"a string beside a {value.kind} is cast", "write a string")
 
 
-def _whole_number(value: SparkValue) -> int:
-    if value.kind is not Kind.INTEGER:
-        raise Refusal(f"a whole number beside a {value.kind} is cast", "write a whole number")
-    return value.number
-
-
-def _asks_for_zero(op: Op, number: int) -> bool | None:
-    """Tell which whole numbers from 0 on hold: 0 alone (True), all but 0 (False), or others (None)."""
-    if (op, number) in {(Op.EQ, 0), (Op.LE, 0), (Op.LT, 1)}:
-        return True
-    return False if (op, number) in {(Op.NE, 0), (Op.GT, 0), (Op.GE, 1)} else None
-
-
-def _length(column: LeafColumn, op: Op, number: int) -> Predicate:
-    zero = _asks_for_zero(op, number)
-    if zero is None:
-        raise Refusal("a length says nothing about the order of values", "only a length of 0 prunes")
-    empty = scalar_of(b"" if pa.types.is_binary(column.type) else "", column.type)
-    return Compare(column.path, Op.EQ if zero else Op.GT, empty)
-
-
-def _place(column: LeafColumn, text: str, op: Op, position: int, unknown: Unsupported) -> Predicate:
-    if op is Op.EQ and position == 1:
-        return StartsWith(column.path, scalar_of(text, pa.string()))
-    zero = _asks_for_zero(op, position)
-    if text == "":
-        # An empty text begins every value at 1.
-        if zero is None:
-            raise Refusal("an empty text is found in every value")
-        return every_value(column, holds=not zero)
-    # In what is no UTF-8 a text may stand across characters, where Spark does not find it.
-    contains = And((Contains(column.path, scalar_of(text, pa.string())), unknown))
-    if zero is not None:
-        return Not(contains) if zero else contains
-    if position > 0 and op in {Op.EQ, Op.GT, Op.GE}:
-        return contains
-    raise Refusal("the place of a text says nothing about the order of values", "write contains()")
-
-
 _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
-# Where the column stands, and where the text that is looked for.
-_PLACES = {Role.INSTR: (0, 1), Role.LOCATE: (1, 0)}
 
 
 class OperandReader(NamedTuple):
@@ -132,22 +67,12 @@ class OperandReader(NamedTuple):
     text: Callable[[exp.Expr], str]
 
 
-def read_call(node: exp.Expr, read: OperandReader) -> StringCall | None:
-    """Return a call on a column of strings or bytes, None for any other node; raises Refusal for one without use."""
+def read_call(node: exp.Expr, read: OperandReader) -> Start | None:
+    """Return the start of a column that a node calls for, None for any other node; raises Refusal for other calls."""
     if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(exp.Column) is None:
         return None
     _refuse_call(node)
-    if not isinstance(node, exp.Anonymous):
-        return None
-    role, operands = role_of(node), node.expressions
-    if role in _PREFIXES:
-        return read_start(node, read)
-    if role is Role.LENGTH and len(operands) == 1:
-        return Length(_text_column(operands[0], read))
-    if role in _PLACES and len(operands) == 2:
-        column, text = (operands[i] for i in _PLACES[role])
-        return _read_place(column, text, read)
-    return None
+    return read_start(node, read) if role_of(node) in _PREFIXES else None
 
 
 def role_of(node: exp.Expr) -> Role | None:
@@ -204,13 +129,6 @@ def _refuse_call(node: exp.Expr) -> None:
     function = find(node.name) if isinstance(node, exp.Anonymous) else None
     if function is not None and function.refusal is not None:
         raise Refusal(*function.refusal)
-
-
-def _read_place(operand: exp.Expr, text: exp.Expr, read: OperandReader) -> Place:
-    start, value = read_string_start(operand, read), read_text(text, read)
-    if start.count is not None or value is None:
-        raise Refusal("the place of this text is not looked into", "write contains()")
-    return Place(start.column, value)
 
 
 def _text_column(node: exp.Expr, read: OperandReader) -> LeafColumn:

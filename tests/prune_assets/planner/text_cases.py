@@ -76,7 +76,6 @@ def text_leaf(chance, table):
         f"{literal} {op} substr({name}, 1, {count})",
         f"left({name}, {count}) IN ({literal}, {written(part)}, NULL)",
         f"left({name}, {count}) <=> {literal}",
-        f"length({name}) {chance.choice(['= 0', '> 0', '<> 0'])}",
         f"{name} {op} {literal}",
         f"{name} IS NULL",
     ]
@@ -96,7 +95,6 @@ def likes(chance, name, value, start, part):
         f"{name} NOT LIKE {chance.choice(['ALL', 'ANY'])} ({written(valid(pattern))}, {written(valid(middle))})",
         f"{name} RLIKE {written(regex)}",
         f"{name} RLIKE {written('^(' + plain(start) + '|' + plain(part) + ')')}",
-        f"instr({name}, {written(part)}) {chance.choice(['> 0', '= 0', '= 1', '>= 2'])}",
     ]
 
 
