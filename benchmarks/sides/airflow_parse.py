@@ -12,7 +12,7 @@ from pathlib import Path
 DAG = """
 from airflow.sdk import DAG
 from prune_assets.airflow import (
-    DeltaVersionSensor, LayoutCheckOperator, OptimizeTableOperator, SkipReportOperator, SortedWriteOperator,
+    LayoutCheckOperator, OptimizeTableOperator, SkipReportOperator, SortedWriteOperator,
     TableChangeSensor, table_asset,
 )
 LAYOUT = {"sort_by": ["id"]}
@@ -22,7 +22,7 @@ with DAG("all", schedule=[table_asset("/lake/ids")]):
     SkipReportOperator(task_id="report", table="t", predicates=["id < 1"])
     OptimizeTableOperator(task_id="optimize", table="t", layout=LAYOUT)
     TableChangeSensor(task_id="change", table="t")
-    DeltaVersionSensor(task_id="version", table="t", version=1)
+    TableChangeSensor(task_id="version", table="t", version=1)
 """
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from prune_assets.airflow.asset import table_asset as table_asset
     from prune_assets.airflow.checking import LayoutCheckOperator as LayoutCheckOperator
     from prune_assets.airflow.optimizing import OptimizeTableOperator as OptimizeTableOperator
-    from prune_assets.airflow.sensor import DeltaVersionSensor as DeltaVersionSensor
     from prune_assets.airflow.sensor import TableChangeSensor as TableChangeSensor
     from prune_assets.airflow.skip_report import SkipReportLink as SkipReportLink
     from prune_assets.airflow.skip_report import SkipReportOperator as SkipReportOperator

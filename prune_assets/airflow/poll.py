@@ -32,7 +32,7 @@ def look_again(
     if version is None:
         due = seen is not None and now != seen
     elif now.version is None or (seen is None and not recognize(table)[0].versions_grow):
-        raise WrongUse(f"{table}: not a Delta table, so it has no versions; use TableChangeSensor")
+        raise WrongUse(f"{table}: not a Delta table, so it has no versions; leave out `version` to wait for any change")
     else:
         due = now.version >= version
     if version is not None or (now == seen and partitions is not None):

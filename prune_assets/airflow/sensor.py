@@ -29,6 +29,7 @@ class TableChangeSensor(BaseSensorOperator):
 
     `table`: a path or an address; a relative path means another place in each process. `since`: the version or the
     fingerprint to compare with, e.g. of the event that an earlier run returned; by default what the first look finds.
+    `version`: wait until a Delta table has this version or a later one, instead of any change.
     `deferrable`: wait in the triggerer, without a worker; else as `mode` says.
 
     A table that is not there fails the task at once, by name: it is skipped with `soft_fail`, and with `silent_fail`
@@ -36,18 +37,23 @@ class TableChangeSensor(BaseSensorOperator):
     `version`, `fingerprint`, `changes`, `partitions` and `where`, as of TableChangeTrigger.
     """
 
-    template_fields: Sequence[str] = ("table", "since")
-    # What any change is waited for instead of.
-    version: int | str | None = None
+    template_fields: Sequence[str] = ("table", "since", "version")
 
     def __init__(
-        self, *, table: str | Path, since: str | int | None = None, deferrable: bool = True, **kwargs: Any
+        self,
+        *,
+        table: str | Path,
+        since: str | int | None = None,
+        version: int | str | None = None,
+        deferrable: bool = True,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if not deferrable and self.reschedule and since is None and self.version is None:
+        if not deferrable and self.reschedule and since is None and version is None:
             raise ValueError("mode='reschedule' does not remember earlier pokes; keep deferrable=True, or pass `since`")
         self.table = table
         self.since = since
+        self.version = version
         self.deferrable = deferrable
         self._seen: Sequence[Any] | None = None
         arguments.check_arguments(self, {"table": arguments.table, "version": _check_version}, rendered=False)
@@ -115,26 +121,6 @@ class TableChangeSensor(BaseSensorOperator):
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )
-
-
-class DeltaVersionSensor(TableChangeSensor):
-    """Wait until a Delta table has a version, or a later one.
-
-    >>> from prune_assets.airflow import DeltaVersionSensor
-    >>> wait = DeltaVersionSensor(
-    ...     task_id="wait_for_orders", table="/lake/orders", version="{{ ti.xcom_pull('write')['version'] }}"
-    ... )
-    >>> wait.template_fields
-    ('table', 'version')
-
-    All else is as of TableChangeSensor.
-    """
-
-    template_fields: Sequence[str] = ("table", "version")
-
-    def __init__(self, *, version: int | str, **kwargs: Any) -> None:
-        self.version = version
-        super().__init__(**kwargs)
 
 
 def _check_version(_name: str, version: int | str | None) -> None:

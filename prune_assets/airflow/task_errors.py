@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Iterator
 
 
 class TableTaskError(AirflowFailException):
@@ -41,34 +40,13 @@ def writing_to(argument: str, path: object) -> Iterator[None]:
 
 @contextmanager
 def failing_in_one_line() -> Iterator[None]:
-    """Turn the errors of this project into those of Airflow, which then stand in the task's log without a traceback."""
+    """Turn the errors of this project into errors of Airflow, each with one line and no cause."""
     from parquet_core.errors import PruneError, StaleTable, StorageFailure
     from prune_assets.errors import JavaFailure
 
-    _leave_out_tracebacks()
     try:
         yield
     except (StorageFailure, StaleTable, JavaFailure) as error:
         raise TableNotReached(str(error)) from None
     except PruneError as error:
         raise TableTaskError(str(error)) from None
-
-
-def _leave_out_tracebacks() -> None:
-    """Have the log of this process, which is that of one task, leave out where the errors above were raised.
-
-    Airflow logs whatever a task raises with its traceback, and has no setting for that.
-    """
-    import structlog
-
-    processors = structlog.get_config()["processors"]
-    if _without_traceback not in processors:
-        processors.insert(0, _without_traceback)  # in place: the loggers that there are have the same list
-
-
-def _without_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    error = sys.exc_info()[1]
-    if isinstance(error, (TableTaskError, TableNotReached)) and event.get("exc_info"):
-        del event["exc_info"]
-        event["error"] = str(error)
-    return event

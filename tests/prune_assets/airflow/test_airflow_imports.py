@@ -51,7 +51,7 @@ def test_a_dag_with_every_operator_imports_nothing_heavy(tmp_path):
         "    SkipReportOperator(task_id='r', table='t', predicates=['id < 1'], min_skipped='90%', time_zone='UTC')\n"
         "    OptimizeTableOperator(task_id='o', table='t', layout={'sort_by': ['id']}, budget='1GiB')\n"
         "    TableChangeSensor(task_id='s', table='t')\n"
-        "    DeltaVersionSensor(task_id='v', table='t', version=1)\n"
+        "    TableChangeSensor(task_id='v', table='t', version=1)\n"
     )
     found = brought(f"import runpy; runpy.run_path({str(tmp_path / 'dag.py')!r})")
     assert {"airflow", "prune_assets"} <= found

@@ -14,7 +14,6 @@ from airflow.sdk.exceptions import AirflowFailException
 
 import prune_assets as pr
 from prune_assets.airflow import (
-    DeltaVersionSensor,
     LayoutAdviceOperator,
     LayoutCheckOperator,
     OptimizeTableOperator,
@@ -112,8 +111,8 @@ def test_writing_to_a_path_is_refused_before_spark_starts(tmp_path, context):
 def test_a_snapshot_is_a_change_and_snapshots_have_no_order(name, lake, context):
     now = lake.current_snapshot().snapshot_id
     assert TableChangeSensor(task_id="s", table=name, since="1", poke_interval=0).execute(context)["version"] == now
-    with pytest.raises(AirflowFailException, match="not a Delta table, so it has no versions; use TableChangeSensor"):
-        DeltaVersionSensor(task_id="s", table=name, version=1, poke_interval=0).execute(context)
+    with pytest.raises(AirflowFailException, match="not a Delta table, so it has no versions; leave out `version`"):
+        TableChangeSensor(task_id="s", table=name, version=1, poke_interval=0).execute(context)
 
 
 def test_an_asset_of_a_name_has_the_name_and_is_watched_by_it(lake, context):

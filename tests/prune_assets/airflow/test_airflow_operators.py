@@ -16,7 +16,6 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 import prune_assets as pr
 from parquet_core.errors import StorageFailure, UnfinishedWrite, WrongUse
 from prune_assets.airflow import (
-    DeltaVersionSensor,
     LayoutAdviceOperator,
     LayoutCheckOperator,
     OptimizeTableOperator,
@@ -276,7 +275,7 @@ READ = {"predicates": ["id < 1"]}
         (OptimizeTableOperator, {"layout": SORTED, "dry_run": "yes"}, "dry_run = 'yes': give True or False"),
         (LayoutAdviceOperator, {"workload": ["id = 1"], "latest": 0}, "latest = 0: give a whole number of at least 1"),
         (TableChangeSensor, {"table": ""}, "table = '': name a table"),
-        (DeltaVersionSensor, {"version": "last"}, "version = 'last': give a version number"),
+        (TableChangeSensor, {"version": "last"}, "version = 'last': give a version number"),
     ],
 )
 def test_a_wrong_argument_fails_the_parsing_of_the_dag(kind, wrong, said):

@@ -22,7 +22,6 @@ from airflow.triggers.base import TriggerEvent
 
 from parquet_core.errors import StorageFailure
 from prune_assets.airflow import (
-    DeltaVersionSensor,
     LayoutCheckOperator,
     TableChangeSensor,
     TableChangeTrigger,
@@ -132,7 +131,7 @@ def test_what_changed_since_an_earlier_run_needs_no_waiting(since, delta, contex
 
 
 def test_a_version_is_waited_for(delta, context):
-    wait = DeltaVersionSensor(task_id="s", table=delta, version="2", poke_interval=0.05)
+    wait = TableChangeSensor(task_id="s", table=delta, version="2", poke_interval=0.05)
     trigger, _ = deferred(wait, context)
     append(delta)
     append(delta)
@@ -143,8 +142,8 @@ def test_a_version_is_waited_for(delta, context):
 
 def test_a_plain_table_has_no_versions(ids, context):
     with pytest.raises(AirflowFailException, match="not a Delta table"):
-        DeltaVersionSensor(task_id="s", table=ids, version=1).execute(context)
-    wait = DeltaVersionSensor(task_id="s", table=ids, version="{{ params.version }}")
+        TableChangeSensor(task_id="s", table=ids, version=1).execute(context)
+    wait = TableChangeSensor(task_id="s", table=ids, version="{{ params.version }}")
     wait.render_template_fields({"params": {"version": "x"}})
     with pytest.raises(AirflowFailException, match="version = 'x'"):
         wait.execute(context)
@@ -225,7 +224,7 @@ def test_a_sensor_that_would_forget_is_refused():
     with pytest.raises(ValueError, match="does not remember"):
         TableChangeSensor(task_id="s", table="t", deferrable=False, mode="reschedule")
     waiting = {"task_id": "s", "table": "t", "deferrable": False, "mode": "reschedule"}
-    assert DeltaVersionSensor(version="{{ params.version }}", **waiting).reschedule
+    assert TableChangeSensor(version="{{ params.version }}", **waiting).reschedule
     assert TableChangeSensor(since="{{ params.seen }}", **waiting).reschedule
 
 
