@@ -98,7 +98,68 @@ class TablePart(Protocol):
         """Read the footers of the files, which are the last ones of the index."""
 
 
-class Table(Protocol):
+class TableDefaults(Protocol):
+    """Members of `Table` that a format may leave as they are."""
+
+    def check_columns(self, spark: SparkSession) -> None:  # noqa: ARG002 - of catalogs
+        """Refuse a table that a catalog has with other columns than its files."""
+        return None  # noqa: RET501 - else abstract to mypy
+
+    def declared_schema(self) -> StructType | None:
+        """Return the schema that the table declares; None where its files alone tell it."""
+        return None
+
+    def declared_type(self, name: str) -> DeclaredType | None:  # noqa: ARG002 - none is declared
+        """Return the type that the table declares for a top-level column; None where its files alone tell it.
+
+        Raises UnsupportedFeature for a type that Arrow lacks.
+        """
+        return None
+
+    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - of Iceberg
+        """Return the SQL with which the table's own engine rewrites files; without `rewrite`, that tidies its metadata.
+
+        Empty where this package rewrites files itself. `rewrite` runs the former, the caller runs the latter.
+        """
+        return ()
+
+    def delete_debt(self) -> DeleteDebt | None:
+        """Return the deleted rows and delete files from the log or manifests; None if the format has no deletes."""
+        return None
+
+    def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - of none
+        """Return the bounds that the list of files gives of a column; None where it gives none."""
+        return None
+
+    def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
+        """Put in how many rows the unopened files have: no plan needs it, reports do."""
+        return None  # noqa: RET501 - else abstract to mypy
+
+    def clustered_by(self) -> Sequence[str]:
+        """Return the names of the columns that what lists the files says it is clustered by."""
+        return ()
+
+    def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - none is checked
+        """Tell what is wrong with what lists the files, by the checks of the format; no data file is opened."""
+        return []
+
+    def version(
+        self,
+        index: MetadataIndex,  # noqa: ARG002 - of versions
+        read: NDArray[np.bool_],  # noqa: ARG002 - of versions
+        *,
+        pro_rata: bool,  # noqa: ARG002 - of versions
+        log_bytes: int,  # noqa: ARG002 - of versions
+    ) -> DeltaVersion | None:
+        """Describe the version that was planned; `read`: by file whether it is read; None of what has no versions."""
+        return None
+
+    def save(self) -> None:
+        """Keep on disk what was read of the list of files."""
+        return None  # noqa: RET501 - else abstract to mypy
+
+
+class Table(TableDefaults, Protocol):
     """A table at one moment."""
 
     @property
@@ -137,9 +198,6 @@ class Table(Protocol):
     def is_file(self) -> bool:
         """Whether what names it is the path of its one file."""
 
-    def check_columns(self, spark: SparkSession) -> None:
-        """Refuse a table that a catalog has with other columns than its files."""
-
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
 
@@ -159,15 +217,6 @@ class Table(Protocol):
         """Open files with the columns of the whole table, without deleted rows; other files of the table may come too.
 
         Only where Spark lists the files by itself, and then only those that `wanted.opening` leaves in.
-        """
-
-    def declared_schema(self) -> StructType | None:
-        """Return the schema that the table declares; None where its files alone tell it."""
-
-    def declared_type(self, name: str) -> DeclaredType | None:
-        """Return the type that the table declares for a top-level column; None where its files alone tell it.
-
-        Raises UnsupportedFeature for a type that Arrow lacks.
         """
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
@@ -195,12 +244,6 @@ class Table(Protocol):
         writer is at work.
         """
 
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:
-        """Return the SQL with which the table's own engine rewrites files; without `rewrite`, that tidies its metadata.
-
-        Empty where this package rewrites files itself. `rewrite` runs the former, the caller runs the latter.
-        """
-
     def partition_names(self) -> Sequence[str]:
         """Return by what the table is partitioned, as `partition_by` of a layout has it."""
 
@@ -210,31 +253,8 @@ class Table(Protocol):
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file are deleted without a rewrite of the file."""
 
-    def delete_debt(self) -> DeleteDebt | None:
-        """Return the deleted rows and delete files from the log or manifests; None if the format has no deletes."""
-
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""
 
-    def file_bounds(self, path: Path) -> Bounds | None:
-        """Return the bounds that the list of files gives of a column; None where it gives none."""
-
-    def count_rows(self, index: MetadataIndex) -> None:
-        """Put in how many rows the unopened files have: no plan needs it, reports do."""
-
     def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:
         """Describe the table; the arguments are the options of `prune inspect`."""
-
-    def clustered_by(self) -> Sequence[str]:
-        """Return the names of the columns that what lists the files says it is clustered by."""
-
-    def log_findings(self, limits: LogLimits) -> list[Finding]:
-        """Tell what is wrong with what lists the files, by the checks of the format; no data file is opened."""
-
-    def version(
-        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
-    ) -> DeltaVersion | None:
-        """Describe the version that was planned; `read`: by file whether it is read; None of what has no versions."""
-
-    def save(self) -> None:
-        """Keep on disk what was read of the list of files."""

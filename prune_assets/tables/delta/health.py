@@ -39,7 +39,7 @@ def log_findings(table: DeltaTable, limits: LogLimits) -> list[Finding]:
     """Tell what is wrong with the log of a version, by all checks of logs."""
     from deltalog.inspection import inspect_snapshot
 
-    log, partition = inspect_snapshot(table.snapshot), table.partition_of_files()
+    log, partition = inspect_snapshot(table.snapshot), table.rewrite_scope()
     size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in table.snapshot.blocks)])
     examined = ExaminedLog(name=table.name, log=log, size=size, partition=partition, limits=limits)
     return by_fault(finding for check in LOG_CHECKS for finding in check.run(examined))

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
-from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import TableNotFound
 from parquet_core.storage import look_up
-from prune_assets.tables.logged_part import LoggedPart
+from prune_assets.tables.logged_table import LoggedTable, Root
 
 if TYPE_CHECKING:
     import os
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class DeltaTable:
+class DeltaTable(LoggedTable):
     """A version of a Delta table; `given`: what names it.
 
     `deleted`: the rows of each file that its deletion vector takes away.
@@ -61,9 +60,7 @@ class DeltaTable:
     cache: MetadataCache | None = None
     unknown_rows: int = 0
     counted: bool = False
-    is_unfinished: ClassVar[bool] = False
-    is_file: ClassVar[bool] = False
-    _asked: tuple[Predicate, FileAnswers] | None = None
+    last_answers: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[ColumnPath, Bounds] | None = None
 
     @property
@@ -99,9 +96,6 @@ class DeltaTable:
 
         return spark.createDataFrame([], StructType.fromJson(json.loads(self.snapshot.schema.text)))
 
-    def check_columns(self, spark: SparkSession) -> None:
-        """Refuse nothing: the log has the columns, whatever a catalog says."""
-
     def declared_schema(self) -> StructType:
         """Return the schema that the log has."""
         from pyspark.sql.types import StructType
@@ -129,57 +123,37 @@ class DeltaTable:
 
         return constants_of(self, index, files, names)
 
-    def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return the log's outcome of a predicate for every live file; the last answer is cached."""
+    @property
+    def root(self) -> Root:
+        """Where files are, and whether their names may differ in case."""
+        snapshot = self.snapshot
+        return Root(snapshot.table, snapshot.allow, snapshot.traffic, any_case=not self.semantics.case_sensitive)
+
+    def skip_files(self, predicate: Predicate) -> FileAnswers:
+        """Evaluate a predicate on every live file by the log."""
         from deltalog.stats.data_skipping import skip_files
 
-        if self._asked is None or self._asked[0] is not predicate:
-            self._asked = predicate, skip_files(self.snapshot, predicate)
-        return self._asked[1]
+        return skip_files(self.snapshot, predicate)
 
-    def read_all(self) -> MetadataIndex:
-        """Read the footers of all live files."""
-        return self.read(np.ones(self.snapshot.file_count, np.bool_))
+    def look_up(self, paths: Sequence[str]) -> list[DataFile]:
+        """Return files as they are now; raises TableNotFound for a file that is gone."""
+        return _as_they_are(self.snapshot, paths)
 
-    def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
-        """Read the footers of the `wanted` files."""
+    def logged(self) -> LoggedFiles:
+        """Return the live files as the log lists them."""
+        from deltalog.log.paths import resolve
+
         snapshot = self.snapshot
-        logged = self._logged(_files(snapshot, wanted), wanted, self.deleted > 0)
-        return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self._any_case)
-
-    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of these alone; the log tells the partitions."""
-        if numbers is None:
-            return self.read_all(), self.partition_of_files()
-        return self.part(numbers).read_all(), self.partition_of_files()[numbers]
-
-    def unread(self) -> NDArray[np.bool_]:
-        """Count every file: what the cache has of footers is not looked up before they are read."""
-        return np.ones(self.snapshot.file_count, np.bool_)
-
-    def part(self, chosen: NDArray[np.int64]) -> LoggedPart:
-        """Return some of the files for another process to read."""
-        from deltalog.log.allowed_locations import opened_place
-
-        whole = np.ones(len(chosen), np.bool_)
-        files = _files(self.snapshot, np.zeros(self.snapshot.file_count, np.bool_))
-        paths = tuple(opened_place(self.snapshot.table, files.path(i), self.snapshot.allow) for i in chosen.tolist())
-        logged = self._logged(FileList(paths.__getitem__, files.sizes[chosen], {}), whole, self.deleted[chosen] > 0)
-        return LoggedPart(self.snapshot.table, paths, logged, self._any_case)
-
-    @property
-    def _any_case(self) -> bool:
-        return not self.semantics.case_sensitive
-
-    def _logged(self, files: FileList, opened: NDArray[np.bool_], deleted: NDArray[np.bool_]) -> LoggedFiles:
+        sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
+        paths = pa.chunked_array([block.path for block in snapshot.blocks], pa.string())
         return LoggedFiles(
-            files=files,
-            opened=opened,
-            row_count=np.full(len(opened), AT_LEAST, np.int64),
-            deleted=deleted,
-            columns=[column for column in self.snapshot.schema.columns if column.partition is None],
+            files=FileList(lambda number: resolve(snapshot.table, paths[number].as_py()), sizes, {}),
+            opened=np.zeros(len(sizes), np.bool_),
+            row_count=np.full(len(sizes), AT_LEAST, np.int64),
+            deleted=self.deleted > 0,
+            columns=[column for column in snapshot.schema.columns if column.partition is None],
             partitions=tuple(self.partitions),
-            by_id=self.snapshot.schema.mapping == "id",
+            by_id=snapshot.schema.mapping == "id",
         )
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
@@ -232,10 +206,6 @@ class DeltaTable:
     def save(self) -> None:
         """Keep on disk what was read of the log."""
         self.snapshot.save()
-
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - of Iceberg
-        """Return nothing: this package rewrites its files."""
-        return ()
 
     def partition_names(self) -> Sequence[str]:
         """Return the partition columns."""
@@ -300,10 +270,6 @@ class DeltaTable:
         return rewrite_version(spark, self, rewrite)
 
     def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number for the partition of each file: no rewrite mixes the rows of two."""
-        return self.partition_of_files()
-
-    def partition_of_files(self) -> NDArray[np.int64]:
         """Return a number for the partition that the log gives each live file."""
         from deltalog.log.file_block import empty_codes
 
@@ -348,23 +314,6 @@ def _path_of(snapshot: Snapshot, number: int) -> str:
             return str(block.path[number].as_py())
         number -= len(block)
     raise IndexError(number)
-
-
-def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
-    """Return the live files: as they are now where they are opened, the others as the log has them."""
-    from deltalog.log.allowed_locations import opened_place
-    from deltalog.log.paths import resolve
-
-    sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
-    paths = pa.chunked_array([block.path for block in snapshot.blocks], pa.string())
-
-    def path(number: int) -> str:
-        return resolve(snapshot.table, paths[number].as_py())
-
-    chosen = np.flatnonzero(opened).tolist()
-    named = [opened_place(snapshot.table, path(i), snapshot.allow) for i in chosen]
-    found = {file.path: file for file in _as_they_are(snapshot, named)}
-    return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})
 
 
 def _as_they_are(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
-from parquet_core.dataset.opening import read_logged
-from parquet_core.storage import look_up
 from prune_assets.tables.iceberg.deletes import FileDeletes, deleted_rows, deletes_by_file
 from prune_assets.tables.iceberg.metadata_files import place_of
-from prune_assets.tables.logged_part import LoggedPart
+from prune_assets.tables.logged_table import LoggedTable, Root
 from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
@@ -40,11 +38,11 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.rewriting import Rewrite, Rewritten
-    from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
+    from prune_assets.tables.table import FilesToRead, Inspection
 
 
 @dataclass
-class IcebergTable:
+class IcebergTable(LoggedTable):
     """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it.
 
     `in_session`: its name in the catalogs of a Spark session, if that was asked. `is_older`: a version was asked for.
@@ -57,11 +55,9 @@ class IcebergTable:
     cache: MetadataCache | None = None
     in_session: str | None = None
     is_older: bool = False
-    is_unfinished: ClassVar[bool] = False
-    is_file: ClassVar[bool] = False
     # Iceberg's files have their partition columns, and none is told by a directory alone.
     partitions: ClassVar[Sequence[LeafColumn]] = ()
-    _asked: tuple[Predicate, FileAnswers] | None = None
+    last_answers: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[tuple[ColumnPath, int], Bounds] = field(default_factory=dict)
     _deletes: tuple[int, dict[int, FileDeletes]] | None = None
 
@@ -96,9 +92,6 @@ class IcebergTable:
             self._deletes = opened, deletes_by_file(self.snapshot)
         return self._deletes[1]
 
-    def check_columns(self, spark: SparkSession) -> None:
-        """Refuse nothing: the metadata have the columns."""
-
     def declared_schema(self) -> StructType:
         """Return the schema of the snapshot."""
         from prune_assets.tables.iceberg.reading import declared_schema
@@ -125,15 +118,7 @@ class IcebergTable:
 
     def kept_by_manifests(self) -> int:
         """Return how many files the last answer left: about those that Iceberg would read by itself."""
-        return len(self.snapshot.files) if self._asked is None else int(self._asked[1].kept.sum())
-
-    def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return what the metadata say of a predicate for every file; the last answer is cached."""
-        from prune_assets.tables.iceberg.skipping import skip_files
-
-        if self._asked is None or self._asked[0] is not predicate:
-            self._asked = predicate, skip_files(self, predicate)
-        return self._asked[1]
+        return len(self.snapshot.files) if self.last_answers is None else int(self.last_answers[1].kept.sum())
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
         """Return the bounds that the manifests which were read give of a column; None for one that none tells of.
@@ -164,58 +149,33 @@ class IcebergTable:
             for i in files
         ]
 
-    def unread(self) -> NDArray[np.bool_]:
-        """Count every file: what the cache has of footers is not looked up before they are read."""
-        return np.ones(len(self.snapshot.files), np.bool_)
+    @property
+    def root(self) -> Root:
+        """Where files are."""
+        io = self.snapshot.io
+        return Root(io.root, io.allow, io.traffic)
+
+    def skip_files(self, predicate: Predicate) -> FileAnswers:
+        """Evaluate a predicate on every live file by the metadata."""
+        from prune_assets.tables.iceberg.skipping import skip_files
+
+        return skip_files(self, predicate)
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of all live files."""
         self.snapshot.open_all()
-        return self.read(self.unread())
+        return super().read_all()
 
-    def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
-        """Read the footers of the `wanted` files."""
-        chosen = np.flatnonzero(wanted).tolist()
-        paths = self._places(chosen)
-        found = {file.path: file for file in look_up(paths)}
-        files = self._files()
-        listed = FileList(files.path, files.sizes, {i: found[path] for i, path in zip(chosen, paths, strict=True)})
-        logged = self._logged(listed, wanted, self._has_deletes())
-        return read_logged(self.snapshot.io.root, logged, traffic=self.snapshot.io.traffic, cache=self.cache)
-
-    def part(self, numbers: NDArray[np.int64]) -> LoggedPart:
-        """Return some of the files for another process to read."""
-        paths = tuple(self._places(numbers.tolist()))
-        files = FileList(paths.__getitem__, self._files().sizes[numbers], {})
-        logged = self._logged(files, np.ones(len(numbers), np.bool_), self._has_deletes()[numbers])
-        return LoggedPart(self.snapshot.io.root, paths, logged, any_case=False)
-
-    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of these alone, and number the partition of each."""
-        partition = self.rewrite_scope()
-        return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
-
-    def _files(self) -> FileList:
+    def logged(self) -> LoggedFiles:
+        """Return the live files as the manifests list them."""
         files = self.snapshot.files
-        return FileList(lambda number: place_of(files.name(number)), files.numbers("sizes", 0), {})
-
-    def _places(self, numbers: Sequence[int]) -> list[str]:
-        from deltalog.log.allowed_locations import opened_place
-
-        files, io = self._files(), self.snapshot.io
-        return [opened_place(io.root, files.path(i), io.allow) for i in numbers]
-
-    def _has_deletes(self) -> NDArray[np.bool_]:
-        has_deletes = np.zeros(len(self.snapshot.files), np.bool_)
+        has_deletes = np.zeros(len(files), np.bool_)
         has_deletes[list(self.deletes)] = True
-        return has_deletes
-
-    def _logged(self, files: FileList, opened: NDArray[np.bool_], deleted: NDArray[np.bool_]) -> LoggedFiles:
         return LoggedFiles(
-            files=files,
-            opened=opened,
-            row_count=np.full(len(opened), AT_LEAST, np.int64),
-            deleted=deleted,
+            files=FileList(lambda number: place_of(files.name(number)), files.numbers("sizes", 0), {}),
+            opened=np.zeros(len(files), np.bool_),
+            row_count=np.full(len(files), AT_LEAST, np.int64),
+            deleted=has_deletes,
             columns=self.snapshot.columns,
             partitions=(),
             numbered=self.snapshot.numbered,
@@ -286,9 +246,6 @@ class IcebergTable:
 
         return planned_version(self, index, read, pro_rata=pro_rata, log_bytes=log_bytes)
 
-    def save(self) -> None:
-        """Keep nothing: metadata are read anew by each process."""
-
     def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of others
         """Describe the snapshot by its metadata alone."""
         from prune_assets.tables.iceberg.inspection import inspect_snapshot
@@ -301,10 +258,6 @@ class IcebergTable:
         order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
         fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
         return [by_id[one.source_id].leaf.name for one in fields if one.source_id in by_id]
-
-    def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - none is checked
-        """Return nothing: metadata are not judged."""
-        return []
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition of each file."""

@@ -21,7 +21,7 @@ from parquet_core.storage import local_path
 from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
-from prune_assets.tables.table import FileConstants
+from prune_assets.tables.table import FileConstants, TableDefaults
 from prune_assets.writing.table_formats import refuse_unread, table_inside
 
 if TYPE_CHECKING:
@@ -35,23 +35,21 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Predicate
     from parquet_core.predicate import Path as ColumnPath
-    from parquet_core.trust.bounds import Bounds
-    from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.rewriting import Rewrite, Rewritten
-    from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
+    from prune_assets.tables.table import FilesToRead, Inspection
     from prune_assets.tables.writing import Writing
 
 
 @dataclass(slots=True)
-class ParquetTable:
+class ParquetTable(TableDefaults):
     """Plain files as they were listed; `given`: what names them. `schema`: what was read to know the columns.
 
     `entry`: what a catalog says of them.
@@ -130,12 +128,6 @@ class ParquetTable:
 
             check_columns(self.entry, self, spark)
 
-    def declared_schema(self) -> None:
-        """Return None: the files alone tell the schema."""
-
-    def declared_type(self, name: str) -> None:
-        """Return None: the files alone tell the types."""
-
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open files with the schema that the whole table has, listed by Spark itself."""
         from prune_assets.session.stores import explaining
@@ -193,10 +185,6 @@ class ParquetTable:
         """Return some of the files for another process to read."""
         return self.listed.part(numbers)
 
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - of Iceberg
-        """Return nothing: this package rewrites its files."""
-        return ()
-
     def partition_names(self) -> Sequence[str]:
         """Return the partition columns."""
         return [column.name for column in self.partitions]
@@ -210,9 +198,6 @@ class ParquetTable:
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return zeros: plain files lose rows by a rewrite alone."""
         return np.zeros(len(self.listed.files), np.int64)
-
-    def delete_debt(self) -> None:
-        """Return None: plain files lose rows by a rewrite alone."""
 
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse a layout of other partitions than the table has."""
@@ -243,33 +228,11 @@ class ParquetTable:
             return None
         return f"{value_text(values[file]) if values[file].is_valid else 'null'} by its directory"
 
-    def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return None: directory names give values, no bounds."""
-
     def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of logs
         """Describe the columns over all files."""
         from prune_assets.tables.parquet.inspection import inspect_files
 
         return inspect_files(self.name, self.read_all(), names, bloom=bloom)
-
-    def clustered_by(self) -> Sequence[str]:
-        """Return nothing: no log says it."""
-        return ()
-
-    def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - of logs
-        """Return nothing: directories are listed each time."""
-        return []
-
-    def count_rows(self, index: MetadataIndex) -> None:
-        """Leave rows of unopened files uncounted: no directory name tells them."""
-
-    def version(
-        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
-    ) -> DeltaVersion | None:
-        """Return None: plain files have no versions."""
-
-    def save(self) -> None:
-        """Keep nothing: files are listed each time."""
 
 
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:
