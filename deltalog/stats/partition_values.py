@@ -33,7 +33,7 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions
 from parquet_core.pruning import constant_answers
-from parquet_core.spark_rules.partition_inference import NULL as HIVE_NULL
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
     """Return the bounds of distinct values; behind them those of a file without an entry, and of null."""
     kind = bounds_type(column.leaf)
     text_like = column.kind in {"string", "binary"}
-    blank = flags_from(pc.is_in(texts, value_set=array_of(["", HIVE_NULL], texts.type)))
+    blank = flags_from(pc.is_in(texts, value_set=array_of(["", NULL_DIRECTORY], texts.type)))
     lower, upper = _read(column, texts, kind)
     known = np.concatenate([~blank if not text_like else np.ones(len(texts), np.bool_), [False, False]])
     null = np.concatenate([blank.astype(np.int64), [0, 1]])
@@ -233,7 +233,7 @@ def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa
 def _typed(column: TableColumn, texts: pa.Array) -> pa.Array | None:
     """Return distinct texts as values; None when it is not certain what one of them is."""
     blank = flags_from(pc.equal(texts, ""))
-    if flags_from(pc.equal(texts, HIVE_NULL)).any() or (column.kind == "string" and blank.any()):
+    if flags_from(pc.equal(texts, NULL_DIRECTORY)).any() or (column.kind == "string" and blank.any()):
         return None
     if column.kind == "string":
         return texts

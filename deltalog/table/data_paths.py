@@ -10,7 +10,7 @@ import secrets
 import string
 from typing import TYPE_CHECKING
 
-from parquet_core.spark_rules.partition_inference import NULL
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def _part(column: TableColumn, text: str | None) -> str:
     if text and column.kind == "timestamp":
         # Instants are written as times of UTC without a zone.
         text = text.replace("T", " ").removesuffix("Z")
-    return f"{_escaped(column.partition or column.leaf.path[0])}={_escaped(text) if text else NULL}"
+    return f"{_escaped(column.partition or column.leaf.path[0])}={_escaped(text) if text else NULL_DIRECTORY}"
 
 
 def _escaped(text: str) -> str:

@@ -22,7 +22,7 @@ from parquet_core.storage import ESCAPE, unescape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NULL = "__HIVE_DEFAULT_PARTITION__"
+NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _MAX_DIGITS = 38
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -66,7 +66,7 @@ def form_of(text: str) -> Form:
     >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "1e5", "3f2a")]
     ['INT', 'LONG', 'UNSURE', 'TEXT', 'DOUBLE', 'UNSURE', 'TEXT']
     """
-    if text == NULL:
+    if text == NULL_DIRECTORY:
         return Form.NULL
     if _INTEGER.fullmatch(text):
         return _integer_form(text)
@@ -147,16 +147,18 @@ def _number_type(texts: Sequence[str], forms: set[Form]) -> pa.DataType:
 
 
 def _strings(texts: Sequence[str]) -> Inferred:
-    return Inferred(pa.string(), array_of([None if text == NULL else unescape(text) for text in texts], pa.string()))
+    return Inferred(
+        pa.string(), array_of([None if text == NULL_DIRECTORY else unescape(text) for text in texts], pa.string())
+    )
 
 
 def _parsed(texts: Sequence[str], kind: pa.DataType) -> Inferred:
     if pa.types.is_date32(kind):
-        days = array_of([None if text == NULL else text for text in texts], pa.string())
+        days = array_of([None if text == NULL_DIRECTORY else text for text in texts], pa.string())
         return Inferred(kind, pc.cast(days, kind))
     if pa.types.is_floating(kind):
-        return Inferred(kind, array_of([None if text == NULL else float(text) for text in texts], kind))
-    numbers = [None if text == NULL else int(text) for text in texts]
+        return Inferred(kind, array_of([None if text == NULL_DIRECTORY else float(text) for text in texts], kind))
+    numbers = [None if text == NULL_DIRECTORY else int(text) for text in texts]
     if pa.types.is_decimal(kind):
         return Inferred(kind, array_of([None if number is None else Decimal(number) for number in numbers], kind))
     return Inferred(kind, array_of(numbers, kind))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from prune_assets.session.columns import column_of
 from prune_assets.session.spark_versions import (
     check_row_group_rows,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 # What Spark calls the directory of rows without a value, or with an empty text.
-NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 
 
 def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:

@@ -39,7 +39,14 @@ from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
-from prune_assets.sql.syntax.nodes import is_long_list, listed_strings, listed_values, name_parts, spark_value
+from prune_assets.sql.syntax.nodes import (
+    COMPARISONS,
+    is_long_list,
+    listed_strings,
+    listed_values,
+    name_parts,
+    spark_value,
+)
 from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
@@ -57,10 +64,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
 # NULL where an operand is: what Spark calls null intolerant.
-_STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
+_STRICT = (*COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
 _TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 # Casts between these are taken off the column, whichever way they go.
@@ -138,7 +144,7 @@ class _Filters:
 
     def _folded(self, node: exp.Expr) -> exp.Expr:
         """Return a condition with the operands that are constants as literals (ConstantFolding)."""
-        if not isinstance(node, (*_COMPARISONS, *_NULL_SAFE, exp.Between, exp.In)):
+        if not isinstance(node, (*COMPARISONS, *_NULL_SAFE, exp.Between, exp.In)):
             return node
         found = {i: self._conditions.constant(it) for i, it in enumerate(node.iter_expressions()) if _may_fold(it)}
         if not any(found.values()):
@@ -152,7 +158,7 @@ class _Filters:
 
     def _is_unwrapped(self, node: exp.Expr) -> bool:
         """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
-        if not isinstance(node, (*_COMPARISONS, exp.Between)):
+        if not isinstance(node, (*COMPARISONS, exp.Between)):
             return False
         operands = list(node.iter_expressions())
         casts = [it for it in operands if not isinstance(fold_constants(it), exp.Literal)]
@@ -270,7 +276,7 @@ def _is_plain(node: exp.Expr, profile: SparkProfile) -> bool:
             operands = list(node.iter_expressions())
         case exp.Is():
             operands = [node.this]
-        case _ if isinstance(node, (*_COMPARISONS, *_NULL_SAFE)):
+        case _ if isinstance(node, (*COMPARISONS, *_NULL_SAFE)):
             operands = [node.this, node.expression]
         case _:
             return False

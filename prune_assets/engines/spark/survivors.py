@@ -25,6 +25,7 @@ from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValu
 from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
 from prune_assets.planner.levels import STATISTICS
+from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,6 @@ MAX_RANGES = 10
 MAX_CANDIDATES = 64
 # 0001-01-01 and 9999-12-31 in days since 1970-01-01: every year that can be written with four digits.
 MIN_DAY, MAX_DAY = -719162, 2932896
-DAY = 86_400_000_000  # microseconds, which bounds of timestamps are in
 
 
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:

@@ -10,6 +10,7 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
 from prune_assets.sql.functions.coercion import has_too_many_digits
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_types import type_of_column
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
 
-_NULL = Constant(Outcomes.NULL)
 _HOLDS_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 
 
@@ -28,7 +28,7 @@ def compare_columns(left: LeafColumn, op: Op, right: LeafColumn, *, ansi: bool) 
     if left.path == right.path:
         # Of a value with itself, NaN included, only whether it is there is to be known.
         is_null = IsNull(left.path)
-        return Or((Not(is_null), _NULL)) if op in _HOLDS_FOR_EQUAL else And((is_null, _NULL))
+        return Or((Not(is_null), NULL)) if op in _HOLDS_FOR_EQUAL else And((is_null, NULL))
     return CompareColumns(left.path, op, right.path)
 
 

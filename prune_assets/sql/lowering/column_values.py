@@ -12,6 +12,7 @@ from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.sql.functions.function import Preimage, doubted, invert, results
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.flatten import inverse
@@ -130,14 +131,14 @@ def _range(values: ColumnValues, first: int, last: int) -> Predicate:
 
 def _everything(values: ColumnValues) -> Predicate:
     if values.type.kind in _CALENDAR:
-        return Or((Not(IsNull(values.path)), Constant(Outcomes.NULL)))
+        return Or((Not(IsNull(values.path)), NULL))
     domain = domain_of(values.arrow)
     return Compare(values.path, Op.GE, _scalar(values, values.least)) if domain is None else always(values.path, domain)
 
 
 def _nothing(values: ColumnValues) -> Predicate:
     if values.type.kind in _CALENDAR:
-        return And((IsNull(values.path), Constant(Outcomes.NULL)))
+        return And((IsNull(values.path), NULL))
     domain = domain_of(values.arrow)
     if domain is None or values.written in {Op.LT, Op.LE}:
         return Compare(values.path, Op.LT, _scalar(values, values.least))
@@ -230,7 +231,7 @@ def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValu
 def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return the condition, NULL for a null column; `sql` is what is shown where its outcome is not known."""
     if values.null == span(values.column.least, values.column.greatest):
-        return Constant(Outcomes.NULL)
+        return NULL
     exceptions = _exceptions(values, sql)
     if not exceptions:
         return is_one_of(values.column, values.true)
@@ -282,7 +283,7 @@ def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) 
     found: list[tuple[Ranges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
         (values.uncertain, unknown),
-        (values.null if null is None else null, Constant(Outcomes.NULL)),
+        (values.null if null is None else null, NULL),
     ]
     return [(part, outcome) for part, outcome in found if part]
 

@@ -5,8 +5,7 @@ A plain column is a chain of no functions.
 
 from __future__ import annotations
 
-from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import pyarrow as pa
 
@@ -37,7 +36,7 @@ from prune_assets.sql.lowering.column_values import (
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.nodes import MIRRORED
+from prune_assets.sql.syntax.nodes import HOLDS, MIRRORED
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
 from prune_assets.sql.types.spark_types import DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
@@ -46,7 +45,7 @@ from prune_assets.sql.types.timestamps import TIMES
 from prune_assets.sql.types.zones import DAY, most_shift
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.functions.terms import Term, Value
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 
 _LONG = 1 << 63
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
-_HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
 class Comparisons:
@@ -307,7 +305,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     if left.is_null or right.is_null:
         return _NULL
     if left.plain is not None and right.plain is not None and left.type == right.type:
-        return _TRUE if _HOLDS[op](_bytes(left.plain), _bytes(right.plain)) else _FALSE
+        return _TRUE if HOLDS[op](_bytes(left.plain), _bytes(right.plain)) else _FALSE
     _refuse_rounded_order(left, op, right)
     common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
     one, other = to_type(left, common), to_type(right, common)
@@ -316,7 +314,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     doubt = one.doubt + _doubt(left, [right], [other])
     if doubt and abs(one.ordinal - other.ordinal) <= doubt:
         raise zone_needed()
-    return _TRUE if _HOLDS[op](one.ordinal, other.ordinal) else _FALSE
+    return _TRUE if HOLDS[op](one.ordinal, other.ordinal) else _FALSE
 
 
 def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,19 +9,12 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import Compare, Contains, EndsWith, Like, Not, Op, Or, StartsWith, Wildcard, successor
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import HOLDS
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
 
-_PYTHON = {
-    Op.EQ: operator.eq,
-    Op.NE: operator.ne,
-    Op.LT: operator.lt,
-    Op.LE: operator.le,
-    Op.GT: operator.gt,
-    Op.GE: operator.ge,
-}
 # A beginning of n characters is below a longer literal when it is not above the literal's own beginning.
 _OF_LONGER = {Op.LT: Op.LE, Op.GE: Op.GT}
 
@@ -33,7 +25,7 @@ def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) 
     Exact for strings that are no UTF-8 too, of which Spark counts characters by their first bytes.
     """
     if count <= 0:
-        return every_value(column, holds=_PYTHON[op](b"", literal if isinstance(literal, bytes) else literal.encode()))
+        return every_value(column, holds=HOLDS[op](b"", literal if isinstance(literal, bytes) else literal.encode()))
     if len(literal) > count:
         if op in {Op.EQ, Op.NE}:
             return every_value(column, holds=op is Op.NE)

@@ -26,6 +26,7 @@ from parquet_core.predicate import (
     columns_of,
     leaves,
 )
+from prune_assets.sql.functions.terms import NULL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ def _joined(column: Path, conditions: Sequence[Predicate]) -> tuple[Predicate, .
     left = shortest.filter(from_numpy(may_fulfil(conditions, as_bounds)))
     if len(left) > 1:
         return (In(column, left),)
-    return (Compare(column, Op.EQ, left[0]),) if len(left) else (IsNull(column), Constant(Outcomes.NULL))
+    return (Compare(column, Op.EQ, left[0]),) if len(left) else (IsNull(column), NULL)
 
 
 def _lists(condition: Predicate) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.functions.date_fields import DAY_OF_MONTH, MONTH, QUARTER, YEAR
 from prune_assets.sql.functions.dates import TO_DATE, TRUNC
 from prune_assets.sql.functions.registry import field_of_call
-from prune_assets.sql.syntax.nodes import listed_values, name_parts, spark_literal, spark_value
+from prune_assets.sql.syntax.nodes import COMPARISONS, listed_values, name_parts, spark_literal, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.spark_values import Kind, SparkValue
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     _Field: TypeAlias = tuple[DateField, tuple[str, ...]]
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 # Fields that are dates beside their year, and how many there are at most.
 _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
@@ -106,7 +105,7 @@ def _field(operand: exp.Expr, is_builtin: Callable[[str], bool]) -> _Field | Non
 
     Names that differ in case are not taken for one column.
     """
-    node = operand.this if isinstance(operand, (*_COMPARISONS, exp.In)) else None
+    node = operand.this if isinstance(operand, (*COMPARISONS, exp.In)) else None
     if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1 or not is_builtin(node.name):
         return None
     column, field = node.expressions[0], field_of_call(node.name)

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op
+from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import domain_of, scalar
 
@@ -118,7 +118,7 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
     if _place(low) <= _place(high):
         return Interval(column, low, high)
-    return And((IsNull(column), Constant(Outcomes.NULL)))  # NULL for null, FALSE for all else
+    return And((IsNull(column), NULL))  # NULL for null, FALSE for all else
 
 
 def _place(value: pa.Scalar) -> tuple[bool, Any]:

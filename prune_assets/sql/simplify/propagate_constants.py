@@ -16,6 +16,7 @@ from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
 from parquet_core.pruning import constant_answers, fold
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare
 from prune_assets.sql.syntax.nodes import PropagatedConstant, name_parts
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 # Larger parts, and those of more operands, are not lowered a second time, so that what is long costs no more than that.
 MOST_NODES = 200
 MOST_OPERANDS = 64
-_NULL = Constant(Outcomes.NULL)
 
 
 def propagate_constants(
@@ -108,10 +108,10 @@ def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     parts = list(leaves(instead))
     if all(isinstance(part, Constant) for part in parts):
         (found,) = fold(instead, [constant_answers(part, 1) for part in parts if isinstance(part, Constant)])
-        return None if found & wanted else _NULL
+        return None if found & wanted else NULL
     if not may_be_true(inverse(instead) if of_or else instead):
-        return _NULL
-    return And((instead, _NULL)) if of_or else Or((instead, _NULL))
+        return NULL
+    return And((instead, NULL)) if of_or else Or((instead, NULL))
 
 
 def _is_small(node: exp.Expr) -> bool:

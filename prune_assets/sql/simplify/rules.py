@@ -9,8 +9,8 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Constant, Or
+from parquet_core.predicate import And, Or
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import MOST, conjuncts, disjuncts, inverse
 from prune_assets.sql.simplify.join_conditions import join_conditions
 from prune_assets.sql.simplify.join_ranges import join_equalities, join_ranges
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Rule: TypeAlias = Callable[[Sequence[Predicate]], tuple[Predicate, ...]]
 
 RULES: tuple[Rule, ...] = (join_ranges, join_conditions, join_equalities)
-_NULL = Constant(Outcomes.NULL)
 
 
 def all_of(operands: Sequence[Predicate]) -> Predicate:
@@ -57,7 +56,7 @@ def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Pre
                 parts_left += parts
             case _:
                 parts_left.append(operand)
-    nulls = [i for i, part in enumerate(parts_left) if part == _NULL]
+    nulls = [i for i, part in enumerate(parts_left) if part == NULL]
     for i in reversed(nulls[1:]):
         del parts_left[i]
     return connective(tuple(parts_left)) if len(parts_left) > 1 else parts_left[0]

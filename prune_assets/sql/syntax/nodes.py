@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING
 
 from parquet_core.predicate import Op
@@ -16,7 +17,8 @@ from prune_assets.sql.types.number_literals import read_number
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
 
 # A part that Spark understands and that is not looked into: `this` says why, `remedy` what to write, and `call` is the
@@ -97,6 +99,7 @@ COMPARISONS: Mapping[type[exp.Expr], Op] = {
     exp.GT: Op.GT,
     exp.GTE: Op.GE,
 }
+HOLDS: Mapping[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 # What the operators that tell which operand is more become when the operands change sides.
 MIRRORED: Mapping[str, Op] = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.calendar import months_later as months_on
 from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_DAY = 86_400_000_000  # microseconds
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _OTHER_FORMAT = re.compile(r" *[0-9]{1,4}[./][0-9]")
@@ -110,7 +110,7 @@ def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
         return SparkValue(Kind.MONTHS, sum(part.number for part in parts))
     if Kind.TIME not in kinds or not kinds <= {Kind.DAYS, Kind.TIME}:
         return SparkValue(Kind.INTERVAL)
-    return SparkValue(Kind.TIME, sum(part.number * (_DAY if part.kind is Kind.DAYS else 1) for part in parts))
+    return SparkValue(Kind.TIME, sum(part.number * (DAY if part.kind is Kind.DAYS else 1) for part in parts))
 
 
 def months_later(day: int, months: int) -> int | None:

@@ -51,7 +51,7 @@ def _place(value: float) -> Fraction:
 
 # Bits of the significand, and the power of two of the least number.
 _FLOATS = {32: (24, -149), 64: (53, -1074)}
-_INFINITIES = {32: 0x7F800000, 64: 0x7FF0000000000000}
+INFINITIES = {32: 0x7F800000, 64: 0x7FF0000000000000}
 
 
 def half_up(numerator: int, denominator: int) -> int:
@@ -92,7 +92,7 @@ def ordinal_of_ratio(numerator: int, denominator: int, bits: int) -> int:
     top, bottom = (numerator << -power, denominator) if power < 0 else (numerator, denominator << power)
     quotient, rest = divmod(top, bottom)
     quotient += 2 * rest > bottom or (2 * rest == bottom and quotient % 2 == 1)
-    return min((power - least << significand - 1) + quotient, _INFINITIES[bits])
+    return min((power - least << significand - 1) + quotient, INFINITIES[bits])
 
 
 def _scaled(numerator: int, denominator: int, power: int) -> int:

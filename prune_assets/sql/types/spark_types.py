@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from prune_assets.sql.types.floats import INFINITIES
 from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
 from prune_assets.sql.types.zones import UNKNOWN_ZONE
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _INTEGER_NAMES = {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}
 _UNSIGNED_WIDTH = {8: 16, 16: 32, 32: 64}
-_INFINITIES = {32: 0x7F800000, 64: 0x7FF0000000000000}
 _FORMATS = {32: ("<f", "<i"), 64: ("<d", "<q")}
 _ORDINAL_BITS = {Kind.DATE: 32, Kind.TIMESTAMP: 64, Kind.TIMESTAMP_NTZ: 64}
 
@@ -75,7 +75,7 @@ class SparkType:
             case Kind.DECIMAL:
                 return 1 - int(10**self.digits)
             case Kind.DOUBLE:
-                return -_INFINITIES[self.bits]
+                return -INFINITIES[self.bits]
             case Kind.BOOLEAN:
                 return 0
             case kind:
@@ -97,12 +97,12 @@ class SparkType:
     @property
     def infinity(self) -> int:
         """The ordinal of a float's infinity."""
-        return _INFINITIES[self.bits]
+        return INFINITIES[self.bits]
 
     @property
     def nan(self) -> int:
         """The ordinal of a float's NaN, above all."""
-        return _INFINITIES[self.bits] + 1
+        return INFINITIES[self.bits] + 1
 
 
 BOOLEAN = SparkType(Kind.BOOLEAN)
@@ -175,7 +175,7 @@ def ordinal_of_float(value: float, bits: int = 64) -> int:
     (0, 1, -1)
     """
     if math.isnan(value):
-        return _INFINITIES[bits] + 1
+        return INFINITIES[bits] + 1
     floating, integer = _FORMATS[bits]
     magnitude: int = struct.unpack(integer, struct.pack(floating, abs(value)))[0]
     return -magnitude if value < 0 else magnitude
@@ -183,7 +183,7 @@ def ordinal_of_float(value: float, bits: int = 64) -> int:
 
 def float_of_ordinal(ordinal: int, bits: int = 64) -> float:
     """Return the float with an ordinal; zero is +0.0."""
-    if ordinal > _INFINITIES[bits]:
+    if ordinal > INFINITIES[bits]:
         return math.nan
     floating, integer = _FORMATS[bits]
     magnitude: float = struct.unpack(floating, struct.pack(integer, abs(ordinal)))[0]

@@ -27,6 +27,7 @@ from parquet_core.errors import (
 )
 from parquet_core.predicate import columns_of
 from parquet_core.printable import printable, redacted
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import address, is_remote, list_data_files, local_path
 from parquet_core.storage.partition_discovery import unescape
 from parquet_core.storage.remote import remote_of
@@ -39,7 +40,7 @@ from prune_assets.sql.syntax.parsed import named_by_part
 from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.tables.delta.opening import has_log, table_of
 from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
-from prune_assets.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
+from prune_assets.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.writing.table_formats import OF_OTHERS, refuse_table_formats
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult

@@ -19,6 +19,7 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
 from parquet_core.trust.bounds import Bounds
+from prune_assets.sql.types.zones import DAY
 from prune_assets.tables.iceberg.single_values import as_array, number_of
 
 if TYPE_CHECKING:
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
-_DAY = 86_400_000_000
 # Days that 64 bits of microseconds hold, with a day to spare.
-_MOST_DAYS = (1 << 63) // _DAY - 1
+_MOST_DAYS = (1 << 63) // DAY - 1
 _UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 
 
@@ -117,7 +117,7 @@ def _of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
     exact = unit == "D" and is_date
     first = value - 1 if value <= 0 and not exact else value
     if unit == "h":
-        low, high = first * (_DAY // 24), (value + 1) * (_DAY // 24) - 1
+        low, high = first * (DAY // 24), (value + 1) * (DAY // 24) - 1
         return _Ends(low, high) if abs(value) < _MOST_DAYS * 24 else _UNKNOWN
     if abs(value) > _MOST_DAYS:
         return _UNKNOWN
@@ -125,7 +125,7 @@ def _of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
     low, high = begins.astype(np.int64).tolist()
     if max(abs(low), abs(high)) > _MOST_DAYS:
         return _UNKNOWN
-    return _Ends(low, high - 1) if is_date else _Ends(low * _DAY, high * _DAY - 1)
+    return _Ends(low, high - 1) if is_date else _Ends(low * DAY, high * DAY - 1)
 
 
 def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:

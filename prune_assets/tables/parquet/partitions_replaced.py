@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.fix import Fix, Step
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import files_below
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.session.columns import column_of
-from prune_assets.writing.arrange import NULL_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

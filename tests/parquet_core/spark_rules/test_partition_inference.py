@@ -11,7 +11,7 @@ import pytest
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.spark_rules.partition_columns import read_partitions
-from parquet_core.spark_rules.partition_inference import NULL, infer
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY, infer
 from parquet_core.storage import DataFile
 from parquet_core.storage.partition_discovery import choose
 from prune_assets.session.queries.table_schema import spark_type
@@ -43,8 +43,8 @@ ODD = [
     *("a", "eu-west", "3f2a", "1_0", "1.2.3", "--1", "-", "_", "true", "null", "a=b", "a b", " a", "a ", " 1", "1 "),
     *("é", "日本", "\u0663", "\u00a07", "\uff11", "\u2003a", "x\u0663"),
     *("a%2Fb", "a%C3%A9", "%31", "%2D1", "a%zz", "a%", "%", "100%25", "%5F%5FHIVE", "a%20"),
-    NULL,
-    NULL.lower(),
+    NULL_DIRECTORY,
+    NULL_DIRECTORY.lower(),
 ]
 SURE = [text for text in ODD if not isinstance(infer([text]), str)]
 
@@ -170,4 +170,4 @@ def test_a_query_of_a_url_is_no_directory(web):
 def test_decimals_are_as_wide_as_spark_makes_them():
     assert infer(["1", "99999999999999999999"]).type == pa.decimal128(20, 0)
     assert infer(["3000000000", "9" * 38]).type == pa.decimal128(38, 0)
-    assert infer(["1", NULL]).values.to_pylist() == [1, None]
+    assert infer(["1", NULL_DIRECTORY]).values.to_pylist() == [1, None]
