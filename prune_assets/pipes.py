@@ -44,9 +44,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | S
     metadata: dict[str, Any] = {
         "dagster/row_count": result.rows,
         "dagster/uri": redacted(result.table),
-        "prune/files": len(result.files),
-        "prune/row_groups": result.row_groups,
-        "prune/bytes": result.bytes,
+        **result.figures(prefix="prune/"),
     }
     version = {} if result.version is None else {"data_version": str(result.version)}
     pipes.report_asset_materialization(metadata=metadata, asset_key=_key_text(asset_key), **version)

@@ -142,9 +142,7 @@ def _numbers(done: WriteResult) -> dict[str, Any]:
     return {
         "table": redacted(done.table),
         "rows": done.rows,
-        "files": len(done.files),
-        "row_groups": done.row_groups,
-        "bytes": done.bytes,
+        **done.figures(),
         "files_replaced": len(done.removed),
         **({} if done.version is None else {"version": done.version}),
     }

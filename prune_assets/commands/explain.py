@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prune_assets.commands.quantities import share
-from prune_assets.commands.row_selection import listed_names, semantics_of
+from prune_assets.commands.row_selection import listed_names, semantics_of, version_options
 from prune_assets.report.output import write_whole
 
 if TYPE_CHECKING:
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     metavar="A,B",
     help="Columns that the query reads, besides those of the predicate; by default all.",
 )
-@click.option(
-    "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
-)
-@click.option(
-    "--timestamp",
-    metavar="TIME",
-    help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
-)
+@version_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema skip-report/1.")
 @click.option(
     "--html",
@@ -88,8 +81,6 @@ def explain(
     """
     if as_json and html_file is not None:
         raise click.UsageError("--json and --html cannot be combined; pass one of them")
-    if version is not None and timestamp is not None:
-        raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
     if html_file is not None and not html_file.absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parquet_core.printable import printable
+from prune_assets.commands.row_selection import version_options
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
@@ -32,17 +33,7 @@ if TYPE_CHECKING:
     metavar="VALUE",
     help="Show which row groups certainly lack this value, by the bloom filters of one column.",
 )
-@click.option(
-    "--version",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="A version of a Delta table; by default the latest.",
-)
-@click.option(
-    "--timestamp",
-    metavar="TIME",
-    help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
-)
+@version_options
 @click.option(
     "--orphans", is_flag=True, help="Also list the files in the directories of a Delta table that no version names."
 )
@@ -69,8 +60,6 @@ def inspect(
     """
     from prune_assets.tables.opening import open_as_written
 
-    if version is not None and timestamp is not None:
-        raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
     opened = open_as_written(target, version=version, timestamp=timestamp)
     given = {"pages": pages, "bloom": bloom is not None, "orphans": orphans}
     for option, why in opened.format.not_inspected.items():

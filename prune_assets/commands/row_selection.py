@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -39,10 +40,28 @@ def row_options(command: Command) -> Command:
     return command
 
 
+def version_options(command: Command) -> Command:
+    """Give a command the options `--version` and `--timestamp`; UsageError for both."""
+
+    @click.option(
+        "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
+    )
+    @click.option(
+        "--timestamp",
+        metavar="TIME",
+        help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
+    )
+    @wraps(command)
+    def checked(*, version: int | None, timestamp: str | None, **options: Any) -> Any:
+        if version is not None and timestamp is not None:
+            raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
+        return command(version=version, timestamp=timestamp, **options)
+
+    return checked
+
+
 def row_selection(where: str, version: int | None, timestamp: str | None, time_zone: str | None) -> RowSelection:
-    """Put what was given together; UsageError where it contradicts itself."""
-    if version is not None and timestamp is not None:
-        raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
+    """Return the arguments of `read_arrow` and `count` for the options of a command."""
     return RowSelection(where, semantics_of(time_zone), version, timestamp)
 
 
@@ -90,14 +109,7 @@ def _check(time_zone: str) -> None:
 
 _OPTIONS = (
     click.option("--where", default="true", metavar="SQL", help="The predicate, in Spark SQL; by default all rows."),
-    click.option(
-        "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
-    ),
-    click.option(
-        "--timestamp",
-        metavar="TIME",
-        help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
-    ),
+    version_options,
     click.option(
         "--time-zone",
         envvar="PRUNE_TIME_ZONE",

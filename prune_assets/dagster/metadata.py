@@ -101,9 +101,7 @@ def written_metadata(
     return {
         rows: result.rows,
         "dagster/column_schema": column_schema(schema, layout),
-        f"prune/{of}files": len(result.files),
-        f"prune/{of}row_groups": result.row_groups,
-        f"prune/{of}bytes": result.bytes,
+        **result.figures(prefix=f"prune/{of}"),
         **place_metadata(result.table),
         **({} if result.version is None else {"prune/version": result.version}),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 from collections.abc import Sequence
@@ -9,8 +10,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from parquet_core.errors import WrongUse
+
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
@@ -40,6 +42,16 @@ class OpenOptions:
     cache: MetadataCache | None = None
     whole_below: int | None = None
     entry: CatalogEntry | None = None
+
+
+def moment_of(timestamp: dt.datetime | int | str) -> dt.datetime | int:
+    """Return the time of a version, which may be text in ISO 8601; WrongUse for other text."""
+    if not isinstance(timestamp, str):
+        return timestamp
+    try:
+        return dt.datetime.fromisoformat(timestamp)
+    except ValueError:
+        raise WrongUse(f"timestamp={timestamp!r}: not a valid time; write it as 2024-01-31T12:00:00+00:00") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,13 +44,13 @@ def _spelled(entry: str) -> str:
         return entry.casefold()
 
 
-def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: str) -> None:
-    """Refuse a layout with other partitions than a table that is to keep its own."""
+def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: str, *, by: str = "optimize") -> None:
+    """Refuse a layout with other partitions than a table that is to keep its own; `by`: the operation."""
     mine = [name.casefold() for name in layout.partition_by]
     if mine and mine != [name.casefold() for name in theirs]:
         raise LayoutError(
             f"partition_by = {', '.join(layout.partition_by)}: {location} is partitioned by "
-            f"{', '.join(theirs) or 'nothing'}, and optimize does not change that; leave out partition_by, or "
+            f"{', '.join(theirs) or 'nothing'}, and {by} does not change that; leave out partition_by, or "
             "write a new table"
         )
 

@@ -40,3 +40,8 @@ class WriteResult:
     row_groups: int
     removed: tuple[str, ...]
     version: int | None = None
+
+    def figures(self, *, prefix: str = "") -> dict[str, int]:
+        """Return the figures of the new files, by their names."""
+        figures = {"files": len(self.files), "row_groups": self.row_groups, "bytes": self.bytes}
+        return {f"{prefix}{name}": value for name, value in figures.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,10 @@ from parquet_core.storage import address, is_remote
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.delta.changes import partition_files, version_fingerprint, version_history
 from prune_assets.tables.delta.table import DeltaTable
-from prune_assets.tables.format import Format
+from prune_assets.tables.format import Format, moment_of
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
 
     from deltalog.snapshot.snapshot import Snapshot
@@ -51,7 +51,8 @@ def delta_table(
         raise WrongUse(f"version={shown(version)}: must be a version number, at least 0")
     from deltalog.snapshot.opening import open_snapshot
 
-    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
+    moment = None if timestamp is None else moment_of(timestamp)
+    snapshot = open_snapshot(path, version=version, timestamp=moment, cache=cache, allow=allow)
     return table_of(path, snapshot, semantics=semantics, cache=cache)
 
 
@@ -80,15 +81,6 @@ def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
     from deltalog.log.listing import holds_log
 
     return path if holds_log(path) else None
-
-
-def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | None:
-    if not isinstance(timestamp, str):
-        return timestamp
-    try:
-        return dt.datetime.fromisoformat(timestamp)
-    except ValueError:
-        raise WrongUse(f"timestamp={timestamp!r}: not a valid time; write it as 2024-01-31T12:00:00+00:00") from None
 
 
 def _open(location: Location, options: OpenOptions) -> DeltaTable | None:

@@ -17,7 +17,6 @@ from uuid import uuid4
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import (
-    LayoutError,
     MalformedFile,
     PruneError,
     StorageFailure,
@@ -39,6 +38,7 @@ from prune_assets.session.stores import check_reach
 from prune_assets.sql.syntax.parsed import named_by_part
 from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.tables.delta.opening import has_log, table_of
+from prune_assets.tables.same_partitions import check_same_partitions
 from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.writing.table_formats import OF_OTHERS, refuse_table_formats
@@ -170,7 +170,7 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
     constraints = constraints_to_check(snapshot)
     deltalog.check_appendable(snapshot, obeys=constraints)
     fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
-    _check_partitions(location, layout, snapshot)
+    check_same_partitions(layout, snapshot.schema.partition_columns, location, by="a write")
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
     frame = _conformed(df, location, fields)
     return _Target(location, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
@@ -183,16 +183,6 @@ def _check_new(location: str) -> None:
     if not is_remote(location):
         refuse_table_formats([Path(local_path(location))], OF_OTHERS)
     check_place(location)
-
-
-def _check_partitions(location: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
-    mine = [name.casefold() for name in layout.partition_by]
-    if mine and mine != [name.casefold() for name in snapshot.schema.partition_columns]:
-        theirs = ", ".join(snapshot.schema.partition_columns) or "nothing"
-        raise LayoutError(
-            f"partition_by = {', '.join(layout.partition_by)}: {location} is partitioned by {theirs}, and a write does "
-            "not change that; leave out partition_by, or write a new table"
-        )
 
 
 def _conformed(df: DataFrame, location: str, fields: Sequence[StructField]) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
 import json
 import os
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from deltalog.log.allowed_locations import ALLOW
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
+from prune_assets.tables.format import moment_of
 from prune_assets.tables.iceberg.columns import columns_of, numbered
 from prune_assets.tables.iceberg.manifests.delete_files import delete_files
 from prune_assets.tables.iceberg.manifests.listed_files import ListedFiles, Miscounted
@@ -29,6 +29,7 @@ from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
 from prune_assets.tables.iceberg.metadata_json import parse_metadata
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -233,13 +234,7 @@ def _chosen(
 
 
 def _milliseconds(timestamp: dt.datetime | int | str) -> int:
-    if isinstance(timestamp, str):
-        try:
-            timestamp = dt.datetime.fromisoformat(timestamp)
-        except ValueError:
-            raise WrongUse(
-                f"timestamp={timestamp!r}: not a valid time; write it as 2024-01-31T12:00:00+00:00"
-            ) from None
+    timestamp = moment_of(timestamp)
     if isinstance(timestamp, int):
         return timestamp
     if timestamp.tzinfo is None:
