@@ -84,9 +84,9 @@ def explain(
     if html_file is not None and not html_file.absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 
-    from prune_assets.engines.spark.spark_profile import version_of_engine
     from prune_assets.explain.plan import plan
     from prune_assets.report.wording import compared_engines, fails
+    from prune_assets.spark_reader.spark_profile import version_of_engine
 
     session = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
     session = replace(session, case_sensitive=case_sensitive, ansi=session.ansi and not no_ansi)

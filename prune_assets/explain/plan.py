@@ -12,12 +12,12 @@ from parquet_core.access_plan import Verdict
 from parquet_core.printable import redacted
 from parquet_core.quantities import counted
 from parquet_core.ragged import distinct
-from prune_assets.engines.spark import SPARK
 from prune_assets.explain.file_reports import FileReports
 from prune_assets.explain.report import report
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.planned_read import PlannedRead
 from prune_assets.report.quantities import clipped
+from prune_assets.spark_reader import SparkRead
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
     from parquet_core.predicate import Predicate
-    from prune_assets.engines.spark import SparkRead
     from prune_assets.planner.planned_read import Depth
     from prune_assets.report.skip_report import FileReport, ReaderWarning, SkipReport
     from prune_assets.sql.semantics import SparkSemantics
@@ -70,7 +69,7 @@ class Plan(PlannedRead):
     @cached_property
     def spark(self) -> SparkRead:
         """How Spark reads what is kept."""
-        return SPARK(self)
+        return SparkRead(self)
 
     @property
     def derived_filters(self) -> tuple[Predicate, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
+from parquet_core.access_plan import Verdict, make_access_plan, whole_groups
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
@@ -23,42 +23,44 @@ from parquet_core.predicate import (
 )
 from parquet_core.printable import redacted
 from prune_assets import __version__
-from prune_assets.engines.profile import compared
 from prune_assets.explain.advice import advise
 from prune_assets.explain.attribution import conjuncts_alone, leaf_attribution
 from prune_assets.explain.file_reports import FileReports, costliest_files, table_map, tells_every_row_group
 from prune_assets.explain.remedies import Remedies
-from prune_assets.planner.extents import extent_of
+from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import (
     DeltaVersion,
+    Engine,
     Extent,
     Level,
     SkipReport,
     UnsupportedPart,
 )
+from prune_assets.report.wording import reads_clearly_more
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
-    from prune_assets.engines.profile import EngineRead
     from prune_assets.planner.levels.pruning_query import LevelState
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.spark_reader import SparkRead
+    from prune_assets.spark_reader.predicted_scan import PredictedScan
 
 
 _NULL = Constant(Outcomes.NULL)
 
 
-def report(read: EngineRead) -> SkipReport:
+def report(read: SparkRead) -> SkipReport:
     """Add up what every level skipped; fetches what exact page bytes and single conjuncts need, and keeps it on disk.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> from prune_assets.engines.spark import SPARK
+    >>> from prune_assets.spark_reader import SparkRead
     >>> from prune_assets.planner.plan_read import plan_read
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> report(SPARK(plan_read(table, where="id < 150"))).kept.rows
+    >>> report(SparkRead(plan_read(table, where="id < 150"))).kept.rows
     200
     """
     plan, remedies = read.plan, Remedies(read.plan)
@@ -86,7 +88,7 @@ def report(read: EngineRead) -> SkipReport:
         leaves=attributed,
         files_complete=complete,
         map=() if complete else table_map(plan),
-        engines=compared(read),
+        engines=_compared(read),
         warnings=read.warnings,
         delta=_version(plan),
         unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
@@ -184,3 +186,24 @@ def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
     if state.status != "consulted" or before.bytes > after.bytes or before.rows != after.rows:
         return ""
     return f"every remaining {state.unit} may hold a match" if before.files else "earlier levels skipped everything"
+
+
+def _compared(read: SparkRead) -> tuple[Engine, ...]:
+    """Predict what Spark reads, and what has to be read at least."""
+    best = _best_possible(read.plan)
+    return (*(_predicted(read.plan, name, scan, best) for name, scan in read.scans().items()), best)
+
+
+def _best_possible(plan: PlannedRead) -> Engine:
+    """Return the least that any engine has to read, by the plan."""
+    return Engine("best possible", plan.kept.extent(plan.index), estimated=plan.kept.estimated)
+
+
+def _predicted(plan: PlannedRead, name: str, scan: PredictedScan, best: Engine) -> Engine:
+    nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
+    access = make_access_plan(scan.ranges, nothing, plan.index.row_count)
+    kept = kept_by(access, plan.index, plan.columns, plan.sizes)
+    extent, why = kept.extent(plan.index), [scan.why]
+    if not scan.why and reads_clearly_more(extent.bytes, best.kept.bytes, int(plan.sizes.bytes.sum())):
+        why.append(scan.limit)
+    return Engine(name, extent, kept.estimated or bool(scan.why), "; ".join(filter(None, why)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from prune_assets.engines.spark import WITH_PLAN
 from prune_assets.reading.metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
 from prune_assets.report.skip_report import Engine, Extent
 from prune_assets.report.wording import OF_WHOLE_FILES
+from prune_assets.spark_reader import WITH_PLAN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.storage import list_data_files
-from prune_assets.engines.spark import SPARK, SparkRead
-from prune_assets.engines.spark.spark_profile import profile_of
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import tests_hold
@@ -16,6 +14,8 @@ from prune_assets.reading.filter_text import filter_text
 from prune_assets.session.columns import column_of
 from prune_assets.session.lower_predicate import lower_predicate, means_the_same
 from prune_assets.session.semantics_of_session import is_true, semantics_of
+from prune_assets.spark_reader import SparkRead
+from prune_assets.spark_reader.spark_profile import profile_of
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.opening import recognize, retry_on_stale_listing
 from prune_assets.tables.table import FilesToRead, Opening
@@ -98,7 +98,7 @@ def _for_session(spark: SparkSession, plan: Plan) -> SparkRead:
     if profile_of(spark.version) == found.profile:
         return found
     semantics = replace(plan.semantics, spark_version=spark.version)
-    return SPARK(replace(plan, semantics=semantics))
+    return SparkRead(replace(plan, semantics=semantics))
 
 
 def _lists_files(spark: SparkSession, table: Location, plan: Plan | None) -> bool:
@@ -124,7 +124,7 @@ def _plan_and_open(
         planned = plan_read(
             table, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
         )
-        spark_read = SPARK(planned)
+        spark_read = SparkRead(planned)
         opened = _open(spark, spark_read, where)
         return spark_read, opened, _lists_as_planned(opened, spark_read)
 

@@ -50,7 +50,7 @@ class LoggedTable(TableDefaults, Protocol):
         """Where files are."""
 
     def logged(self) -> LoggedFiles:
-        """Return the live files as they are listed, none of them opened."""
+        """Return the live files as they are listed, all unopened."""
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
         """Evaluate a predicate on every live file by its statistics."""

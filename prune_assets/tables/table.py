@@ -140,7 +140,7 @@ class TableDefaults(Protocol):
         return ()
 
     def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - none is checked
-        """Tell what is wrong with what lists the files, by the checks of the format; no data file is opened."""
+        """Return the findings of the format about its log or manifests; no data file is opened."""
         return []
 
     def version(
@@ -151,11 +151,11 @@ class TableDefaults(Protocol):
         pro_rata: bool,  # noqa: ARG002 - of versions
         log_bytes: int,  # noqa: ARG002 - of versions
     ) -> DeltaVersion | None:
-        """Describe the version that was planned; `read`: by file whether it is read; None of what has no versions."""
+        """Describe the version that was planned; `read`: by file whether it is read. None for plain files."""
         return None
 
     def save(self) -> None:
-        """Keep on disk what was read of the list of files."""
+        """Save the log or manifests that were read on disk."""
         return None  # noqa: RET501 - else abstract to mypy
 
 

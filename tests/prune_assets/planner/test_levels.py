@@ -17,7 +17,6 @@ from parquet_core.dataset.metadata_index import metadata_index
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
-from prune_assets.engines.spark.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.explain import reasons
 from prune_assets.explain.plan import plan
 from prune_assets.planner import evaluation
@@ -26,6 +25,7 @@ from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STA
 from prune_assets.planner.levels.dictionary_level import PROBED
 from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.report.levels import KnownLevel
+from prune_assets.spark_reader.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 

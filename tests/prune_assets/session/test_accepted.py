@@ -15,9 +15,9 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import PruneError
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.engines.spark.spark_filters import Filter, Rel
 from prune_assets.errors import PredicateTypeError
 from prune_assets.session.spark_versions import quiet
+from prune_assets.spark_reader.spark_filters import Filter, Rel
 from prune_assets.sql.binding.non_scalar import NON_SCALAR
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics

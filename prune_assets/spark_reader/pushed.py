@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from parquet_core.format.schema import Physical, SortOrder
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from prune_assets.engines.spark.spark_filters import (
+from prune_assets.spark_reader.spark_filters import (
     AllOf,
     AnyOf,
     Filter,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.spark_reader.spark_filters import SparkFilter
 
 # spark.sql.parquet.pushdown.inFilterThreshold: up to so many values IN is an OR of equalities, above it a hull.
 IN_THRESHOLD = 10

@@ -31,12 +31,12 @@ from parquet_core.trees import asked_outcomes
 from parquet_core.trust.inconsistencies import reason_of
 from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
 from parquet_core.trust.writer_fault import Fact
-from prune_assets.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
-from prune_assets.engines.spark.as_spark_filters import filters_of
-from prune_assets.engines.spark.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS, has_unknown_order
-from prune_assets.engines.spark.spark_filters import Filter, Rel, leaves_of
-from prune_assets.engines.spark.sub_millisecond import compares_finely
 from prune_assets.report.skip_report import ReaderWarning
+from prune_assets.spark_reader.as_spark_filters import filters_of
+from prune_assets.spark_reader.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
+from prune_assets.spark_reader.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS, has_unknown_order
+from prune_assets.spark_reader.spark_filters import Filter, Rel, leaves_of
+from prune_assets.spark_reader.sub_millisecond import compares_finely
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.engines.spark.spark_filters import SparkFilter
-    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.spark_reader.spark_filters import SparkFilter
+    from prune_assets.spark_reader.spark_profile import SparkProfile
 
     Flags = NDArray[np.bool_]
 

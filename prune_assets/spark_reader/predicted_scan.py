@@ -6,7 +6,7 @@ read them already: a prediction that would be lower with more of them says so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,8 @@ from parquet_core.segments import merge_borders, page_of_segment
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 from parquet_core.trees import replaced
 from parquet_core.trust.trust_policy import trust
-from prune_assets.engines.parquet_java import (
+from prune_assets.report.wording import MAY_READ_LESS, PUSHED_IN_PART
+from prune_assets.spark_reader.parquet_java import (
     Evidence,
     dropped_by_dictionaries,
     dropped_by_filters,
@@ -31,10 +32,8 @@ from prune_assets.engines.parquet_java import (
     folded,
     kept_by_pages,
 )
-from prune_assets.engines.profile import PredictedScan
-from prune_assets.engines.spark.pushed import of_files, pushed_to
-from prune_assets.engines.spark.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
-from prune_assets.report.wording import MAY_READ_LESS, PUSHED_IN_PART
+from prune_assets.spark_reader.pushed import of_files, pushed_to
+from prune_assets.spark_reader.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
 from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from prune_assets.engines.spark.spark_filters import SparkFilter
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.spark_reader.spark_filters import SparkFilter
 
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
@@ -58,6 +57,19 @@ STATISTICS = "parquet.filter.stats.enabled"
 DICTIONARY = "parquet.filter.dictionary.enabled"
 BLOOM = "parquet.filter.bloom.enabled"
 PAGES = "parquet.filter.columnindex.enabled"
+
+
+class PredictedScan(NamedTuple):
+    """The rows that a reader would read.
+
+    `why`: what was not looked at that may let it read less, empty for nothing. `limit`: why it may skip less than is
+    possible, for a report where it does by far.
+    """
+
+    ranges: RangeList
+    why: str = ""
+    limit: str = ""
+
 
 _NOTHING_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
 _DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"

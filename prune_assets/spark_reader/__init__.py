@@ -10,30 +10,29 @@ import numpy as np
 
 from parquet_core.dataset.unread_columns import unread_columns
 from parquet_core.predicate import Cause, Unsupported, cause_of, conjuncts_of, leaves
-from prune_assets.engines.spark.as_spark_filters import as_spark_filters, filters_of
-from prune_assets.engines.spark.derived_filters import derived_filters
-from prune_assets.engines.spark.opening import SparkScan, spark_scan
-from prune_assets.engines.spark.predicted_scan import listed_files, predicted_scan
-from prune_assets.engines.spark.reader_bugs import reader_bugs
-from prune_assets.engines.spark.spark_filters import all_of
-from prune_assets.engines.spark.spark_profile import profile_of, reader_name
 from prune_assets.report.wording import DEPENDS_ON_ZONE, FAILS
+from prune_assets.spark_reader.as_spark_filters import as_spark_filters, filters_of
+from prune_assets.spark_reader.derived_filters import derived_filters
+from prune_assets.spark_reader.opening import SparkScan, spark_scan
+from prune_assets.spark_reader.predicted_scan import PredictedScan, listed_files, predicted_scan
+from prune_assets.spark_reader.reader_bugs import reader_bugs
+from prune_assets.spark_reader.spark_filters import all_of
+from prune_assets.spark_reader.spark_profile import profile_of, reader_name
 
 if TYPE_CHECKING:
     from parquet_core.dataset.unread_columns import UnreadColumn
     from parquet_core.predicate import Predicate
-    from prune_assets.engines.profile import PredictedScan
-    from prune_assets.engines.spark.spark_filters import SparkFilter
-    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import ReaderWarning
+    from prune_assets.spark_reader.spark_filters import SparkFilter
+    from prune_assets.spark_reader.spark_profile import SparkProfile
 
 # How the names of its readings end, behind that of the version: `Spark 4.3 alone`.
 ALONE, WITH_PLAN = " alone", " with this plan"
 
 
 class SparkRead:
-    """How Spark, with its own reader of Parquet, reads what a plan keeps: an `EngineRead`, made on first use."""
+    """How Spark, with its own reader of Parquet, reads what a plan keeps; each property is made on first use."""
 
     def __init__(self, plan: PlannedRead) -> None:
         self.plan = plan
@@ -109,6 +108,3 @@ def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColum
         if len(there):
             return scan._replace(why=f"{FAILS}{each.said(file_name(index, int(there[0])))} ({each.remedy})")
     return scan
-
-
-SPARK = SparkRead

@@ -34,17 +34,17 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.trees import post_order
-from prune_assets.engines.spark.as_spark_filters import as_spark_filters
-from prune_assets.engines.spark.spark_filters import Opaque, parts_of
-from prune_assets.engines.spark.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
+from prune_assets.spark_reader.as_spark_filters import as_spark_filters
+from prune_assets.spark_reader.spark_filters import Opaque, parts_of
+from prune_assets.spark_reader.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from parquet_core.predicate import Leaf, Predicate
-    from prune_assets.engines.spark.opening import SparkScan
-    from prune_assets.engines.spark.spark_profile import SparkProfile
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.spark_reader.opening import SparkScan
+    from prune_assets.spark_reader.spark_profile import SparkProfile
 
     # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
     _Cut: TypeAlias = Predicate | Literal["never"] | None

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.cli import main
-from prune_assets.engines.spark.predicted_scan import PAGES
-from prune_assets.engines.spark.spark_profile import PROFILES, profile_of, version_of_engine
+from prune_assets.spark_reader.predicted_scan import PAGES
+from prune_assets.spark_reader.spark_profile import PROFILES, profile_of, version_of_engine
 from tests.corrupt_metadata.raw_metadata import RawMetadata
 from tests.numbered_cases.cases import value_of
 

@@ -32,7 +32,7 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
 )
-from prune_assets.engines.spark.spark_filters import Filter, Opaque, Rel, Truth, Values, all_of, any_of, opposite
+from prune_assets.spark_reader.spark_filters import Filter, Opaque, Rel, Truth, Values, all_of, any_of, opposite
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.entry import AFFIXES
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
-    from prune_assets.engines.spark.spark_filters import SparkFilter
-    from prune_assets.engines.spark.spark_profile import SparkProfile
+    from prune_assets.spark_reader.spark_filters import SparkFilter
+    from prune_assets.spark_reader.spark_profile import SparkProfile
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.bloom import hash_values, may_contain
 from parquet_core.spark_rules.type_promotion import as_stored
-from prune_assets.engines.spark.spark_filters import AllOf, AnyOf, Filter, Rel, array_of_values
+from prune_assets.spark_reader.spark_filters import AllOf, AnyOf, Filter, Rel, array_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.spark_reader.spark_filters import SparkFilter
 
     Flags = NDArray[np.bool_]
     Blocks = NDArray[np.uint32]
