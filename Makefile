@@ -18,7 +18,7 @@ $(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/form
 
 .PHONY: demo
 demo: $(READY)  ## run TPC-H through Dagster and Spark and print what was skipped (SF=1 for more data)
-	@$(PY) -m prune_assets.demo
+	@$(PY) -m examples.demo
 
 .PHONY: dev
 dev: $(READY)  ## open Dagster's UI on the demo's tables and history

@@ -175,7 +175,7 @@ def test_one_file_knows_sqlglot(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.name))
 def test_dagster_has_a_room_of_its_own(path):
-    if not {"components", "dagster", "demo"} & set(path.relative_to(ROOT / "prune_assets").parts):
+    if not {"components", "dagster"} & set(path.relative_to(ROOT / "prune_assets").parts):
         assert "dagster" not in {name.split(".")[0] for name in imports_of(path)}
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from examples.demo.jobs import DEMO_JOB, demo_definitions
+from examples.demo.settings import DemoSettings
 from parquet_core.errors import WrongUse
-from prune_assets.demo.jobs import DEMO_JOB, demo_definitions
-from prune_assets.demo.settings import DemoSettings
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def test_loading_the_definitions_starts_no_spark_and_needs_no_data(tmp_path):
     program = (
-        "import json, sys, prune_assets.demo.definitions as d;"
+        "import json, sys, examples.demo.definitions as d;"
         "print(json.dumps(sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j'))))"
     )
     environment = {**os.environ, "PRUNE_DEMO_DIR": str(tmp_path / "none"), "SF": "0.1"}

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from examples.demo.assets import LINEITEM, demo_assets
+from examples.demo.jobs import demo_checks
+from examples.demo.predicates import LOOKUPS, NARROW_RANGE
+from examples.demo.settings import DemoSettings
+from examples.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
 from prune_assets.dagster.assets import build_skip_report_asset
 from prune_assets.dagster.resources import SparkSessionResource
-from prune_assets.demo.assets import LINEITEM, demo_assets
-from prune_assets.demo.jobs import demo_checks
-from prune_assets.demo.predicates import LOOKUPS, NARROW_RANGE
-from prune_assets.demo.settings import DemoSettings
-from prune_assets.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
 from prune_assets.reading import reader
 
 pytestmark = [pytest.mark.spark, pytest.mark.deep]

@@ -1,4 +1,4 @@
-"""`python -m prune_assets.demo`: run the demo and print what it skipped."""
+"""`python -m examples.demo`: run the demo and print what it skipped."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from uuid import uuid4
 from rich.console import Console
 from rich.markup import escape
 
+from examples.demo.launch import find_workspace, launch, open_instance, prepare_home, stop, wait
+from examples.demo.settings import DemoSettings
+from examples.demo.summary import failed_checks, print_summary, read_results, rows_differ
 from parquet_core.errors import PruneError, StorageFailure, WrongUse
-from prune_assets.demo.launch import find_workspace, launch, open_instance, prepare_home, stop, wait
-from prune_assets.demo.settings import DemoSettings
-from prune_assets.demo.summary import failed_checks, print_summary, read_results, rows_differ
 from prune_assets.errors import JavaFailure
 
 if TYPE_CHECKING:

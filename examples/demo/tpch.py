@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import StorageFailure, WrongUse
 
 if TYPE_CHECKING:
-    from prune_assets.demo.settings import DemoSettings
+    from examples.demo.settings import DemoSettings
 
 PROGRAM = "tpchgen-cli"
 

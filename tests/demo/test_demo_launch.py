@@ -3,8 +3,8 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from prune_assets.demo.launch import RUN_TAG, RunFailure, environment, find_workspace, open_instance, prepare_home, wait
-from prune_assets.demo.settings import DemoSettings
+from examples.demo.launch import RUN_TAG, RunFailure, environment, find_workspace, open_instance, prepare_home, wait
+from examples.demo.settings import DemoSettings
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ Importing this starts no Spark and needs no data. The folder and the scale come 
 
 from __future__ import annotations
 
-from prune_assets.demo.jobs import demo_definitions
-from prune_assets.demo.settings import DemoSettings
+from examples.demo.jobs import demo_definitions
+from examples.demo.settings import DemoSettings
 
 defs = demo_definitions(DemoSettings.of())

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from examples.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
+from examples.demo.predicates import NARROW_RANGE, Q6, choose_or_columns, choose_point_lookup
+from examples.demo.tpch import generate
 from prune_assets.dagster import Choice, SparkSessionResource, build_skip_report_asset, build_table_asset, table_uri
-from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
-from prune_assets.demo.predicates import NARROW_RANGE, Q6, choose_or_columns, choose_point_lookup
-from prune_assets.demo.tpch import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from prune_assets.demo.settings import DemoSettings
+    from examples.demo.settings import DemoSettings
 
 LINEITEM_RAW = dg.AssetKey(["tpch", "lineitem_raw"])
 ORDERS_RAW = dg.AssetKey(["tpch", "orders_raw"])

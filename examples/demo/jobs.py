@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from examples.demo.assets import LINEITEM, LONG_STRINGS, ORDERS, UNSORTED, demo_assets
+from examples.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
 from prune_assets.dagster import (
     SparkSessionResource,
     build_layout_checks,
@@ -13,11 +15,9 @@ from prune_assets.dagster import (
     build_layout_validation_schedule,
     build_new_files_sensor,
 )
-from prune_assets.demo.assets import LINEITEM, LONG_STRINGS, ORDERS, UNSORTED, demo_assets
-from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
 
 if TYPE_CHECKING:
-    from prune_assets.demo.settings import DemoSettings
+    from examples.demo.settings import DemoSettings
 
 DEMO_JOB = "demo"
 

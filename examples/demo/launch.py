@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from examples.demo.jobs import DEMO_JOB
+from examples.demo.settings import DIRECTORY_VARIABLE, SCALE_VARIABLE
 from parquet_core.errors import PruneError, WrongUse
-from prune_assets.demo.jobs import DEMO_JOB
-from prune_assets.demo.settings import DIRECTORY_VARIABLE, SCALE_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prune_assets.demo.settings import DemoSettings
+    from examples.demo.settings import DemoSettings
 
 RUN_TAG = "prune/demo"
 POLL_SECONDS = 0.5
@@ -28,7 +28,7 @@ POLL_SECONDS = 0.5
 # Without this coordinator a launched job waits in a queue for a daemon that nobody started. The
 # class has no public home.
 _INSTANCE = """\
-# Written by `python -m prune_assets.demo`.
+# Written by `python -m examples.demo`.
 telemetry: {enabled: false}
 nux: {enabled: false}
 run_coordinator:
@@ -65,6 +65,7 @@ def launch(settings: DemoSettings, tag: str, *, workspace: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, "-m", "dagster", *arguments],
         check=False,
+        cwd=workspace.parent,  # where Python finds the module of the demo
         env=environment(settings),
         capture_output=True,
         text=True,

@@ -5,9 +5,9 @@ import subprocess
 import pyarrow.parquet as pq
 import pytest
 
+from examples.demo import tpch
+from examples.demo.settings import DemoSettings
 from parquet_core.errors import StorageFailure, WrongUse
-from prune_assets.demo import tpch
-from prune_assets.demo.settings import DemoSettings
 
 
 @pytest.fixture
