@@ -85,7 +85,8 @@ def explain(
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 
     from prune_assets.explain.plan import plan
-    from prune_assets.report.wording import compared_engines, fails
+    from prune_assets.report.skip_report import Caveat, Reading
+    from prune_assets.report.wording import engine_that
     from prune_assets.spark_reader.spark_profile import version_of_engine
 
     session = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
@@ -108,8 +109,8 @@ def explain(
         click.echo(_console_text(report))
     if min_skipped is not None:
         _gate(report, min_skipped)
-    _, with_plan = compared_engines(report)
-    if with_plan is not None and fails(with_plan):
+    with_plan = engine_that(Reading.WITH_PLAN, report)
+    if with_plan is not None and with_plan.caveat is Caveat.FAILS:
         sys.exit(1)
 
 

@@ -33,6 +33,7 @@ from prune_assets.report.skip_report import (
     Engine,
     Extent,
     Level,
+    Reading,
     SkipReport,
     UnsupportedPart,
 )
@@ -191,19 +192,21 @@ def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
 def _compared(read: SparkRead) -> tuple[Engine, ...]:
     """Predict what Spark reads, and what has to be read at least."""
     best = _best_possible(read.plan)
-    return (*(_predicted(read.plan, name, scan, best) for name, scan in read.scans().items()), best)
+    return (*(_predicted(read, reading, scan, best) for reading, scan in read.scans().items()), best)
 
 
 def _best_possible(plan: PlannedRead) -> Engine:
     """Return the least that any engine has to read, by the plan."""
-    return Engine("best possible", plan.kept.extent(plan.index), estimated=plan.kept.estimated)
+    return Engine("best possible", plan.kept.extent(plan.index), plan.kept.estimated, reading=Reading.BEST_POSSIBLE)
 
 
-def _predicted(plan: PlannedRead, name: str, scan: PredictedScan, best: Engine) -> Engine:
+def _predicted(read: SparkRead, reading: Reading, scan: PredictedScan, best: Engine) -> Engine:
+    plan = read.plan
     nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
     access = make_access_plan(scan.ranges, nothing, plan.index.row_count)
     kept = kept_by(access, plan.index, plan.columns, plan.sizes)
     extent, why = kept.extent(plan.index), [scan.why]
     if not scan.why and reads_clearly_more(extent.bytes, best.kept.bytes, int(plan.sizes.bytes.sum())):
         why.append(scan.limit)
-    return Engine(name, extent, kept.estimated or bool(scan.why), "; ".join(filter(None, why)))
+    estimated = kept.estimated or bool(scan.why)
+    return Engine(read.name(reading), extent, estimated, "; ".join(filter(None, why)), reading, scan.caveat)

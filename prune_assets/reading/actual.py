@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prune_assets.reading.metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
-from prune_assets.report.skip_report import Engine, Extent
-from prune_assets.report.wording import OF_WHOLE_FILES
-from prune_assets.spark_reader import WITH_PLAN
+from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
+from prune_assets.report.wording import engine_that
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,20 +50,24 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
     report = plan.report
-    foretold = next(engine for engine in report.engines if engine.name.endswith(WITH_PLAN))
+    foretold = engine_that(Reading.WITH_PLAN, report)
+    assert foretold is not None, "every plan predicts it"
     differences = [
         _difference("rows", rows, foretold.kept.rows, at_most=foretold.estimated),
         _difference("files", files, foretold.kept.files, at_most=foretold.estimated),
     ]
-    size, why = bytes_read(df), ""
+    size, why, caveat = bytes_read(df), "", None
     is_counted = size is not None
     if size is None:
         as_predicted = (rows, files) == (foretold.kept.rows, foretold.kept.files)
         size = foretold.kept.bytes if as_predicted else sum(scan.bytes or 0 for scan in scans)
-        why = f"{'the bytes are predicted' if as_predicted else OF_WHOLE_FILES}: {_uncounted(df)}"
+        caveat = None if as_predicted else Caveat.WHOLE_FILES
+        why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
     reasons = "; ".join(filter(None, [*differences, why]))
-    actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=reasons)
-    return replace(report, engines=(*(engine for engine in report.engines if engine.name != READ), actual))
+    actual = Engine(READ, Extent(files, None, None, rows, size), not is_counted, reasons, Reading.AS_IT_RAN, caveat)
+    return replace(
+        report, engines=(*(engine for engine in report.engines if engine.reading is not Reading.AS_IT_RAN), actual)
+    )
 
 
 def _uncounted(df: DataFrame) -> str:

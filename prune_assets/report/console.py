@@ -14,17 +14,16 @@ from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
+from prune_assets.report.skip_report import Caveat
 from prune_assets.report.wording import (
     DEPENDS_ON_ZONE,
     about_text,
     advice_title,
     comparison,
     delta_text,
-    depends_on_zone,
     did_nothing,
     extents,
     headline,
-    is_of_whole_files,
     leaf_outcome,
     least_text,
     limit_text,
@@ -198,7 +197,7 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
 
 
 def _is_unknown(engine: Engine, whole: int) -> bool:
-    return depends_on_zone(engine) and engine.kept.bytes == whole
+    return engine.caveat is Caveat.TIME_ZONE and engine.kept.bytes == whole
 
 
 def _engine(engine: Engine, whole: int) -> list[Text]:
@@ -206,7 +205,7 @@ def _engine(engine: Engine, whole: int) -> list[Text]:
     if _is_unknown(engine, whole):
         return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
     size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(rows_text(kept.rows))
-    if is_of_whole_files(engine):
+    if engine.caveat is Caveat.WHOLE_FILES:
         return [_plain(engine.name, _LONGEST_SQL), Text(""), Text(size), Text(""), rows]
     # What was counted has footers and page indexes too, and may be more than the columns.
     of_columns = min(kept.bytes, whole)

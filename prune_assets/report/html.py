@@ -160,7 +160,6 @@ def _environment() -> jinja2.Environment:
         delta=wording.delta_text,
         compared=wording.comparison,
         about=wording.about_text,
-        of_whole_files=wording.is_of_whole_files,
         limit=wording.limit_text,
         least=wording.least_text,
         time_zone=wording.time_zone_text,

@@ -21,6 +21,8 @@ def json_schema() -> dict[str, Any]:
     _, definitions = msgspec.json.schema_components([SkipReport], ref_template="#/$defs/{name}")
     for definition in definitions.values():
         definition["description"] = description_of(definition["description"])
+        if "properties" not in definition:
+            continue
         # Every field is always written, defaults too.
         definition["required"] = list(definition["properties"])
     definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(known.key for known in KnownLevel)}

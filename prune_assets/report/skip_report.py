@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 SCHEMA = "skip-report/1"
@@ -176,17 +177,42 @@ class DeltaVersion:
     notes: tuple[str, ...] = ()
 
 
+class Reading(StrEnum):
+    """How an engine reads."""
+
+    ALONE = "alone"
+    WITH_PLAN = "with_plan"
+    BEST_POSSIBLE = "best_possible"
+    AS_IT_RAN = "as_it_ran"
+
+
+class Caveat(StrEnum):
+    """A reason why an engine may read other bytes than its figures say."""
+
+    TIME_ZONE = "time_zone"
+    """The time zone of the session is not known: the figures are upper limits."""
+    FAILS = "fails"
+    """The engine raises an error."""
+    UNREAD_METADATA = "unread_metadata"
+    """The engine uses metadata that the plan did not read, and may read less."""
+    WHOLE_FILES = "whole_files"
+    """The bytes are those of whole files, which no share of the columns read compares with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What a reader would read with this plan or without it.
 
-    `estimated`: some of it is pro rata, or an upper limit, as `why` says.
+    `estimated`: some of it is pro rata, or an upper limit, as `why` says. `caveat`: None where the figures are those of
+    the read.
     """
 
     name: str
     kept: Extent
     estimated: bool = False
     why: str = ""
+    reading: Reading | None = None
+    caveat: Caveat | None = None
 
 
 @dataclass(frozen=True, slots=True)

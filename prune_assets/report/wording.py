@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.levels import KnownLevel, level_title
 from prune_assets.report.quantities import clipped, share_text, tenths_of_percent
+from prune_assets.report.skip_report import Caveat, Reading
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, SkipReport
@@ -14,22 +15,13 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 100
 # Where less than this part is skipped, a report says why it is so little.
 ENOUGH_SKIPPED = 0.5
-# What is said of a reader that knows its time zone where a plan does not.
 DEPENDS_ON_ZONE = "depends on the session's time zone"
-# How what says so of an engine begins, behind other reasons.
-OF_WHOLE_FILES = "the bytes are those of whole files"
-# What is said of a reader that uses metadata which the plan did not read.
-MAY_READ_LESS = "may read less"
 # A report says what Spark skips where that is less than the best possible by more than this part of the table.
 _CLEARLY_MORE = 0.1
-# How what a reader that gives up is said to do begins.
-FAILS = "fails on "
 PUSHED_IN_PART = (
     "Spark skips row groups and pages by filters that it can push down; those of this predicate say less than this plan"
 )
 _SMALLER_FILES = "Smaller files would help: this plan lists the files that Spark reads (target_file_bytes of a layout)"
-# How the names of the readers end that are compared, without the plan and with it.
-_ALONE, _WITH_PLAN = " alone", " with this plan"
 
 
 def outcome_text(level: Level) -> str:
@@ -97,9 +89,8 @@ def limit_text(report: SkipReport) -> str:
 def _predicted(report: SkipReport) -> Engine | None:
     """Return Spark with this plan; None where its figures are not known, or no more than upper limits."""
     _, engine = compared_engines(report)
-    if engine is None or depends_on_zone(engine) or fails(engine) or MAY_READ_LESS in engine.why:
-        return None
-    return engine
+    unknown = {Caveat.TIME_ZONE, Caveat.FAILS, Caveat.UNREAD_METADATA}
+    return None if engine is None or engine.caveat in unknown else engine
 
 
 def advice_title(report: SkipReport) -> str:
@@ -175,13 +166,13 @@ def comparison(report: SkipReport) -> str:
     alone, with_plan = compared_engines(report)
     if alone is None or with_plan is None:
         return ""
-    if depends_on_zone(alone):
+    if alone.caveat is Caveat.TIME_ZONE:
         if (with_plan.kept.bytes, with_plan.kept.rows) == (report.total.bytes, report.total.rows):
             return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
         reads = _read_by(with_plan) if with_plan.kept.files else "it reads nothing in any zone"
         return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
-    if fails(alone):
-        too = fails(with_plan)
+    if alone.caveat is Caveat.FAILS:
+        too = with_plan.caveat is Caveat.FAILS
         return f"Spark {'' if too else 'alone '}{alone.why}; with this plan {'too' if too else _read_by(with_plan)}"
     alone_text = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
@@ -189,35 +180,21 @@ def comparison(report: SkipReport) -> str:
     return f"{alone_text}; with this plan {_read_by(with_plan)}"
 
 
-def depends_on_zone(engine: Engine) -> bool:
-    """Tell whether what a reader reads depends on a time zone that the plan was not told: figures are upper limits."""
-    return engine.why.startswith(DEPENDS_ON_ZONE)
-
-
-def fails(engine: Engine) -> bool:
-    """Tell whether a reader gives up on a file, so that its figures are of what it would have read."""
-    return engine.why.startswith(FAILS)
-
-
-def is_of_whole_files(engine: Engine) -> bool:
-    """Tell whether an engine's bytes are those of whole files, which no share of the columns read compares with."""
-    return OF_WHOLE_FILES in engine.why
-
-
 def time_zone_text(report: SkipReport) -> str:
     """Say how `normalized` is to be read where the session's time zone is not known; empty where none matters."""
-    if not any(map(depends_on_zone, report.engines)):
+    if all(engine.caveat is not Caveat.TIME_ZONE for engine in report.engines):
         return ""
     return "not known: a value is skipped only if all time zones agree about it; pass --time-zone to skip more"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
     """Return the reads of an engine alone, and with the plan; None for one that is not known."""
-    return _engine(report, _ALONE), _engine(report, _WITH_PLAN)
+    return engine_that(Reading.ALONE, report), engine_that(Reading.WITH_PLAN, report)
 
 
-def _engine(report: SkipReport, ending: str) -> Engine | None:
-    return next((engine for engine in report.engines if engine.name.endswith(ending)), None)
+def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
+    """Return the engine of a report that reads in this way; None if it is missing."""
+    return next((engine for engine in report.engines if engine.reading is reading), None)
 
 
 def _of_whole(engine: Engine, whole: Extent) -> str:
@@ -240,11 +217,13 @@ def rows_text(rows: int | None) -> str:
 
 def about_text(engine: Engine) -> str:
     """Return the prefix of an engine's figures: empty if they are exact."""
-    if depends_on_zone(engine):
-        return "at most " if engine.kept.files else ""
-    if is_of_whole_files(engine):
-        return "at most "
-    return "about " if engine.estimated else ""
+    match engine.caveat:
+        case Caveat.TIME_ZONE if not engine.kept.files:
+            return ""
+        case Caveat.TIME_ZONE | Caveat.WHOLE_FILES:
+            return "at most "
+        case _:
+            return "about " if engine.estimated else ""
 
 
 def delta_text(delta: DeltaVersion) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from parquet_core.dataset.unread_columns import unread_columns
 from parquet_core.predicate import Cause, Unsupported, cause_of, conjuncts_of, leaves
-from prune_assets.report.wording import DEPENDS_ON_ZONE, FAILS
+from prune_assets.report.skip_report import Caveat, Reading
+from prune_assets.report.wording import DEPENDS_ON_ZONE
 from prune_assets.spark_reader.as_spark_filters import as_spark_filters, filters_of
 from prune_assets.spark_reader.derived_filters import derived_filters
 from prune_assets.spark_reader.opening import SparkScan, spark_scan
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import ReaderWarning
     from prune_assets.spark_reader.spark_filters import SparkFilter
     from prune_assets.spark_reader.spark_profile import SparkProfile
-
-# How the names of its readings end, behind that of the version: `Spark 4.3 alone`.
-ALONE, WITH_PLAN = " alone", " with this plan"
 
 
 class SparkRead:
@@ -65,7 +63,7 @@ class SparkRead:
         reader = reader_name(self.plan.semantics.spark_version)
         return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters, self.profile))
 
-    def scans(self) -> dict[str, PredictedScan]:
+    def scans(self) -> dict[Reading, PredictedScan]:
         """Predict what Spark reads alone, and with the files, derived filters and switches that a plan hands over."""
         plan = self.plan
         plan.table.count_rows(plan.index)
@@ -76,16 +74,27 @@ class SparkRead:
         with_plan = predicted_scan(plan, handed, files=listed & self.scan.files, off=off)
         if any(cause_of(leaf) is Cause.TIME_ZONE for leaf in leaves(plan.lowered.predicate)):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
-            alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
+            alone, with_plan = (scan._replace(why=why, caveat=Caveat.TIME_ZONE) for scan in (alone, with_plan))
         read = {column.path[0] for column in plan.columns}
         if unread := [each for each in unread_columns(plan.index) if each.path[0] in read]:
             alone, with_plan = (_or_failure(plan, scan, unread) for scan in (alone, with_plan))
         if (raising := _raising(plan)) is not None:
-            said = f"{FAILS}{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
-            alone, with_plan = alone._replace(why=said), with_plan._replace(why=said)
+            said = f"{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
+            alone, with_plan = _failing(alone, said), _failing(with_plan, said)
+        if why:
+            alone, with_plan = (
+                scan if scan.why else scan._replace(why=why, caveat=Caveat.UNREAD_METADATA)
+                for scan in (alone, with_plan)
+            )
+        return {Reading.ALONE: alone, Reading.WITH_PLAN: with_plan}
+
+    def name(self, reading: Reading) -> str:
+        """Return the name that reports show, `Spark 4.3 alone`."""
+        plan = self.plan
         reader = reader_name(plan.semantics.spark_version)
-        names = f"{plan.table.format.read_alone_by or reader}{ALONE}", f"{reader}{WITH_PLAN}"
-        return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
+        if reading is Reading.ALONE:
+            return f"{plan.table.format.read_alone_by or reader} alone"
+        return f"{reader} with this plan"
 
 
 def _raising(plan: PlannedRead) -> Unsupported | None:
@@ -106,5 +115,9 @@ def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColum
     for each in unread:
         there = np.intersect1d(each.files, opened)
         if len(there):
-            return scan._replace(why=f"{FAILS}{each.said(file_name(index, int(there[0])))} ({each.remedy})")
+            return _failing(scan, f"{each.said(file_name(index, int(there[0])))} ({each.remedy})")
     return scan
+
+
+def _failing(scan: PredictedScan, cause: str) -> PredictedScan:
+    return scan._replace(why=f"fails on {cause}", caveat=Caveat.FAILS)

@@ -22,7 +22,8 @@ from parquet_core.segments import merge_borders, page_of_segment
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 from parquet_core.trees import replaced
 from parquet_core.trust.trust_policy import trust
-from prune_assets.report.wording import MAY_READ_LESS, PUSHED_IN_PART
+from prune_assets.report.skip_report import Caveat
+from prune_assets.report.wording import PUSHED_IN_PART
 from prune_assets.spark_reader.parquet_java import (
     Evidence,
     dropped_by_dictionaries,
@@ -63,12 +64,13 @@ class PredictedScan(NamedTuple):
     """The rows that a reader would read.
 
     `why`: what was not looked at that may let it read less, empty for nothing. `limit`: why it may skip less than is
-    possible, for a report where it does by far.
+    possible, for a report where it does by far. `caveat`: the kind of `why`.
     """
 
     ranges: RangeList
     why: str = ""
     limit: str = ""
+    caveat: Caveat | None = None
 
 
 _NOTHING_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
@@ -108,11 +110,16 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     if not pages and is_pushed:
         reader.unread["page indexes"] = None
     uses = " and ".join(reader.unread)
-    why = f"{MAY_READ_LESS}: it uses {uses}, which this plan did not read" if uses else ""
+    why = f"may read less: it uses {uses}, which this plan did not read" if uses else ""
     limit = PUSHED_IN_PART if is_pushed else _NOTHING_PUSHED
     if is_pushed and off:
         limit = f"this plan sets {', '.join(sorted(off))} to false, as Spark would lose rows here"
-    return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why, limit)
+    return PredictedScan(
+        join(whole_groups(np.flatnonzero(whole), index.row_count), cut),
+        why,
+        limit,
+        Caveat.UNREAD_METADATA if why else None,
+    )
 
 
 def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
@@ -122,11 +129,11 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
     listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
-    why = f"files that only Spark can judge by where they lie: it {MAY_READ_LESS}" if unjudged else ""
+    why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
     if plan.table.format.spark_lists_files:
         return answers_of_directories(predicate, index).kept, why
     if not why and _mixes(filters, {column.path[0] for column in index.partitions}):
-        why = f"conditions that are simpler with the values of a partition put in: it {MAY_READ_LESS}"
+        why = "conditions that are simpler with the values of a partition put in: it may read less"
     return may_match(plan.table.answers(predicate).partitions) & ~_dropped_by_log(plan, filters), why
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from parquet_core.errors import UnknownColumn
 from prune_assets.commands.explain import explain
 from prune_assets.report.console import to_text
-from prune_assets.report.skip_report import Engine, Extent, SkipReport
+from prune_assets.report.skip_report import Engine, Extent, Reading, SkipReport
 from prune_assets.sql.semantics import SparkSemantics
 
 ALL, SOME, NONE = Extent(2, 8, None, 800, 1_000), Extent(1, 2, None, 200, 250), Extent(0, 0, None, 0, 0)
@@ -112,7 +112,8 @@ def test_gate_compares_the_part_of_the_bytes_that_is_skipped(wanted, code):
 
 @pytest.mark.usefixtures("planner")
 def test_gate_judges_what_spark_with_this_plan_skips(planner):
-    planner.report = replace(REPORT, engines=(Engine("Spark 4.3 with this plan", ALL, why="nothing is pushed down"),))
+    engine = Engine("Spark 4.3 with this plan", ALL, why="nothing is pushed down", reading=Reading.WITH_PLAN)
+    planner.report = replace(REPORT, engines=(engine,))
     result = prune("--min-skipped", "0.5")
     assert result.exit_code == 1
     assert "--min-skipped 0.5: 0 % of bytes skipped by Spark with this plan (best possible 75.0 %)" in result.stderr

@@ -15,6 +15,7 @@ from prune_assets.report.skip_report import (
     Leaf,
     Level,
     MapCell,
+    Reading,
     RowGroupReport,
     SkipReport,
     UnsupportedPart,
@@ -133,7 +134,10 @@ def described(files) -> dict:
         "bloom_bytes": 32_000 * len(files),
         "seconds": 0.0031 * len(files),
         "estimated": False,
-        "engines": (Engine("best possible", kept), Engine("Spark alone", levels[0].kept)),
+        "engines": (
+            Engine("best possible", kept, reading=Reading.BEST_POSSIBLE),
+            Engine("Spark alone", levels[0].kept, reading=Reading.ALONE),
+        ),
         "leaves": leaves_of(levels, kept),
     }
 

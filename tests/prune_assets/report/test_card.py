@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from report_factory import make_report
 
 from prune_assets.explain.plan import plan
-from prune_assets.report.skip_report import Advice, Engine, Extent, Remedy
+from prune_assets.report.skip_report import Advice, Engine, Extent, Reading, Remedy
 
 SMALL = 4_000
 
@@ -37,7 +37,10 @@ def test_the_card_is_small_whatever_the_table(vast_report):
 
 def test_the_card_says_what_sells_the_plan_and_what_would_help(report):
     kept = Extent(1, 2, None, 30, 4_000)
-    engines = (Engine("Spark 4.3 alone", report.total), Engine("Spark 4.3 with this plan", kept))
+    engines = (
+        Engine("Spark 4.3 alone", report.total, reading=Reading.ALONE),
+        Engine("Spark 4.3 with this plan", kept, reading=Reading.WITH_PLAN),
+    )
     advice = Advice("values lie all over", (Remedy("sort_by", "sort by a", 5), Remedy("sort_by", "sort by b")))
     card = replace(report, engines=engines, advice=advice)._repr_html_()
     assert f"Spark alone would read all 1.8 GiB, {report.total.rows:,} rows; with this plan 3.9 KiB, 30 rows" in card

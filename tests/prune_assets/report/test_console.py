@@ -14,16 +14,18 @@ from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import count_text
 from prune_assets.report.skip_report import (
     Advice,
+    Caveat,
     Engine,
     Extent,
     FileReport,
     Level,
     ReaderWarning,
+    Reading,
     Remedy,
     RowGroupReport,
     UnsupportedPart,
 )
-from prune_assets.report.wording import OF_WHOLE_FILES, shortfall
+from prune_assets.report.wording import shortfall
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)
@@ -197,8 +199,8 @@ def test_a_terminal_gets_colour(report):
 
 
 ENGINES = (
-    Engine("Spark 4.3 alone", Extent(24, 96, 4_101, 81_089_412, 1 << 30), estimated=True),
-    Engine("Spark 4.3 with this plan", Extent(8, 29, None, 24_219_003, 545 << 20)),
+    Engine("Spark 4.3 alone", Extent(24, 96, 4_101, 81_089_412, 1 << 30), estimated=True, reading=Reading.ALONE),
+    Engine("Spark 4.3 with this plan", Extent(8, 29, None, 24_219_003, 545 << 20), reading=Reading.WITH_PLAN),
 )
 
 
@@ -213,22 +215,21 @@ def test_a_narrow_terminal_keeps_the_names_of_rows(report, width):
 
 
 @pytest.mark.parametrize(
-    ("why", "console", "page"),
+    ("caveat", "console", "page"),
     [
-        (OF_WHOLE_FILES, "Spark, as it ran    at most 100.2 MiB    7 rows", "at most 100.2 MiB</td>"),
-        (f"7 rows; {OF_WHOLE_FILES}: no", "Spark, as it ran    at most 100.2 MiB    7 rows", "at most 100.2 MiB</td>"),
-        ("", "Spark, as it ran  ################  about 100.2 MiB  0 % skipped  7 rows", "0 % skipped</span>"),
+        (Caveat.WHOLE_FILES, "Spark, as it ran    at most 100.2 MiB    7 rows", "at most 100.2 MiB</td>"),
+        (None, "Spark, as it ran  ################  about 100.2 MiB  0 % skipped  7 rows", "0 % skipped</span>"),
     ],
 )
-def test_no_reader_skips_less_than_nothing(report, why, console, page):
+def test_no_reader_skips_less_than_nothing(report, caveat, console, page):
     """Whole files, footers and page indexes are more than the columns read: their share would be below nothing."""
-    ran = Engine("Spark, as it ran", Extent(1, None, None, 7, int(100.2 * (1 << 20))), estimated=True, why=why)
+    ran = Engine("Spark, as it ran", Extent(1, None, None, 7, int(100.2 * (1 << 20))), estimated=True, caveat=caveat)
     all_read = replace(report, total=replace(report.total, bytes=100 << 20), engines=(ran,))
     assert console in to_text(all_read)
     html = all_read.to_html()
     (row,) = (line for line in html.splitlines() if '<tr class="engine">' in line)
     assert page in row
-    assert (not why) == ("<svg" in row)
+    assert (caveat is None) == ("<svg" in row)
     assert max(map(int, re.findall(r'width="(\d+)"', row)), default=0) <= 1000
     assert "-" not in "".join(re.findall(r"\S+ %", row))
 
@@ -257,7 +258,7 @@ def test_advice_and_comparison_stand_before_the_levels(report):
 
 
 def test_readers_that_read_the_same_are_said_to():
-    alone, with_plan = (Engine(engine.name, Extent(1, 1, 1, 10, 100)) for engine in ENGINES)
+    alone, with_plan = (replace(engine, kept=Extent(1, 1, 1, 10, 100), estimated=False) for engine in ENGINES)
     report = make_report(engines=(alone, with_plan))
     assert "Spark alone would read 100 B, 10 rows; with this plan the same" in to_text(report)
     assert "Spark alone would read" not in to_text(replace(report, engines=(alone,)))
@@ -265,7 +266,7 @@ def test_readers_that_read_the_same_are_said_to():
 
 def test_counts_of_one_agree_with_their_noun():
     one = Extent(1, 1, 1, 1, 100)
-    engines = tuple(Engine(engine.name, one) for engine in ENGINES)
+    engines = tuple(replace(engine, kept=one, estimated=False) for engine in ENGINES)
     report = replace(make_report(files=1, engines=engines), total=one, kept=one, requests=1, levels=())
     said = f"{to_text(report)}{report.to_html()}"
     assert re.findall(r".{40}(?<![\d,.])1 (?:files|row groups|rows|pages|requests|bytes)\b", said) == []

@@ -21,6 +21,7 @@ from prune_assets.report.skip_report import (
     Level,
     MapCell,
     ReaderWarning,
+    Reading,
     Remedy,
     RowGroupReport,
     UnsupportedPart,
@@ -240,7 +241,7 @@ def test_levels_that_skipped_nothing_are_the_last_rows(report):
 
 
 def test_advice_and_comparison_stand_in_the_header(report):
-    engines = tuple(Engine(f"Spark 4.3{end}", report.total) for end in (" alone", " with this plan"))
+    engines = tuple(Engine(f"Spark 4.3 {how}", report.total, reading=how) for how in (Reading.ALONE, Reading.WITH_PLAN))
     advice = Advice("rows lie <as> they came", (Remedy("sort_by", "sort by day"),))
     html = to_html(replace(report, engines=engines, advice=advice, made="2026-05-01T10:00:00+00:00", version="9.9"))
     header = html[: html.index("</header>")]

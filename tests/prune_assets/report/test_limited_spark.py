@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prune_assets.explain.plan import plan
-from prune_assets.report.skip_report import Engine, Extent
+from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
 from prune_assets.report.wording import below_required, headline, limit_text, shortfall, skipped_with_plan
 
 NOT_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
@@ -90,23 +90,24 @@ def test_where_spark_skips_about_as_much_nothing_is_said_of_it(pushed):
 
 
 @pytest.mark.parametrize(
-    ("why", "read", "is_said"),
+    ("caveat", "read", "is_said"),
     [
-        ("", 190, False),
-        ("", 200, False),
-        ("", 201, True),
-        ("", 90, False),
-        ("it may read less: it uses footers, which this plan did not read", 900, False),
-        ("depends on the session's time zone: the figures are upper limits", 900, False),
+        (None, 190, False),
+        (None, 200, False),
+        (None, 201, True),
+        (None, 90, False),
+        (Caveat.UNREAD_METADATA, 900, False),
+        (Caveat.TIME_ZONE, 900, False),
     ],
 )
-def test_what_counts_is_predicted_and_clearly_more(pushed, why, read, is_said):
+def test_what_counts_is_predicted_and_clearly_more(pushed, caveat, read, is_said):
     total, kept = Extent(1, 10, None, 1000, 1000), Extent(1, 1, None, 100, 100)
-    engine = Engine("Spark 4.3 with this plan", Extent(1, 10, None, 1000, read), why=why)
+    extent = Extent(1, 10, None, 1000, read)
+    engine = Engine("Spark 4.3 with this plan", extent, reading=Reading.WITH_PLAN, caveat=caveat)
     report = replace(pushed, total=total, kept=kept, engines=(engine,))
     assert (limit_text(report) != "") is is_said
     assert ("by Spark" in headline(report)) is is_said
     # The gate takes the figure of Spark wherever it is predicted.
-    expected = 900 if why else min(900, 1000 - read)
+    expected = 900 if caveat else min(900, 1000 - read)
     assert skipped_with_plan(report) == expected
     assert (below_required(report, 0.85) is None) is (expected >= 850)
