@@ -95,8 +95,9 @@ def lower(
     """
     if is_builtin is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
         remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)
-        if remembered is not None:
+        if isinstance(remembered, LoweredPredicate):
             return remembered
+        return _lower(remembered, columns, semantics=semantics)
     return _lower(_parsed(sql, columns), columns, semantics=semantics, is_builtin=is_builtin, now=now, fold=fold)
 
 
@@ -110,13 +111,13 @@ def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
 @lru_cache(_REMEMBERED)
 def _without_clock(
     sql: str, columns: tuple[LeafColumn, ...], semantics: SparkSemantics, _zone_span: tuple[int, int] | None
-) -> LoweredPredicate | None:
-    """Lower a predicate; returns None for one that asks the clock and so is another each time.
+) -> LoweredPredicate | ParsedPredicate:
+    """Lower a predicate; one that calls a function of the clock, whose values change, is only parsed.
 
     `_zone_span`: a part of the key by itself, since settings that differ in it alone are equal.
     """
     parsed = _parsed(sql, columns)
-    return None if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
+    return parsed if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
 
 
 def _lower(

@@ -13,6 +13,7 @@ from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.render import render
 from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.sql.syntax.parsed import parse_predicate
 from tests.prune_assets.sql.fixture_lines import braced, fixture_lines
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
 
@@ -467,3 +468,15 @@ def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkey
         monkeypatch.setattr("prune_assets.sql.binding.clock.now", lambda days=days: (days * 24 + 12) * 3_600_000_000)
         found.append(lower(midnight, columns, semantics=semantics).frozen_sql)
     assert found == [f"day = DATE '1970-01-0{day}'" for day in (2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("where", "most"), [("day = DATE '2024-01-01' AND x IN (1, 2)", 1), ("day = current_date()", 2)]
+)
+def test_a_text_is_parsed_once_and_once_more_with_the_date_of_today(monkeypatch, where, most):
+    parsed = []
+    monkeypatch.setattr(
+        "prune_assets.sql.lower.parse_predicate", lambda sql: parsed.append(sql) or parse_predicate(sql)
+    )
+    lower(f"{where} AND x <> {most}99", FIXTURE_COLUMNS, semantics=SparkSemantics(time_zone="UTC")).written_conjuncts()
+    assert len(parsed) == most
