@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,13 +21,24 @@ from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
 from prune_assets.extras import is_installed
 from prune_assets.session.java import Java, JavaCandidate, candidates, find_java
-from prune_assets.session.platforms import Platform, this_platform
 from prune_assets.session.spark_versions import installed_version
 from prune_assets.session.supported import check_start, is_client_only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
+
+# A name, and a variable of the environment, a variable and its value, or a file. The first that is there counts: Spark
+# of a platform may run on Kubernetes, and Fabric has the marker of Synapse too.
+PLATFORMS = (
+    ("Databricks", "DATABRICKS_RUNTIME_VERSION"),
+    ("EMR Serverless", "SERVERLESS_EMR_JOB_ID"),
+    ("EMR", "/mnt/var/lib/info/job-flow.json"),
+    ("Glue", "GLUE_VERSION"),
+    ("Dataproc", "DATAPROC_IMAGE_VERSION"),
+    ("Fabric", "/home/trusted-service-user/.trident-context"),
+    ("Synapse", "AZURE_SERVICE=Microsoft.ProjectArcadia"),
+    ("Kubernetes", "KUBERNETES_SERVICE_HOST"),
+)
 
 SCHEMA = "doctor/1"
 # All of these are imported as pyspark, and each overwrites files of the others.
@@ -195,3 +208,28 @@ def _started() -> tuple[SparkStart, list[Problem]]:
         return SparkStart(version=session.version, error=None), []
     except PruneError as error:
         return SparkStart(version=None, error=str(error)), [Problem(str(error), "mend what it names, then try again")]
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A platform, its version where the marker says it, and the marker."""
+
+    name: str
+    version: str | None
+    marker: str
+
+
+def this_platform(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Platform | None:
+    """Return the platform of this process; None where none is recognized, as on a machine of one's own.
+
+    >>> this_platform({"GLUE_VERSION": "5.0"}).version
+    '5.0'
+    """
+    for name, marker in PLATFORMS:
+        variable, _, value = marker.partition("=")
+        found = environment.get(variable)
+        if marker.startswith("/") and (root / marker[1:]).exists():
+            return Platform(name, None, marker)
+        if found and found == (value or found):
+            return Platform(name, found if variable.endswith("_VERSION") else None, marker)
+    return None

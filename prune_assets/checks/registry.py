@@ -13,11 +13,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, Code
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
-from prune_assets.checks.code_remedies import CODE_REMEDIES
 from prune_assets.checks.health.health import OF_DELETES, OF_FILES, OF_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_SORT = (
+    "Write the table with `prune write` (or `prune_assets.write`), or let `prune optimize` rewrite the files that "
+    "overlap. A job of your own sorts within partitions by the key just before it writes."
+)
+CODE_REMEDIES = {
+    "bloom_filter.absent": (
+        "As the finding says, for the writer of the file; `prune write` requests it. Where the dictionary answers "
+        "the question, the column can be taken out of `bloom`."
+    ),
+    "overlap.files": _SORT,
+    "overlap.row_groups": _SORT,
+    "partitions.columns": "Write the table again with `prune write`, or change `partition_by` of the layout.",
+    "order.row_groups": _SORT,
+    "order.pages": f"{_SORT} Where the column index is missing, see to `column_index.absent` first.",
+    "order.rows": (
+        "Let `prune optimize TABLE --layout layout.yaml --rows` read the key and rewrite the files whose rows are "
+        "not in order, or write the table with `prune write` (or `prune_assets.write`). A job of your own sorts "
+        "within partitions by the key just before it writes."
+    ),
+    "clustering.ineffective": (
+        "Put the rows along the curve: `prune optimize --full`, or `prune write`. Where that was done, the columns "
+        "have too few values or the table too few row groups: choose columns with more values, or `sort_by`."
+    ),
+    "size.row_groups": "Write with `parquet.block.row.count.limit` (Spark 4.1 or newer), or through `prune write`.",
+    "size.pages": "Write with `parquet.page.row.count.limit`, or through `prune write`.",
+}
 
 
 class Group(NamedTuple):

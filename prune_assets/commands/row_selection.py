@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from click.core import ParameterSource
 
 from parquet_core.errors import WrongUse
-from prune_assets.session.spark_defaults import configured_time_zone
 from prune_assets.session.spark_versions import installed_version
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.types.zones import check_zone_name
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Command = Callable[..., Any]
+
+_SETTING = re.compile(r"\s*spark\.sql\.session\.timeZone(?:\s*[=:]\s*|\s+)(\S+)\s*")
 
 
 class RowSelection(NamedTuple):
@@ -119,3 +123,17 @@ _OPTIONS = (
     ),
     click.option("--stats", is_flag=True, help="Say on stderr what was read; on a terminal that is always said."),
 )
+
+
+def configured_time_zone() -> str | None:
+    """Return spark.sql.session.timeZone of the spark-defaults.conf in SPARK_CONF_DIR; None where none says it."""
+    from prune_assets.sql.types.zones import zone_named
+
+    directory = os.environ.get("SPARK_CONF_DIR")
+    try:
+        text = (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8") if directory else ""
+    except (OSError, UnicodeDecodeError):
+        return None
+    zones = [match[1] for line in text.splitlines() if (match := _SETTING.fullmatch(line))]
+    # The last one counts; what Java alone takes for a zone is as good as not known.
+    return zones[-1] if zones and zone_named(zones[-1]) is not None else None

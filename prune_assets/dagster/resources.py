@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from inspect import getattr_static
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -12,6 +15,9 @@ from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# What a Java of PySpark or spark-submit runs.
+_MAIN_CLASS = b"org.apache.spark.deploy.SparkSubmit"
 
 _MOST_SESSIONS = 2
 
@@ -63,8 +69,6 @@ def session_for(context: dg.AssetExecutionContext) -> SparkSession:
 
 def warn_of_many_sessions(log: Any) -> None:
     """Log a warning if this user runs more Spark sessions on this machine than share it well."""
-    from prune_assets.session.live_sessions import live_sessions
-
     count = live_sessions()
     if count > _MOST_SESSIONS:
         message = (
@@ -87,3 +91,21 @@ def session_of(resource: Any) -> SparkSession:
         f"the resource spark is {type(resource).__name__}, which has no property `session`; use "
         "SparkSessionResource, or give your resource that property"
     )
+
+
+def live_sessions(processes: Path = Path("/proc")) -> int:
+    """Count this user's Java processes that serve a Spark session, as the operating system lists them.
+
+    >>> live_sessions() >= 0
+    True
+
+    A killed process leaves nothing that would count. 0 if the system has no such list (macOS, Windows). In a container
+    the processes of other containers do not count.
+    """
+    if not processes.exists():
+        return 0
+    count, user = 0, os.geteuid()
+    for cmdline in processes.glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # ended meanwhile
+            count += cmdline.stat().st_uid == user and _MAIN_CLASS in cmdline.read_bytes().split(b"\0")
+    return count

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.access_plan import AccessPlan, Verdict, flagged_segments, join, make_access_plan, whole_groups
+from parquet_core.evidence.bloom import probes
 from parquet_core.outcomes import Outcomes, may_match, must_match
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported
-from parquet_core.storage import is_remote
+from parquet_core.ragged import distinct
+from parquet_core.storage import IN_FLIGHT, is_remote, read_ahead
 from prune_assets.planner.levels import BLOOM_FILTERS, LEVELS, PARTITIONS
 from prune_assets.planner.levels.pruning_query import LevelState, PruningQuery, query_of
-from prune_assets.planner.read_ahead import fetch_ahead, filters_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.planner.levels.page_level import PageOutcomes
-    from prune_assets.planner.levels.pruning_query import Level
+    from prune_assets.planner.levels.pruning_query import Level, PruningQuery
+
+    Ranges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +156,31 @@ def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
     numbers = [i for i, part in enumerate(query.parts) if isinstance(part, OnValues | OnPartitions)]
     not_known: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
     return not_known
+
+
+def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges]:
+    """Return the bloom filters of row groups that are neither at hand nor kept, of columns that are looked up."""
+    filters = query.index.bloom_filters
+    looked_up = [it for it, numbers in query.by_column() if any(probes(query.parts[i]) is not None for i in numbers)]
+    missing = [(it, filters.missing(it, left[filters.may_exist(it)[left]], may_be_folded=True)) for it in looked_up]
+    return [(at, query.index.footers.chunks(column).bloom_filter[at]) for column, at in missing if len(at)]
+
+
+def fetch_ahead(
+    query: PruningQuery, left: NDArray[np.int64], filters: list[Ranges], located: Sequence[LeafColumn]
+) -> None:
+    """Fetch filters and the page indexes of the row groups that are left, if that is one round of requests.
+
+    `located`: columns whose pages will be read. Of more files than can be asked at once the filters come first: they
+    may rule most of them out.
+    """
+    index = query.index
+    if len(distinct(index.file[left])) > IN_FLIGHT:
+        return
+    indexes = index.page_indexes.missing(query.columns_with_metadata() if query.of_pages else (), located, left)
+    wanted: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for positions, ranges in [*filters, *((it.positions, it.ranges) for it in indexes)]:
+        for file, (start, length) in zip(index.file[positions].tolist(), ranges.tolist(), strict=True):
+            if start > 0 and length > 0:
+                wanted[file].append((start, length))
+    read_ahead([(index.files[i], ranges) for i, ranges in wanted.items()], purpose="index", traffic=index.traffic)

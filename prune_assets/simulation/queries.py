@@ -19,8 +19,9 @@ from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.plan_read import plan_opened
-from prune_assets.simulation.columns_read import columns_read
 from prune_assets.simulation.lookups import distinct_in
+from prune_assets.sql.render import column_sql
+from prune_assets.workload.query_shapes import ALL_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
-    from prune_assets.workload.query_shapes import QueryShape
+    from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
 # Predicates that are simulated; of more an even part, each for several.
 MOST_QUERIES = 300
@@ -195,3 +196,27 @@ def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
         for path in columns_of(query.predicate):
             weight[path] = weight.get(path, 0.0) + query.runs * query.today
     return dict(sorted(weight.items(), key=lambda it: -it[1]))
+
+
+def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[LeafColumn]) -> list[str] | None:
+    """Return the top-level columns that queries with a predicate read, without those that are gone; None for all.
+
+    A shape whose log has `container.feet` and `gone` reads of a table with the struct `container` that one alone.
+    """
+    read = shape.columns if predicate.columns is None else predicate.columns
+    if read in {(), ALL_COLUMNS}:
+        return None
+    known = _names(columns)
+    found = (_top(name, known) or _top(name.partition(".")[0], known) for name in read)
+    return list(dict.fromkeys(top for top in found if top is not None))
+
+
+def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
+    """Return the top-level column of each name: `a.b` is part of a struct if there is one, else a name with a dot."""
+    paths = [column.path[:length] for column in columns for length in range(1, len(column.path) + 1)]
+    written = {".".join(path): path[0] for path in paths} | {column_sql(path): path[0] for path in paths}
+    return {name.lower(): top for name, top in written.items()} | written
+
+
+def _top(name: str, known: dict[str, str]) -> str | None:
+    return known.get(name, known.get(name.lower()))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from prune_assets.workload.declared import scans_of_sql
 from prune_assets.workload.gather import Gathered
 from prune_assets.workload.json_form import from_json
-from prune_assets.workload.merge import merged
 from prune_assets.workload.observe import text_of, workload
+from prune_assets.workload.query_shapes import ScanTotals
+from prune_assets.workload.ran_scan import RanScan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.workload.query_shapes import QueryShape, Workload
 
 WorkloadSource: TypeAlias = "Workload | Sequence[str] | str | os.PathLike[str]"
 
@@ -45,3 +48,50 @@ def _of_sql(path: Path, table: str | None) -> Workload:
     for scan in scans_of_sql(text_of(str(path)), table, gathered.not_understood, source=str(path)):
         gathered.add(scan)
     return gathered.workload()
+
+
+def merged(workloads: Iterable[Workload]) -> Workload:
+    """Return workloads as one: runs and totals of equal shapes are added.
+
+    >>> from prune_assets.workload.declared import workload_of_predicates
+    >>> days = [workload_of_predicates("lake/orders", [f"day = DATE '2024-01-{day:02}'"]) for day in (1, 2)]
+    >>> [(shape.shape, shape.runs) for shape in merged(days).shapes]
+    [('day = ?', 2.0)]
+    """
+    gathered, left_out, problems = Gathered(), Counter[str](), list[str]()
+    times, own, others = list[str](), 0, 0
+    for each in workloads:
+        for shape in each.shapes:
+            for scan in _scans(shape):
+                gathered.add(scan)
+        left_out.update(each.not_understood)
+        problems += each.problems
+        own += each.own_queries
+        others += each.other_applications
+        times += [time for time in (each.since, each.until) if time]
+    gathered.not_understood += left_out
+    merged = gathered.workload(
+        since=min(times, default=""), until=max(times, default=""), problems=tuple(dict.fromkeys(problems))
+    )
+    return replace(merged, own_queries=own, other_applications=others)
+
+
+def _scans(shape: QueryShape) -> Iterator[RanScan]:
+    """Return a scan for each predicate; runs of predicates that were not kept count with those that were."""
+    kept = sum(one.runs for one in shape.predicates)
+    totals, scale = shape.totals, shape.runs / kept if kept else 1.0
+    names, applications = shape.names or ("",), shape.applications or ("",)
+    for number, one in enumerate(shape.predicates):
+        yield RanScan(
+            table=shape.table,
+            name=names[number % len(names)],
+            where=one.where,
+            columns=shape.columns if one.columns is None else one.columns,
+            joined_on=shape.joined_on,
+            application=applications[number % len(applications)],
+            time=None,
+            totals=totals,
+            runs=one.runs * scale,
+            left_out=shape.left_out,
+        )
+        totals = ScanTotals()

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
@@ -18,7 +20,7 @@ from prune_assets.session.spark_versions import (
     option_that_was_set,
 )
 from prune_assets.session.stores import explaining, options_for, spark_uri
-from prune_assets.writing.along_curve import CURVE, along_curve
+from prune_assets.writing.curves import bits_per_column, curve_positions
 from prune_assets.writing.data_size import file_count, row_group_rows
 from prune_assets.writing.measuring import measure
 from prune_assets.writing.ranges import at_partitions, cuts, distinct_per_row_group, places_of, values_at
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from prune_assets.writing.measuring import Measured
     from prune_assets.writing.ranges import Codes
     from prune_assets.writing.write_options import BoundLayout
+
+
+# The position on the curve, a column for as long as rows are put in order.
+CURVE = "__prune_assets_curve"
 
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 # What Spark calls the directory of rows without a value, or with an empty text.
@@ -153,3 +159,32 @@ def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
                 session.conf.unset(key)
             else:
                 session.conf.set(key, before)
+
+
+def along_curve(
+    df: DataFrame, layout: LayoutSpec, bound: BoundLayout, measured: Measured, codes: Sequence[Codes]
+) -> tuple[DataFrame, Codes]:
+    """Return the data with the position of each row on the curve, and those of the sample.
+
+    `codes`: the order of the sample's rows by each column of the key, the partition columns first.
+    """
+    first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
+    cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)
+    for i, name in enumerate(bound.curve_by):
+        cut = cuts(codes[first + i], measured.drawn, 1 << bits)
+        shift = bits * (len(bound.curve_by) - 1 - i)
+        ranks = [0, *(number << shift for _, number in cut)]
+        rows = [row for row, _ in cut]
+        column = [Ordered(sortable(df, name), SortKey(name))]
+        cells.append(rank_expression(column, values_at(measured, rows, [first + i]), ranks))
+        above = np.searchsorted(codes[first + i][rows], codes[first + i], side="right")
+        of_sample += np.array(ranks)[above]
+    positions = curve_positions(len(bound.curve_by), hilbert=bool(layout.hilbert_by))
+    return df.withColumn(CURVE, _looked_up(positions, sum(cells[1:], cells[0]))), positions[of_sample]
+
+
+def _looked_up(positions: Codes, cell: Column) -> Column:
+    from pyspark.sql import functions as fn
+
+    # One text, which the optimizer makes an array of once: a literal for each would take a second.
+    return fn.get(fn.split(fn.lit(",".join(map(str, positions))), ",").cast("array<int>"), cell)

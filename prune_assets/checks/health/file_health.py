@@ -16,24 +16,29 @@ from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
 from parquet_core.layout.column_indexes import REWRITE_WITH_INDEXES, nan_remedy
 from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.places import row_groups_place, share_of_files
+from parquet_core.layout.places import file_name, row_groups_place, share_of_files
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.quantities import bytes_text, counted
 from parquet_core.trust.trust_policy import OTHER_TYPE
 from prune_assets.checks.health.foreign_files import files_of_other_columns
 from prune_assets.checks.health.newer_format import newer_format
-from prune_assets.checks.health.small_row_groups import small_row_groups
-from prune_assets.checks.health.type_mismatches import type_mismatches
 from prune_assets.checks.health.writer_faults import writer_faults
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.unread_columns import UnreadColumn
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import ColumnFacts
+
+# A row group is small that has fewer rows and fewer bytes.
+SMALL_ROWS, SMALL_BYTES = 10_000, 1 << 20
+# So many row groups that a merge inside of their files would save are worth one.
+SPARE_ROW_GROUPS = 100
 
 # A filter that errs more often than this is hardly worth its bytes.
 MAX_FPP = 0.1
@@ -276,3 +281,36 @@ FILES_ARE_HEALTHY = Check(
     },
     check_footers,
 )
+
+
+def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Iterator[Finding]:
+    """Report each column and stored type once, with the first of its files."""
+    for column in unread:
+        first, others = file_name(index, int(column.files[0])), len(column.files) - 1
+        more = f" (and {counted(others, 'more file')})" if others else ""
+        like = f", as in {file_name(index, int(column.others[0]))}" if len(column.others) else ""
+        wanted = f"the table has {column.wanted}{like}"
+        message = f"the file stores {column.name} as {column.stored}, {wanted}: Spark cannot read it"
+        yield Finding("files.type_mismatch", Severity.ERROR, f"{first}{more}", message, column.remedy, (column.name,))
+
+
+def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
+    """Warn of files whose row groups are small on average, where merging these inside of the files would save many."""
+    filled, files = index.row_count > 0, len(index.files)
+    groups = np.bincount(index.file[filled], minlength=files)
+    rows, size = np.bincount(index.file, index.row_count, minlength=files), index.sizes_of_files()
+    small = (groups > 1) & (rows < SMALL_ROWS * groups) & (size < SMALL_BYTES * groups)
+    count = int(groups[small].sum())
+    enough = np.maximum(1, np.maximum(rows // SMALL_ROWS, size // SMALL_BYTES)[small])
+    if count - int(enough.sum()) < SPARE_ROW_GROUPS:
+        return
+    message = (
+        f"{count:,} row groups in {counted(int(small.sum()), 'file')} are small, on average "
+        f"{counted(int(rows[small].sum()) // count, 'row')} and {bytes_text(int(size[small].sum()) // count)}"
+    )
+    fix = Fix(
+        "write larger row groups: ",
+        Step.WRITE_TABLE,
+        ", or pass min_rows_per_group=100_000 to write_to_dataset or write_dataset of pyarrow",
+    )
+    yield Finding("files.small_row_groups", Severity.WARN, location, message, fix=fix)

@@ -6,7 +6,10 @@ itself. Types that pyiceberg lacks, such as `variant`, become an `OtherType`, so
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from pydantic import Field
+from pyiceberg.types import PrimitiveType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,10 +81,40 @@ def _known_type(kind: Any) -> Any:
         return kind
     from pyiceberg.types import IcebergType
 
-    from prune_assets.tables.iceberg.other_type import other_type
-
     try:
         IcebergType.handle_primitive_type(kind, lambda value: value)
     except ValueError:
         return other_type(kind)
     return kind
+
+
+class OtherType(PrimitiveType):  # type: ignore[misc]  # pyiceberg is not installed everywhere
+    """A type by its name, such as `variant`."""
+
+    root: str = Field()
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Return a new object: pyiceberg has one object of each other type."""
+        return object.__new__(cls)
+
+    def __str__(self) -> str:
+        """Return the name of the type."""
+        return self.root
+
+    def __repr__(self) -> str:
+        """Return the name of the type."""
+        return f"OtherType({self.root!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare names."""
+        return isinstance(other, OtherType) and self.root == other.root
+
+    def __hash__(self) -> int:
+        """Return the hash of the name."""
+        return hash(self.root)
+
+
+def other_type(name: str) -> OtherType:
+    """Return the type of a name, which pyiceberg does not parse."""
+    found: OtherType = OtherType.model_construct(root=name)
+    return found

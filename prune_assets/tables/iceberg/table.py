@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.predicate import Path, Predicate
     from parquet_core.predicate import Path as ColumnPath
-    from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
@@ -219,7 +219,6 @@ class IcebergTable(LoggedTable):
     def claims(self) -> Claims:
         """Return the claims of the manifests."""
         self.snapshot.open_all()
-        from prune_assets.tables.iceberg.claims import ManifestClaims
 
         return ManifestClaims(self)
 
@@ -296,3 +295,29 @@ class IcebergTable(LoggedTable):
         from prune_assets.tables.iceberg.writes.partition_by import transforms_of
 
         return list(map(str, transforms_of(self.snapshot)))
+
+
+@dataclass(slots=True)
+class ManifestClaims:
+    """Claims of manifests: bounds, counts and rows, all of the rows as written."""
+
+    table: IcebergTable
+    name = "the manifest"
+    partition_remedy = "remove the file from the table with Iceberg, and add its rows anew"
+
+    def bounds(self, path: Path, file: int) -> Bounds | None:
+        """Return the bounds of a column in a file; None for a column without."""
+        found = self.table.file_bounds(path)
+        return None if found is None else found.slice(file, file + 1)
+
+    def rows(self, file: int) -> int | None:
+        """Return how many rows a file has, deleted ones among them."""
+        return int(self.table.snapshot.files.numbers("records", 0)[file])
+
+    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - of all
+        """Return None: bounds and counts are those of all rows as they were written."""
+        return None
+
+    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - of all
+        """Return None: no column is told by the partition alone."""
+        return None

@@ -18,19 +18,21 @@ from prune_assets.workload.event_logs.events import (
     LogStart,
     StageCompleted,
 )
-from prune_assets.workload.event_logs.one_run import one_run
 from prune_assets.workload.event_logs.plan_scans import scans_of
 from prune_assets.workload.event_logs.table_of import table_of
+from prune_assets.workload.gather import added
 from prune_assets.workload.not_understood import NotUnderstood
 from prune_assets.workload.own_tag import is_own
 from prune_assets.workload.query_shapes import ScanTotals
 from prune_assets.workload.ran_scan import RanScan
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from prune_assets.workload.event_logs.events import Event
     from prune_assets.workload.event_logs.plan_scans import PlannedScan, ScanMetrics
+
+_NOTHING = ScanTotals()
 
 _SOURCE_FILTERS = re.compile(r"^IcebergScan\(.*?filters=(.*), runtimeFilters=", re.DOTALL)
 _ZONE = "spark.sql.session.timeZone"
@@ -229,3 +231,15 @@ def _is_filtered_by_source(scan: PlannedScan) -> bool:
     found = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
     names = [] if found is None else [part.split(" ")[0] for part in found[1].split(", ") if " " in part]
     return any(f"{name.split('.')[0]}#" not in text for name in names for text in ["".join(scan.conditions)])
+
+
+def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
+    """Return the scans of a query; those that differ in their totals alone are one, with the sum of these.
+
+    Of a self-join with a condition on one side both sides stay.
+    """
+    found: dict[RanScan, ScanTotals] = {}
+    for scan in scans:
+        key = scan._replace(totals=_NOTHING)
+        found[key] = added(found.get(key, _NOTHING), scan.totals)
+    return [key._replace(totals=totals) for key, totals in found.items()]

@@ -12,16 +12,19 @@ from parquet_core.storage import Traffic
 from prune_assets.workload.event_logs.application import Application
 from prune_assets.workload.event_logs.decompress import CutOff, NoEventLog, blocks
 from prune_assets.workload.event_logs.events import EVENT, decode
-from prune_assets.workload.event_logs.read_lines import TOO_LONG, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from prune_assets.workload.event_logs.cursor import Cursor
     from prune_assets.workload.event_logs.events import ApplicationStart
     from prune_assets.workload.event_logs.find_logs import EventLog
     from prune_assets.workload.event_logs.zips import LogFile
     from prune_assets.workload.ran_scan import RanScan
+
+# A longer line is left out: a plan of this size has millions of words.
+LONGEST_LINE = 32 << 20
+TOO_LONG = b""
 
 
 class LogReader:
@@ -112,3 +115,27 @@ class LogReader:
             yield from application.take(event)
         elif line == TOO_LONG:
             self.not_understood["a line that is too long"] += 1
+
+
+def lines_of(blocks: Iterable[bytes], *, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+    r"""Return each line without its end, in the place of one that is too long `TOO_LONG`.
+
+    The last one may be cut off where a log is still written.
+
+    >>> list(lines_of([b"ab", b"c\nlong", b"er\n", b"d"], longest=5))
+    [b'abc', b'', b'd']
+    """
+    waiting: list[bytes] = []
+    size = 0
+    for block in blocks:
+        first, *rest = block.split(b"\n")
+        size += len(first)
+        # Of a line that is too long nothing more is kept.
+        waiting = [*waiting, first] if size <= longest else []
+        if rest:
+            yield b"".join(waiting) if size <= longest else TOO_LONG
+            *whole, last = rest
+            yield from whole
+            waiting, size = [last], len(last)
+    if size:
+        yield b"".join(waiting) if size <= longest else TOO_LONG

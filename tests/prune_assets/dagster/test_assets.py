@@ -139,10 +139,10 @@ def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, wa
         log=SimpleNamespace(warning=said.append),
         resources=SimpleNamespace(spark=SimpleNamespace(session="it")),
     )
-    monkeypatch.setattr("prune_assets.session.live_sessions.live_sessions", lambda: 2)
+    monkeypatch.setattr("prune_assets.dagster.resources.live_sessions", lambda: 2)
     assert session_for(context) == "it"
     assert len(said) == warned
-    monkeypatch.setattr("prune_assets.session.live_sessions.live_sessions", lambda: 3)
+    monkeypatch.setattr("prune_assets.dagster.resources.live_sessions", lambda: 3)
     assert session_for(context) == "it"
     assert len(said) == 2 * warned + 1
     assert said[-1].startswith("you run 3 Spark sessions on this machine")

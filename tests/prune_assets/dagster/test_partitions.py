@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.errors import LayoutError, UnsupportedFeature
-from prune_assets.dagster.partition_keys import PartitionKeys
+from prune_assets.dagster.partition_sensor import PartitionKeys
 from prune_assets.dagster.partitions import VALUE_TYPES, partition_predicate
 from prune_assets.dagster.window_values import TIME_TYPES
 from prune_assets.sql.render import literal_sql

@@ -11,8 +11,7 @@ from types import ModuleType
 import pytest
 
 from prune_assets.errors import JavaFailure
-from prune_assets.session.java import candidates, find_java, use_java
-from prune_assets.session.java_shim import java_shim
+from prune_assets.session.java import candidates, find_java, java_shim, use_java
 
 FAKE = """\
 #!/bin/sh

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from prune_assets.cli import main
-from prune_assets.session.spark_defaults import configured_time_zone
+from prune_assets.commands.row_selection import configured_time_zone
 
 HERE = "at < TIMESTAMP '2024-01-02'"
 

@@ -12,8 +12,8 @@ import prune_assets as pr
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, IsNaN, IsNull, Not, Or, Unsupported
 from prune_assets.explain.plan import plan
-from prune_assets.reading.filter_text import filter_text
 from prune_assets.reading.metrics import scan_metrics
+from prune_assets.reading.reader import filter_text
 from prune_assets.spark_reader.derived_filters import necessary
 from prune_assets.sql.render import render
 from tests.fuzz.planner.truth import settings

@@ -16,7 +16,7 @@ from log_lines import text_of
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.storage import Traffic, find_file
 from prune_assets.workload.event_logs.decompress import NoEventLog, blocks
-from prune_assets.workload.event_logs.read_lines import TOO_LONG, lines_of
+from prune_assets.workload.event_logs.read_logs import TOO_LONG, lines_of
 
 TEXT = text_of("3.5")
 

@@ -12,7 +12,7 @@ from prune_assets.workload.constants import constants_of, shape_of
 from prune_assets.workload.costs import costs_of, needless_bytes
 from prune_assets.workload.gather import MOST_TEXT, Gathered
 from prune_assets.workload.json_form import from_json, to_json
-from prune_assets.workload.merge import merged
+from prune_assets.workload.load import merged
 from prune_assets.workload.query_shapes import (
     ALL_COLUMNS,
     MOST_PREDICATES,

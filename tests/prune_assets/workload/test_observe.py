@@ -119,7 +119,7 @@ def test_queries_of_prune_assets_itself_are_counted_apart(tmp_path, tags):
     assert [(shape.shape, shape.runs) for shape in found.shapes] == [("k = ?", 1.0)]
     # What is not understood of them does not matter either.
     assert (found.own_queries, found.not_understood) == (1, {})
-    assert importlib.import_module("prune_assets.workload.merge").merged([found, found]).own_queries == 2
+    assert importlib.import_module("prune_assets.workload.load").merged([found, found]).own_queries == 2
 
 
 def test_queries_of_prune_assets_are_not_counted_again_with_a_cursor(tmp_path):

@@ -21,7 +21,6 @@ from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
 from prune_assets.tables.iceberg.session_metadata import exists_in_session
-from prune_assets.tables.iceberg.writes.column_definitions import column_definitions
 from prune_assets.tables.iceberg.writes.partition_by import (
     are_same,
     parse_transform,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructType
 
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.iceberg.session_catalog import NameInSession
@@ -303,3 +303,29 @@ WRITING = Writing(
     check_entry=_check_entry,
     check_installed=partial(check_installed, to_write=True),
 )
+
+
+def column_definitions(schema: StructType) -> str:
+    """Return the columns of a schema; all of them take nulls.
+
+    >>> from pyspark.sql.types import LongType, StructType
+    >>> column_definitions(StructType().add("id", LongType()).add("a b", StructType().add("c", LongType())))
+    '`id` bigint, `a b` struct<`c`: bigint>'
+    """
+    return ", ".join(f"{_name(field.name)} {_type(field.dataType)}" for field in schema.fields)
+
+
+def _name(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _type(kind: DataType) -> str:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(kind, StructType):
+        return f"struct<{', '.join(f'{_name(field.name)}: {_type(field.dataType)}' for field in kind.fields)}>"
+    if isinstance(kind, ArrayType):
+        return f"array<{_type(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{_type(kind.keyType)}, {_type(kind.valueType)}>"
+    return kind.simpleString()

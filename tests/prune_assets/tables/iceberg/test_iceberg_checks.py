@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import prune_assets as pr
 from prune_assets.checks.health.health import check_health
 from prune_assets.cli import main
-from prune_assets.tables.iceberg.changes import partition_files
+from prune_assets.tables.iceberg.opening import partition_files
 from prune_assets.tables.opening import open_as_written
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.iceberg_tables import DayTransform, IdentityTransform

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from prune_assets.session.live_sessions import live_sessions
+from prune_assets.dagster.resources import live_sessions
 
 
 def test_processes_of_spark_are_counted_and_others_are_not(tmp_path):
