@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from prune_assets.spark_reader.predicted_scan import PredictedScan
 
 
-_NULL = Constant(Outcomes.NULL)
-
-
 def report(read: SparkRead) -> SkipReport:
     """Add up what every level skipped; fetches what exact page bytes and single conjuncts need, and keeps it on disk.
 
@@ -103,21 +100,25 @@ def report(read: SparkRead) -> SkipReport:
 
 
 def _as_filter(predicate: Predicate) -> Predicate:
-    """Leave out alternatives that select no row: `x IS NULL AND NULL` says only that others are NULL where x is."""
+    """Leave out alternatives that select no row: `x IS NULL AND NULL`, and those on which Spark raises an error."""
     match predicate:
         case And(operands):
-            return And(tuple(map(_without_null, operands)))
+            return And(tuple(map(_selecting, operands)))
         case _:
-            return _without_null(predicate)
+            return _selecting(predicate)
 
 
-def _without_null(predicate: Predicate) -> Predicate:
+def _selecting(predicate: Predicate) -> Predicate:
     match predicate:
         case Or(operands):
-            kept = tuple(one for one in operands if not (isinstance(one, And) and _NULL in one.children))
+            kept = tuple(one for one in operands if not (isinstance(one, And) and any(map(_never, one.children))))
             return Or(kept) if len(kept) > 1 else kept[0] if kept else predicate
         case _:
             return predicate
+
+
+def _never(part: Predicate) -> bool:
+    return isinstance(part, Constant) and part.outcomes is not Outcomes.TRUE
 
 
 def _version(plan: PlannedRead) -> DeltaVersion | None:
