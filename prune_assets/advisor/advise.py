@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
-# Rows that all candidates are tried on, before the best of them are on the whole sample.
-_FEW_ROWS = 32_768
+# Rows that all candidates are tried on, and rows on which the best of them are tuned; the result is tried on all.
+_FEW_ROWS, _SOME_ROWS = 32_768, 131_072
 _FINALISTS = 5
 # Parts of the sample that are simulated apart: how far they differ tells how sure the whole is.
 _PARTS = 4
@@ -192,9 +192,10 @@ def _ranked(
     possible = [it for it in finalists if not (in_place and _refusal(it.layout, table))]
     if not possible:
         table.check_rewrite(tried[0].candidate.layout)
-    rough = sorted((try_out(workspace, it) for it in possible), key=lambda it: it.bytes)
-    best = _simplest([refined(workspace, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
-    best = _with_stated_ties(workspace, best, columns)
+    some = workspace.on(workspace.sample.thinned(_SOME_ROWS))
+    rough = sorted((try_out(some, it) for it in possible), key=lambda it: it.bytes)
+    best = _simplest([refined(some, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
+    best = try_out(workspace, _with_stated_ties(some, best, columns).candidate)
     pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
     others = [try_out(workspace, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
     return [best, *sorted(others, key=lambda it: it.bytes)]

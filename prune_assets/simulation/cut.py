@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
+_WORD = 63
 # A page that would have fewer sampled rows is taken to be larger: too few tell nothing of its bounds.
 _LEAST_SAMPLED = 16
 
@@ -111,9 +112,29 @@ def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
         together = partition * (len(column.values) + 2) + column.codes + 1
         partition = np.unique(together, return_inverse=True)[1]
     rank = [_curve(sample, keys, hilbert=bool(layout.hilbert_by))] if layout.curve_by else _codes(sample, keys, layout)
-    by = (*reversed(rank), partition) if partitions else (*reversed(rank),)
-    order = np.lexsort(by) if by else np.arange(sample.rows)
+    order = _sorted([partition, *rank] if partitions else rank, sample.rows)
     return Ordered(order, (*partitions, *keys), np.bincount(partition))
+
+
+def _sorted(keys: Sequence[Numbers], rows: int) -> Numbers:
+    """Return the rows in the order of keys, the slowest first; rows of equal keys keep their order.
+
+    Keys and row fit into one number mostly, which sorts several times faster than `lexsort` does.
+
+    >>> _sorted([np.array([1, 0, 1]), np.array([5, 5, -1])], 3).tolist()
+    [1, 2, 0]
+    """
+    bits, together = max(rows - 1, 1).bit_length(), np.zeros(rows, np.int64)
+    for key in keys:
+        least = int(key.min(initial=0))
+        of_key = (int(key.max(initial=0)) - least).bit_length()
+        together, bits = (together << of_key) | (key - least), bits + of_key
+    if bits >= _WORD:
+        return np.lexsort((*reversed(keys),))
+    of_row = max(rows - 1, 1).bit_length()
+    together = (together << of_row) | np.arange(rows)
+    together.sort()
+    return together & ((1 << of_row) - 1)
 
 
 def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: Ordered | None = None) -> Cut:

@@ -142,13 +142,13 @@ def _dense(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: N
 
 
 def _share(column: SampledColumn, codes: Numbers) -> Floats:
-    shares: Floats = np.concatenate([[0.0], column.share, [1.0]])[codes + 1]
+    shares: Floats = column.share[codes + 1]
     return shares
 
 
 def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> Codes:
     """Return the values nearest to shares of the rows, which enclose those that were sampled."""
-    middles = (column.share[1:] + column.share[:-1]) / 2
+    middles = (column.share[2:-1] + column.share[1:-2]) / 2
     lower, upper = np.searchsorted(middles, low), np.searchsorted(middles, high)
     return own._replace(low=np.minimum(own.low, lower), high=np.maximum(own.high, upper))
 
@@ -156,12 +156,14 @@ def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> 
 def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
     """Return the bounds of a column that the order does not sort: those of as many neighbours as the page has rows."""
     value = (codes >= 0) & (codes < len(column.values))
-    share = _share(column, codes)
-    pages = Neighbours(first, value, share if value.all() else np.where(value, share, 0.0), narrow=cut.width)
+    has_value = own.high >= own.low
+    sides = ((own.low, np.inf), (own.high, -np.inf))
+    extremes = (np.where(has_value, _share(column, side), nothing) for side, nothing in sides)
+    pages = Neighbours(first, codes, column.share, *extremes, cut.width)
     low, high = pages.extremes()
     found = _enclosing(column, own, low, high)
     found = found._replace(
-        null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, own.high >= own.low)
+        null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value)
     )
-    constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.share))))
+    constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.values))))
     return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))

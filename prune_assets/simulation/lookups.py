@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import filled, numbers_from
+from parquet_core.arrow_arrays import array_of, filled, numbers_from
 from parquet_core.evidence.bloom import probes
 from parquet_core.evidence.dictionary import can_decide
 from parquet_core.evidence.many_leaves import outcomes_of_each_value
@@ -57,7 +57,7 @@ def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | N
     """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
     values = column.values
     if pa.types.is_floating(values.type):
-        values = pa.concat_arrays([values, pa.array([np.nan], values.type)])
+        values = pa.concat_arrays([values, array_of([np.nan], values.type)])
     return [_asked(column, values, leaf) if can_decide(leaf) else None for leaf in leaves]
 
 

@@ -48,21 +48,27 @@ _PARTS = 4
 
 
 class Neighbours:
-    """Sampled pages: moments of each, and what windows of neighbours have."""
+    """Sampled pages: moments of each, and what windows of neighbours have.
 
-    def __init__(self, first: Numbers, value: Flags, share: Floats, *, narrow: int) -> None:
-        self.first, self.narrow, self._share, self._value = first, min(narrow, len(first)), share, value
-        self._sampled = np.diff(first, append=len(value))
-        self.page = np.repeat(np.arange(len(first)), self._sampled)
+    `codes`: the number of the value of each sampled row, -1 for null. `shares`: for null, each value and NaN.
+    `low`, `high`: the share of the lowest and the highest value of each page, infinite without a value.
+    """
+
+    def __init__(self, first: Numbers, codes: Numbers, shares: Floats, low: Floats, high: Floats, narrow: int) -> None:
+        self.first, self.narrow, self._codes, self._shares = first, min(narrow, len(first)), codes, shares
+        self._sampled = np.diff(first, append=len(codes))
         self.rows = np.maximum(self._sampled, 1)
-        self._is_full = bool(value.all())
-        self.count = self._sampled.astype(np.float64) if self._is_full else self._by_page(value)
+        share, value = shares[codes + 1], (codes >= 0) & (codes < len(shares) - 2)
+        self._value = None if value.all() else value
+        share = share if self._value is None else np.where(value, share, 0.0)
+        self.count = self._sampled.astype(np.float64) if self._value is None else self._by_page(value)
         total = self._by_page(share)
         self.mean = total / np.maximum(self.count, 1)
-        square = (share - self._of_rows(self.mean)) ** 2
-        square = square if self._is_full else np.where(value, square, 0.0)
-        self._low, self._high = self._of_pages(np.minimum), self._of_pages(np.maximum)
-        self._square, self._fourth = map(self._by_page, (square, square * square))
+        square = (share - np.repeat(self.mean, self._sampled)) ** 2
+        square = square if self._value is None else np.where(value, square, 0.0)
+        self._low, self._high = low, high
+        self._square = self._by_page(square)
+        self._fourth = self._by_page(np.square(square, out=square))
         self._all = np.maximum(self._total(self.count), 1)
         self._centre = self._total(total) / self._all
         self._around = np.maximum(
@@ -71,12 +77,7 @@ class Neighbours:
 
     def _by_page(self, of_row: Floats | Flags) -> Floats:
         """Add up what rows have."""
-        return np.bincount(self.page, of_row, len(self.first)).astype(np.float64)
-
-    def _of_rows(self, of_page: Floats) -> Floats:
-        """Return for each row what its page has."""
-        found: Floats = np.repeat(of_page, self._sampled)
-        return found
+        return np.where(self._sampled > 0, np.add.reduceat(of_row, self.first, dtype=np.float64), 0.0)
 
     def _window(self, size: int) -> tuple[Numbers, Numbers]:
         begin = np.clip(np.arange(len(self.first)) - size // 2, 0, len(self.first) - size)
@@ -97,18 +98,18 @@ class Neighbours:
         low, high = self._low, self._high
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
         mean, scale, alike, of_alike = self._compare(low, high)
-        distance = (self._share - self._of_rows(mean)) / self._of_rows(np.maximum(scale, _TINY))
-        far_low = low - scale * self._further(distance, np.minimum)
-        far_high = high + scale * self._further(distance, np.maximum)
+        far_low = low - scale * self._further(mean, scale, np.minimum)
+        far_high = high + scale * self._further(mean, scale, np.maximum)
         enough = ~np.isnan(of_alike[0])
         return (
             np.where(alike, wide_low, np.where(enough, of_alike[0], far_low)),
             np.where(alike, wide_high, np.where(enough, of_alike[1], far_high)),
         )
 
-    def _further(self, distance: Floats, reduce: Any) -> Floats:
+    def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
         """Return by how many spreads all rows of a page reach beyond the sampled ones."""
-        quarters = np.array([self._of_part(reduce, distance, part) for part in range(_PARTS)])
+        quarters = np.array([self._of_part(reduce, part) for part in range(_PARTS)])
+        quarters = (quarters - mean) / np.maximum(scale, _TINY)
         reach = []
         for extremes in (quarters, reduce(quarters[:2], quarters[2:]), reduce.reduce(quarters, keepdims=True)):
             parts = np.abs(extremes)
@@ -117,20 +118,15 @@ class Neighbours:
         pages = np.maximum(self._total((self.count > 3).astype(np.float64)), 1)
         return reach_of_doublings(reach[1] - reach[0], reach[2] - reach[1], float(np.log2(self.narrow))) / pages
 
-    def _of_pages(self, reduce: Any) -> Floats:
-        nothing = np.inf if reduce is np.minimum else -np.inf
-        share = self._share if self._is_full else np.where(self._value, self._share, nothing)
-        found: Floats = reduce.reduceat(share, self.first)
-        return found
-
-    def _of_part(self, reduce: Any, of_row: Floats, part: int) -> Floats:
+    def _of_part(self, reduce: Any, part: int) -> Floats:
         """Return the extremes of pages over every fourth row, infinite where a page has none of these."""
-        nothing = np.inf if reduce is np.minimum else -np.inf
-        rows, first = of_row[part::_PARTS], -((part - self.first) // _PARTS)
-        if not self._is_full:
-            rows = np.where(self._value[part::_PARTS], rows, nothing)
-        found = reduce.reduceat(np.append(rows, nothing), first)
-        return np.where(np.diff(first, append=len(rows)) > 0, found, nothing)
+        no_value, nothing = (len(self._shares) - 2, np.inf) if reduce is np.minimum else (-1, -np.inf)
+        rows, first = self._codes[part::_PARTS], -((part - self.first) // _PARTS)
+        if self._value is not None:
+            rows = np.where(self._value[part::_PARTS], rows, no_value)
+        found = reduce.reduceat(np.append(rows, no_value), first)
+        has_value = (np.diff(first, append=len(rows)) > 0) & (found != no_value)
+        return np.where(has_value, self._shares[found + 1], nothing)
 
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
         """Compare each page with those around it.

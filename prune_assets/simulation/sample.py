@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, scalar_of
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ NULL = -1
 class SampledColumn:
     """A column of the sample: `values`, distinct and ascending, and the number of the one that each row has.
 
-    Null is NULL, and NaN, which no bound holds, the number behind the last. `share`: the share of the rows up to the
-    middle of those of each value, by which values of any type have distances.
+    Null is NULL, and NaN, which no bound holds, the number behind the last. `share`: for null, each value and NaN the
+    share of the rows up to the middle of those of the value, by which values of any type have distances.
     """
 
     column: LeafColumn
@@ -75,7 +75,9 @@ def coded(column: LeafColumn, values: pa.Array) -> SampledColumn:
     """Number the values of a column."""
     floating = pa.types.is_floating(values.type)
     nan = flags_from(pc.is_nan(values)) if floating else np.zeros(len(values), np.bool_)
-    encoded = pc.if_else(from_numpy(~nan), values, pa.scalar(None, values.type)).dictionary_encode()
+    if floating:
+        values = pc.if_else(from_numpy(~nan), values, scalar_of(None, values.type))
+    encoded = values.dictionary_encode()
     (rank,) = ranks(encoded.dictionary)
     order = np.argsort(rank, kind="stable")
     ascending, place = encoded.dictionary.take(from_numpy(order)), np.full(len(order) + 1, NULL)
@@ -90,4 +92,4 @@ def sampled(column: LeafColumn, values: pa.Array, codes: NDArray[np.int64]) -> S
     """Return a column of distinct, ascending values and the number of the one that each row has."""
     count = np.bincount(codes[(codes >= 0) & (codes < len(values))], minlength=len(values))
     share = (np.cumsum(count) - count / 2) / max(int(count.sum()), 1)
-    return SampledColumn(column, values, codes, share)
+    return SampledColumn(column, values, codes, np.concatenate([[0.0], share, [1.0]]))

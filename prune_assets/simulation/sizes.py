@@ -84,15 +84,16 @@ def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSp
 
 
 def _counts(cut: Cut, column: SampledColumn, layout: LayoutSpec) -> _Counts:
-    codes, starts = column.codes[cut.order], cut.sampled(cut.group)
-    ends, rows = np.append(starts[1:], len(codes)), cut.group_rows
+    starts, rows = cut.sampled(cut.group), cut.group_rows
+    ends = np.append(starts[1:], len(cut.order))
     chosen = np.unique(np.linspace(0, len(starts) - 1, _COUNTED).round().astype(np.int64))
     page = min(float(rows.mean()), layout.page_rows)
-    groups = [codes[starts[group] : ends[group]] for group in chosen.tolist()]
+    groups = [column.codes[cut.order[starts[group] : ends[group]]] for group in chosen.tolist()]
     pages = [group[: max(1, round(page * cut.rate))] for group in groups]
     return _Counts(
         _mean(groups, len(column.values), float(rows.mean())),
         _mean(pages, len(column.values), page),
+        len(cut.order),
     )
 
 
@@ -104,10 +105,11 @@ class _Values(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """The rows and values of a row group and of a page."""
+    """The rows and values of a row group and of a page, from `sampled` rows of the table."""
 
     group: _Values
     page: _Values
+    sampled: int
 
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values:
@@ -230,7 +232,7 @@ class EncodedRows:
         """Return how a column would be encoded; `sampled`: None for one that no query filters on."""
         path = key[2]
         if sampled is not None:
-            if key not in self._counted:
+            if key not in self._counted or self._counted[key].sampled < len(cut.order):
                 self._counted[key] = _counts(cut, sampled, layout)
             return _coded(layout, path, self._counted[key], cost.entry_of(sampled.values))
         column = self._column(path)
@@ -249,7 +251,7 @@ class EncodedRows:
             sampled = min(max(1, round(size * rate)), len(order))
             starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
             counts.append(_mean([codes[start : start + sampled] for start in starts], column.distinct, size))
-        return _Counts(*counts)
+        return _Counts(*counts, len(order))
 
     def _column(self, path: Path) -> _Codes | None:
         """Return the numbers of the different values of a column; None for one in lists or maps."""

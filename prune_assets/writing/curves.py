@@ -5,6 +5,8 @@ Hilbert's after Skilling, "Programming the Hilbert curve", AIP Conference Procee
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ def bits_per_column(columns: int) -> int:
     return GRID_BITS // columns
 
 
+@cache
 def curve_positions(columns: int, *, hilbert: bool) -> Cells:
     """Return the position on the curve of each cell, whose number is its ranks as digits, the first column's first.
 
