@@ -112,16 +112,16 @@ def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
         together = partition * (len(column.values) + 2) + column.codes + 1
         partition = np.unique(together, return_inverse=True)[1]
     rank = [_curve(sample, keys, hilbert=bool(layout.hilbert_by))] if layout.curve_by else _codes(sample, keys, layout)
-    order = _sorted([partition, *rank] if partitions else rank, sample.rows)
+    order = in_order([partition, *rank] if partitions else rank, sample.rows)
     return Ordered(order, (*partitions, *keys), np.bincount(partition))
 
 
-def _sorted(keys: Sequence[Numbers], rows: int) -> Numbers:
+def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
     """Return the rows in the order of keys, the slowest first; rows of equal keys keep their order.
 
     Keys and row fit into one number mostly, which sorts several times faster than `lexsort` does.
 
-    >>> _sorted([np.array([1, 0, 1]), np.array([5, 5, -1])], 3).tolist()
+    >>> in_order([np.array([1, 0, 1]), np.array([5, 5, -1])], 3).tolist()
     [1, 2, 0]
     """
     bits, together = max(rows - 1, 1).bit_length(), np.zeros(rows, np.int64)
@@ -192,9 +192,10 @@ def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float
 def _curve(sample: Sample, keys: Sequence[Path], *, hilbert: bool) -> Numbers:
     """Return the place of each row on the curve through the ranks of its values, as a write puts it."""
     bits = bits_per_column(len(keys))
-    cell = np.zeros(sample.rows, np.int64)
+    cell = np.zeros(sample.rows, np.uint16)
     for path in keys:
-        upto = np.cumsum(np.bincount(sample.columns[path].codes + 1))
-        cell = (cell << bits) | ((upto[sample.columns[path].codes + 1] - 1) << bits) // sample.rows
+        codes = sample.columns[path].codes + 1
+        upto = np.cumsum(np.bincount(codes))
+        cell = (cell << bits) | (((upto - 1) << bits) // sample.rows).astype(np.uint16)[codes]
     positions: Numbers = curve_positions(len(keys), hilbert=hilbert)[cell]
     return positions

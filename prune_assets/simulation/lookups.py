@@ -14,6 +14,7 @@ from parquet_core.evidence.bloom import probes
 from parquet_core.evidence.dictionary import can_decide
 from parquet_core.evidence.many_leaves import outcomes_of_each_value
 from parquet_core.outcomes import Outcomes
+from prune_assets.simulation.cut import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ _ENOUGH = 30
 _ANYWHERE = 0.8
 # Limits of the pairs of rows with equal values, and of the rows that satisfy a condition.
 _MOST_PAIRS = 5_000
-_MOST_ROWS = 50_000
+_MOST_ROWS = 20_000
 
 
 class Asked(NamedTuple):
@@ -91,35 +92,40 @@ class LookedUp(NamedTuple):
 
 def looked_up(column: SampledColumn, wanted: list[Asked | None]) -> LookedUp:
     """Find the rows that satisfy conditions."""
-    count = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values) + 1)
+    count = np.bincount(column.codes + 1, minlength=len(column.values) + 2)
+    rows, ends = in_order([column.codes], len(column.codes)), np.cumsum(count)
     return LookedUp(
         wanted,
-        [_rows(it.true[column.codes + 1]) if it else _NO_ROWS for it in wanted],
-        [_rows(it.false[column.codes + 1]) if it else _NO_ROWS for it in wanted],
-        _pairs(column, count),
-        np.bincount(count, minlength=_FEW + 3),
+        [_rows(rows, ends, it.true) if it else _NO_ROWS for it in wanted],
+        [_rows(rows, ends, it.false) if it else _NO_ROWS for it in wanted],
+        _pairs(rows, ends[:-1], count[1:]),
+        np.bincount(count[1:], minlength=_FEW + 3),
     )
 
 
 _NO_ROWS = np.zeros(0, np.int64)
 
 
-def _rows(chosen: Flags) -> Numbers:
-    rows = np.flatnonzero(chosen)
-    return rows[:: max(1, len(rows) // _MOST_ROWS)]
+def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
+    """Return `rows` of chosen values, at most about `_MOST_ROWS`; `ends`: where those of each value end."""
+    values = np.flatnonzero(chosen)
+    of_value = np.diff(ends, prepend=0)[values]
+    before = np.cumsum(of_value) - of_value
+    total = int(of_value.sum())
+    places = np.arange(0, total, max(1, total // _MOST_ROWS))
+    value = np.searchsorted(before, places, "right") - 1
+    return rows[(ends[values] - of_value - before)[value] + places]
 
 
-def _pairs(column: SampledColumn, count: Numbers) -> Numbers:
-    """Draw two random rows of each value, for at most `_MOST_PAIRS` values."""
+def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
+    """Draw two random rows of each value, for at most `_MOST_PAIRS` values; `first`: its first one of `rows`."""
     random, several = np.random.default_rng(len(count)), np.flatnonzero(count >= 2)
     if not len(several):
         return np.zeros((0, 2), np.int64)
     drawn = (
         random.choice(several, _MOST_PAIRS) if len(several) < _MOST_PAIRS else several[:: len(several) // _MOST_PAIRS]
     )
-    rows = np.argsort(column.codes, kind="stable")
-    first = np.searchsorted(column.codes[rows], drawn)
-    one = random.integers(0, count[drawn])
+    first, one = first[drawn], random.integers(0, count[drawn])
     other = (one + random.integers(1, count[drawn])) % count[drawn]
     return np.column_stack([rows[first + one], rows[first + other]])
 

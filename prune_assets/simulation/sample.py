@@ -43,8 +43,13 @@ class SampledColumn:
         return self.values.take(from_numpy(np.where(known, self.codes, 0), valid=known))
 
     def take(self, rows: NDArray[np.int64]) -> SampledColumn:
-        """Return the column of chosen rows."""
-        return sampled(self.column, self.values, self.codes[rows])
+        """Return the column of chosen rows, without values that none of them has."""
+        codes, count = self.codes[rows] + 1, len(self.values)
+        has_row = np.bincount(codes, minlength=count + 2)[1:-1] > 0
+        if has_row.all():
+            return sampled(self.column, self.values, codes - 1)
+        numbers = np.concatenate([[NULL], np.cumsum(has_row) - 1, [np.count_nonzero(has_row)]])
+        return sampled(self.column, self.values.filter(from_numpy(has_row)), numbers[codes])
 
 
 @dataclass(frozen=True, slots=True)

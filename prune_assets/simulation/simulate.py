@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from parquet_core.outcomes import Outcomes, intersect
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
 from prune_assets.simulation.cut import Ordered, cut_of, ordered
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
-from prune_assets.simulation.lookups import Asked, LookedUp, asked, denied, looked_up
+from prune_assets.simulation.lookups import LookedUp, asked, denied, looked_up
 from prune_assets.simulation.sizes import EncodedRows, Size, sizes_without_encoding
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 _MOST_OF_TEXT = 64
 # Cached orders of the sample: each finalist is cut into pages of several sizes.
 _ORDERS = 12
-_NOTHING: Mapping[Path, OutcomeArray] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -50,7 +48,6 @@ class Workspace:
     costs: Mapping[Path, ColumnCost]
     encoded: EncodedRows | None = None
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
-    asked: dict[Path, list[Asked | None]] = field(default_factory=dict)
     simulated: dict[str, Simulated] = field(default_factory=dict)
     _ordered: dict[tuple[tuple[str, ...], ...], Ordered] = field(default_factory=dict)
     _bounds: dict[str, tuple[Cut, dict[Path, FutureBounds]]] = field(default_factory=dict)
@@ -59,7 +56,7 @@ class Workspace:
 
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
         """Return a workspace for a part of the sample; a rough one uses the present sizes of columns."""
-        return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded, asked=self.asked)
+        return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded)
 
     def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
         """Return what columns take in a layout."""
@@ -102,9 +99,7 @@ class Workspace:
         """Return where the values that leaves on a column look up were sampled."""
         if path not in self._looked_up:
             column = self.sample.columns[path]
-            if path not in self.asked:
-                self.asked[path] = asked(column, self.leaves[path])
-            self._looked_up[path] = looked_up(column, self.asked[path])
+            self._looked_up[path] = looked_up(column, asked(column, self.leaves[path]))
         return self._looked_up[path]
 
     @property
@@ -117,13 +112,14 @@ class Workspace:
         """What the whole table takes in files."""
         return self.bytes_per_row * self.sample.total
 
+    def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
+        """Return by column what the bounds of containers leave possible for its leaves."""
+        return {path: outcomes_of_each(leaves, bounds[path]) for path, leaves in self.leaves.items()}
+
     def may_match(
-        self, bounds: Mapping[Path, Bounds], count: int, beside: Mapping[Path, OutcomeArray] = _NOTHING
+        self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
     ) -> list[NDArray[np.bool_]]:
-        """Tell for each query which of `count` containers may hold a selected row; `beside`: other evidence."""
-        answers = {path: outcomes_of_each(of, bounds[path]) for path, of in self.leaves.items()}
-        for path, outcomes in beside.items():
-            answers[path] = intersect(answers[path], outcomes)
+        """Tell for each query which of `count` containers may hold a selected row, by what is known of its leaves."""
         return [query.may_match(self._outcomes(q, answers, bounds, count)) for q, query in enumerate(self.queries)]
 
     def _outcomes(
@@ -143,8 +139,8 @@ class Workspace:
         """Return how many rows of the table each query may select, by the values of the sampled ones."""
         if not self.sample.columns:
             return np.full(len(self.queries), float(self.sample.total))
-        values = {path: it.of_rows() for path, it in self.sample.columns.items()}
-        chosen = self.may_match({p: bounds_of_values(v) for p, v in values.items()}, self.sample.rows)
+        bounds = {path: bounds_of_values(it.of_rows()) for path, it in self.sample.columns.items()}
+        chosen = self.may_match(self.answers(bounds), bounds, self.sample.rows)
         return np.array([flags.sum() for flags in chosen]) / max(self.sample.rate, 1e-300)
 
 
@@ -166,8 +162,11 @@ def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
 def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     cut, bounds = workspace.bounds(layout)
     sizes = workspace.sizes(cut, layout)
-    of_groups = _of_groups(workspace, cut, layout, bounds, sizes)
-    chosen = workspace.may_match({path: it.pages for path, it in bounds.items()}, len(cut.pages), of_groups)
+    pages = {path: it.pages for path, it in bounds.items()}
+    answers = workspace.answers(pages)
+    for path, of_groups in _of_groups(workspace, cut, layout, bounds, answers, sizes).items():
+        answers[path] = intersect(answers[path], of_groups)
+    chosen = workspace.may_match(answers, pages, len(cut.pages))
     rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
     found = []
     for query, flags in zip(workspace.queries, chosen, strict=True):
@@ -186,6 +185,7 @@ def _of_groups(
     cut: Cut,
     layout: LayoutSpec,
     bounds: Mapping[Path, FutureBounds],
+    answers: Mapping[Path, OutcomeArray],
     sizes: Mapping[Path, Size],
 ) -> dict[Path, OutcomeArray]:
     """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
@@ -198,8 +198,7 @@ def _of_groups(
         statistics = bounds[path].groups
         outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
         if path in blooms or (path in sizes and sizes[path].is_looked_up):
-            of_pages = outcomes_of_each(leaves, bounds[path].pages)
-            possible = np.bitwise_or.reduceat(of_pages, first, axis=1) & Outcomes.TRUE > 0
+            possible = np.bitwise_or.reduceat(answers[path], first, axis=1) & Outcomes.TRUE > 0
             outcomes = denied(cut, workspace.looked_up(path), possible, blooms.get(path))
         if statistics is not None:
             outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))

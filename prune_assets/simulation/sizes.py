@@ -146,7 +146,7 @@ def _distinct(codes: NDArray[np.int64], most: int) -> float:
     """Return the number of distinct codes, null aside."""
     met = np.zeros(most + 2, np.bool_)
     met[codes + 1] = True
-    return float(met[1:].sum())
+    return float(np.count_nonzero(met[1:]))
 
 
 def _size(data: float, dictionary: float, rows: float, *, is_coded: bool) -> Size:
