@@ -234,16 +234,20 @@ def distinct_in(rows: float, known: float, of: float, of_half: float | None = No
     >>> round(distinct_in(40_000, 1_000, 10_000, 600)), round(distinct_in(40_000, 1_000, 10_000, 980))
     (2778, 1002)
     """
-    if known >= 0.99 * of or known <= 0:
-        return rows * known / max(of, 1)
+    halves = math.nan if of_half is None else of_half
+    return float(distinct_in_each(*(np.array([it], np.float64) for it in (rows, known, of, halves)))[0])
+
+
+def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -> Floats:
+    """Estimate as `distinct_in` for several containers; `of_half`: NaN where not known."""
+    of, values, evenness = np.maximum(of, 1), np.maximum(known, 1), _EVENNESS[:, None]
     per_value = np.array([np.interp(-known / of, -shares, _ROWS_PER_VALUE) for shares in _SHARES])
-    found = rows * _distinct_share(per_value * rows / of, _EVENNESS)
-    if of_half is None:
-        return float(found[0])
-    expected = of / 2 * _distinct_share(per_value / 2, _EVENNESS)
-    if of_half < expected[-1]:
-        return float(known * (rows / of) ** math.log2(known / max(of_half, known / 2)))
-    return float(np.interp(-of_half, -expected, found))
+    found = rows * _distinct_share(per_value * rows / of, evenness)
+    expected = of / 2 * _distinct_share(per_value / 2, evenness)
+    uneven = known * (rows / of) ** np.log2(values / np.maximum(of_half, values / 2))
+    between = [np.interp(-it[0], -it[1], it[2]) for it in zip(of_half, expected.T, found.T, strict=True)]
+    is_simple = [(known >= 0.99 * of) | (known <= 0), np.isnan(of_half), of_half < expected[-1]]
+    return np.select(is_simple, [rows * known / of, found[0], uneven], np.array(between))
 
 
 def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.simulation.cut import cut_of
-from prune_assets.simulation.lookups import distinct_in
+from prune_assets.simulation.lookups import distinct_in_each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,21 +80,22 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
     """Return how parquet-java would encode a sampled column: it decides by the values of a first page."""
-    return _coded(layout, column.column.path, _counts(cut, column, layout), cost.entry_of(column.values))
+    codes = _Codes(column.codes, len(column.values), 0.0)
+    group, page = (_counted(codes, cut.order, rows, cut.total) for rows in _rows_of(cut, layout))
+    return _coded(layout, column.column.path, group, page, cost.entry_of(column.values))
 
 
-def _counts(cut: Cut, column: SampledColumn, layout: LayoutSpec) -> _Counts:
-    starts, rows = cut.sampled(cut.group), cut.group_rows
-    ends = np.append(starts[1:], len(cut.order))
-    chosen = np.unique(np.linspace(0, len(starts) - 1, _COUNTED).round().astype(np.int64))
-    page = min(float(rows.mean()), layout.page_rows)
-    groups = [column.codes[cut.order[starts[group] : ends[group]]] for group in chosen.tolist()]
-    pages = [group[: max(1, round(page * cut.rate))] for group in groups]
-    return _Counts(
-        _mean(groups, len(column.values), float(rows.mean())),
-        _mean(pages, len(column.values), page),
-        len(cut.order),
-    )
+def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[float, float]:
+    """Return the rows of a row group and of a page."""
+    rows = cut.total / len(cut.group)
+    return rows, min(rows, float(layout.page_rows))
+
+
+def _counted(column: _Codes, order: NDArray[np.int64], rows: float, total: int) -> _Values:
+    """Estimate the values of row groups or pages of `rows` rows, from sampled rows of `total` in an order."""
+    sampled = min(max(1, round(rows * len(order) / total)), len(order))
+    starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
+    return _mean([column.codes[order[start : start + sampled]] for start in starts], column.distinct, rows)
 
 
 class _Values(NamedTuple):
@@ -104,14 +105,6 @@ class _Values(NamedTuple):
     values: float
 
 
-class _Counts(NamedTuple):
-    """The rows and values of a row group and of a page, from `sampled` rows of the table."""
-
-    group: _Values
-    page: _Values
-    sampled: int
-
-
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values:
     """Estimate the mean of row groups or pages of `rows` rows from the codes of sampled rows, below `most`."""
     known = [part[part >= 0] for part in parts if len(part)]
@@ -119,27 +112,25 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values
         return _Values(0.0, 0.0)
     sampled = [len(part) for part in parts if len(part)]
     valid = [rows * len(part) / count for part, count in zip(known, sampled, strict=True)]
-    distinct = [_distinct_of(part, most, max(of, len(part))) for part, of in zip(known, valid, strict=True)]
-    return _Values(float(np.mean(valid)), float(np.mean(distinct)))
+    return _Values(float(np.mean(valid)), float(np.mean(_distinct_of(known, most, np.array(valid)))))
 
 
-def _distinct_of(codes: NDArray[np.int64], most: int, rows: float) -> float:
-    """Estimate the distinct values of `rows` rows from the codes of some of them."""
-    if not len(codes):
-        return 0.0
-    half = codes[np.resize(_RANDOM_HALF, len(codes))] if len(codes) >= _ENOUGH else None
-    of_half = None if half is None else _distinct(half, most) * len(codes) / 2 / max(len(half), 1)
-    return distinct_in(rows, _distinct(codes, most), len(codes), of_half)
+def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Estimate the distinct values of containers of `rows` rows from the codes of some of the rows."""
+    sampled = np.array([len(part) for part in parts], np.float64)
+    halves = [part[np.resize(_RANDOM_HALF, len(part))] if len(part) >= _ENOUGH else None for part in parts]
+    of_half = [math.nan if it is None else _distinct(it, most) / max(len(it), 1) for it in halves]
+    known = np.array([_distinct(part, most) for part in parts])
+    return distinct_in_each(np.maximum(rows, sampled), known, sampled, np.array(of_half) * sampled / 2)
 
 
-def _coded(layout: LayoutSpec, path: Path, counts: _Counts, entry: float) -> Coded:
+def _coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry: float) -> Coded:
     """Return whether a writer keeps the dictionary of a column; `entry`: the bytes of an entry."""
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without}:
-        return Coded(counts.group.values, is_coded=False)
-    page = counts.page
+        return Coded(group.values, is_coded=False)
     pays = page.values * entry + page.rows * math.log2(max(page.values, 2.0)) / 8 < page.rows * entry
-    return Coded(counts.group.values, is_coded=pays and counts.group.values * entry <= DICTIONARY_LIMIT)
+    return Coded(group.values, is_coded=pays and group.values * entry <= DICTIONARY_LIMIT)
 
 
 def _distinct(codes: NDArray[np.int64], most: int) -> float:
@@ -192,66 +183,68 @@ class EncodedRows:
     keys: Sample
     blocks: NDArray[np.int64]
     total: int
-    _encoded: dict[tuple[str, Path, bool], _Encoded] = field(default_factory=dict)
-    _counted: dict[tuple[str, int, Path], _Counts] = field(default_factory=dict)
+    _encoded: dict[tuple[str, int, Path, bool], _Encoded] = field(default_factory=dict)
+    _falls: dict[tuple[str, Path, bool], float] = field(default_factory=dict)
+    _orders: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    _values: dict[tuple[str, float, Path], tuple[int, _Values]] = field(default_factory=dict)
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
         """Return the sizes of columns in a layout; the present sizes of columns that are not in the sample."""
-        order, rows = _order_of(layout), cut.total / len(cut.group)
+        name, rows = _order_of(layout), cut.total / len(cut.group)
+        if name not in self._orders:
+            self._orders[name] = cut_of(self.keys, layout, 1.0).order
         coded = {
-            path: self._coded((order, len(cut.group), path), cut, sample.columns.get(path), costs[path], layout)
+            path: self._coded(name, path, cut, sample.columns.get(path), costs[path], layout)
             for path in costs
             if path[0] in self.rows.column_names
         }
-        self._encode(order, layout, {p: it for p, it in coded.items() if (order, p, it.is_coded) not in self._encoded})
+        keys = {path: (name, layout.page_rows, path, it.is_coded) for path, it in coded.items()}
+        self._encode(name, layout, {path: it for path, it in coded.items() if keys[path] not in self._encoded})
         found = {}
         for path, (values, is_coded) in coded.items():
-            if (order, path, is_coded) in self._encoded:
-                data, entry = self._encoded[order, path, is_coded]
+            if keys[path] in self._encoded:
+                data, entry = self._encoded[keys[path]]
                 found[path] = _size(data, entry * values * is_coded, rows, is_coded=is_coded)
         others = {path: cost for path, cost in costs.items() if path not in found}
         return found | sizes_without_encoding(others, sample, cut, layout)
 
     def _encode(self, name: str, layout: LayoutSpec, coded: Mapping[Path, Coded]) -> None:
-        """Encode columns of all blocks and of half of them, and extrapolate to the whole table."""
+        """Encode columns of all blocks, and once for each order of half of them; extrapolate to the whole table."""
         if not coded:
             return
-        order = cut_of(self.keys, layout, 1.0).order
-        half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
-        whole, part = (self._write(rows, layout, coded) for rows in (order, order[half]))
+        order = self._orders[name]
+        whole = self._write(order, layout, coded)
+        first = {path: it for path, it in coded.items() if (name, path, it.is_coded) not in self._falls}
+        if first:
+            half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
+            for path, (data, _) in self._write(order[half], layout, first).items():
+                self._falls[name, path, first[path].is_coded] = _fall(whole[path].data, data)
         doublings = math.log2(max(self.total / max(len(order), 1), 1.0))
         for path, (data, entry) in whole.items():
-            if path in part:
-                fall = _fall(data, part[path].data)
-                self._encoded[name, path, coded[path].is_coded] = _Encoded(data * fall**doublings, entry)
+            is_coded = coded[path].is_coded
+            fall = self._falls[name, path, is_coded]
+            self._encoded[name, layout.page_rows, path, is_coded] = _Encoded(data * fall**doublings, entry)
 
     def _coded(
-        self, key: tuple[str, int, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
+        self, name: str, path: Path, cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
         """Return how a column would be encoded; `sampled`: None for one that no query filters on."""
-        path = key[2]
         if sampled is not None:
-            if key not in self._counted or self._counted[key].sampled < len(cut.order):
-                self._counted[key] = _counts(cut, sampled, layout)
-            return _coded(layout, path, self._counted[key], cost.entry_of(sampled.values))
-        column = self._column(path)
+            column: _Codes | None = _Codes(sampled.codes, len(sampled.values), cost.entry_of(sampled.values))
+            order, total = cut.order, cut.total
+        else:
+            column, order, total = self._column(path), self._orders[name], self.total
         if column is None:
             return Coded(0.0, is_coded=False)
-        if key not in self._counted:
-            self._counted[key] = self._count(column, cut, layout)
-        return _coded(layout, path, self._counted[key], column.entry or cost.entry)
-
-    def _count(self, column: _Codes, cut: Cut, layout: LayoutSpec) -> _Counts:
-        order = cut_of(self.keys, layout, 1.0).order
-        rate, rows = len(order) / self.total, cut.total / len(cut.group)
-        page, counts = min(rows, float(layout.page_rows)), []
-        codes = column.codes[order]
-        for size in (rows, page):
-            sampled = min(max(1, round(size * rate)), len(order))
-            starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
-            counts.append(_mean([codes[start : start + sampled] for start in starts], column.distinct, size))
-        return _Counts(*counts, len(order))
+        counted = []
+        for rows in _rows_of(cut, layout):
+            known = self._values.get((name, rows, path))
+            if known is None or known[0] < len(order):
+                known = len(order), _counted(column, order, rows, total)
+                self._values[name, rows, path] = known
+            counted.append(known[1])
+        return _coded(layout, path, *counted, column.entry or cost.entry)
 
     def _column(self, path: Path) -> _Codes | None:
         """Return the numbers of the different values of a column; None for one in lists or maps."""
@@ -287,8 +280,8 @@ class EncodedRows:
 
 
 def _order_of(layout: LayoutSpec) -> str:
-    """Return what layouts have in common that give rows the same order and pages."""
-    order = replace(layout, bloom={}, dictionary={}, row_group_rows=None, row_group_bytes=1)
+    """Return what layouts have in common that give rows the same order."""
+    order = replace(layout, bloom={}, dictionary={}, row_group_rows=None, row_group_bytes=1, page_rows=1)
     return repr(replace(order, target_file_bytes=1, files=None))
 
 
