@@ -162,8 +162,8 @@ def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: 
     pages = Neighbours(first, codes, column.share, *extremes, cut.width)
     low, high = pages.extremes()
     found = _enclosing(column, own, low, high)
-    found = found._replace(
-        null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value)
+    found = found._replace(null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value))
+    constant = (
+        own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.values))))
     )
-    constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.values))))
     return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))

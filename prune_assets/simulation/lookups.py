@@ -240,7 +240,7 @@ def distinct_in(rows: float, known: float, of: float, of_half: float | None = No
 
 def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -> Floats:
     """Estimate as `distinct_in` for several containers; `of_half`: NaN where not known."""
-    of, values, evenness = np.maximum(of, 1), np.maximum(known, 1), _EVENNESS[:, None]
+    of, rows, values, evenness = np.maximum(of, 1), np.maximum(rows, 1), np.maximum(known, 1), _EVENNESS[:, None]
     per_value = np.array([np.interp(-known / of, -shares, _ROWS_PER_VALUE) for shares in _SHARES])
     found = rows * _distinct_share(per_value * rows / of, evenness)
     expected = of / 2 * _distinct_share(per_value / 2, evenness)

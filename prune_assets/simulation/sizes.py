@@ -80,22 +80,36 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
     """Return how parquet-java would encode a sampled column: it decides by the values of a first page."""
-    codes = _Codes(column.codes, len(column.values), 0.0)
-    group, page = (_counted(codes, cut.order, rows, cut.total) for rows in _rows_of(cut, layout))
-    return _coded(layout, column.column.path, group, page, cost.entry_of(column.values))
+    counted = (
+        _mean([column.codes[it] for it in _first_rows(cut, most)], len(column.values), rows)
+        for rows, most in _rows_of(cut, layout)
+    )
+    return _coded(layout, column.column.path, *counted, cost.entry_of(column.values))
 
 
-def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[float, float]:
-    """Return the rows of a row group and of a page."""
+def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the mean and the most rows of a row group and of its first page."""
     rows = cut.total / len(cut.group)
-    return rows, min(rows, float(layout.page_rows))
+    page = min(rows, float(layout.page_rows))
+    return (rows, float(cut.total)), (page, page)
 
 
-def _counted(column: _Codes, order: NDArray[np.int64], rows: float, total: int) -> _Values:
-    """Estimate the values of row groups or pages of `rows` rows, from sampled rows of `total` in an order."""
-    sampled = min(max(1, round(rows * len(order) / total)), len(order))
-    starts = np.unique(np.linspace(0, len(order) - sampled, _COUNTED).round().astype(np.int64)).tolist()
-    return _mean([column.codes[order[start : start + sampled]] for start in starts], column.distinct, rows)
+def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
+    """Return the sampled rows among the first `most` rows of several row groups."""
+    starts = cut.sampled(cut.group)
+    ends = np.minimum(np.append(starts[1:], len(cut.order)), starts + max(1, round(most * cut.rate)))
+    return [cut.order[starts[group] : ends[group]] for group in _evenly(len(starts) - 1)]
+
+
+def _windows(order: NDArray[np.int64], share: float) -> list[NDArray[np.int64]]:
+    """Return several runs of a share of the rows in an order."""
+    rows = min(max(1, round(share * len(order))), len(order))
+    return [order[start : start + rows] for start in _evenly(len(order) - rows)]
+
+
+def _evenly(last: int) -> list[int]:
+    found: list[int] = np.unique(np.linspace(0, last, _COUNTED).round().astype(np.int64)).tolist()
+    return found
 
 
 class _Values(NamedTuple):
@@ -230,18 +244,19 @@ class EncodedRows:
         self, name: str, path: Path, cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
         """Return how a column would be encoded; `sampled`: None for one that no query filters on."""
-        if sampled is not None:
-            column: _Codes | None = _Codes(sampled.codes, len(sampled.values), cost.entry_of(sampled.values))
-            order, total = cut.order, cut.total
-        else:
-            column, order, total = self._column(path), self._orders[name], self.total
+        column = (
+            self._column(path)
+            if sampled is None
+            else _Codes(sampled.codes, len(sampled.values), cost.entry_of(sampled.values))
+        )
         if column is None:
             return Coded(0.0, is_coded=False)
-        counted = []
-        for rows in _rows_of(cut, layout):
+        order, counted = self._orders[name] if sampled is None else cut.order, []
+        for rows, most in _rows_of(cut, layout):
             known = self._values.get((name, rows, path))
             if known is None or known[0] < len(order):
-                known = len(order), _counted(column, order, rows, total)
+                parts = _windows(order, rows / self.total) if sampled is None else _first_rows(cut, most)
+                known = len(order), _mean([column.codes[it] for it in parts], column.distinct, rows)
                 self._values[name, rows, path] = known
             counted.append(known[1])
         return _coded(layout, path, *counted, column.entry or cost.entry)
