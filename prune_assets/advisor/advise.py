@@ -182,7 +182,7 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(
     workspace: Workspace, base: LayoutSpec, columns: Sequence[str], table: Table, *, in_place: bool
 ) -> list[Tried]:
-    """Return the best layouts as the whole sample ranks them, each kind of order among them."""
+    """Return the best layouts, each kind of order among them: the first on the whole sample, others on a part of it."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS), is_rough=True)
     fine = replace(base, page_rows=FINER_PAGES)
     tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
@@ -197,7 +197,7 @@ def _ranked(
     best = _simplest([refined(some, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
     best = try_out(workspace, _with_stated_ties(some, best, columns).candidate)
     pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
-    others = [try_out(workspace, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
+    others = [try_out(some, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
     return [best, *sorted(others, key=lambda it: it.bytes)]
 
 
@@ -300,11 +300,8 @@ def _advice(
         else np.ones(len(runs))
     )
     parts = _parts(workspace)
-    priced = [
-        _ranked_layout(tried, _margin(workspace, parts, tried), runs, today, table)
-        for tried in (*found, *([own] if own is not None else []))
-    ]
-    ranking = tuple(priced[: len(found)])
+    unsure = _margin(workspace, parts, found[0]) if found else 0.0
+    ranking = tuple(_ranked_layout(tried, unsure, runs, today, table) for tried in found)
     rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     pays = math.ceil(rewrite / saved) if saved > 0 else None
@@ -330,7 +327,7 @@ def _advice(
         own_dearer=() if own is None else _dearer(_bytes_of_queries(queries, own.simulated.read, share)),
         reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
-        own=None if own is None else priced[-1],
+        own=None if own is None else _ranked_layout(own, _margin(workspace, parts, own), runs, today, table),
     )
 
 
@@ -415,8 +412,8 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
         title=tried.candidate.title,
         why=tried.candidate.why,
         bytes=round(tried.bytes),
-        low=max(0, round(tried.bytes - margin)),
-        high=round(tried.bytes + margin),
+        low=max(0, round(tried.bytes * (1 - margin))),
+        high=round(tried.bytes * (1 + margin)),
         twice_as_dear=float(runs @ dearer / runs.sum()),
         layout=tried.candidate.layout,
         refused=_refusal(tried.candidate.layout, table),
@@ -434,8 +431,11 @@ def _parts(workspace: Workspace) -> list[Workspace]:
 
 
 def _margin(workspace: Workspace, parts: Sequence[Workspace], tried: Tried) -> float:
-    """Return twice the standard error of the bytes, by how far parts of the sample differ; 0 where it is the table."""
+    """Return twice the standard error of the bytes as a share of them, by how far parts of the sample differ.
+
+    0 where the sample is the table.
+    """
     if not parts:
-        return 0.0 if workspace.sample.rate >= 1 else tried.bytes
+        return 0.0 if workspace.sample.rate >= 1 else 1.0
     bytes_ = [try_out(part, tried.candidate).bytes for part in parts]
-    return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS)
+    return 2 * float(np.std(bytes_, ddof=1)) / math.sqrt(_PARTS) / max(tried.bytes, 1.0)

@@ -159,11 +159,11 @@ def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: 
     has_value = own.high >= own.low
     sides = ((own.low, np.inf), (own.high, -np.inf))
     extremes = (np.where(has_value, _share(column, side), nothing) for side, nothing in sides)
-    pages = Neighbours(first, codes, column.share, *extremes, cut.width)
+    pages = Neighbours(first, codes, column.share, *extremes, narrow=cut.width)
     low, high = pages.extremes()
     found = _enclosing(column, own, low, high)
     found = found._replace(null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value))
     constant = (
-        own.value & (own.low == own.high) & pages.is_sure(_share(column, np.clip(own.low, 0, len(column.values))))
+        own.value & (own.low == own.high) & pages.is_sure(_share(column, own.low))
     )
     return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))

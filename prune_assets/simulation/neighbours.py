@@ -54,7 +54,9 @@ class Neighbours:
     `low`, `high`: the share of the lowest and the highest value of each page, infinite without a value.
     """
 
-    def __init__(self, first: Numbers, codes: Numbers, shares: Floats, low: Floats, high: Floats, narrow: int) -> None:
+    def __init__(
+        self, first: Numbers, codes: Numbers, shares: Floats, low: Floats, high: Floats, *, narrow: int
+    ) -> None:
         self.first, self.narrow, self._codes, self._shares = first, min(narrow, len(first)), codes, shares
         self._sampled = np.diff(first, append=len(codes))
         self.rows = np.maximum(self._sampled, 1)

@@ -56,6 +56,8 @@ class Workspace:
 
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
         """Return a workspace for a part of the sample; a rough one uses the present sizes of columns."""
+        if sample is self.sample and not is_rough:
+            return self
         return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded)
 
     def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
@@ -164,7 +166,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     sizes = workspace.sizes(cut, layout)
     pages = {path: it.pages for path, it in bounds.items()}
     answers = workspace.answers(pages)
-    for path, of_groups in _of_groups(workspace, cut, layout, bounds, answers, sizes).items():
+    for path, of_groups in _of_groups(workspace, cut, layout, bounds, answers=answers, sizes=sizes).items():
         answers[path] = intersect(answers[path], of_groups)
     chosen = workspace.may_match(answers, pages, len(cut.pages))
     rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
@@ -185,6 +187,7 @@ def _of_groups(
     cut: Cut,
     layout: LayoutSpec,
     bounds: Mapping[Path, FutureBounds],
+    *,
     answers: Mapping[Path, OutcomeArray],
     sizes: Mapping[Path, Size],
 ) -> dict[Path, OutcomeArray]:

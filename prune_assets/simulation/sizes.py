@@ -200,7 +200,7 @@ class EncodedRows:
     _encoded: dict[tuple[str, int, Path, bool], _Encoded] = field(default_factory=dict)
     _falls: dict[tuple[str, Path, bool], float] = field(default_factory=dict)
     _orders: dict[str, NDArray[np.int64]] = field(default_factory=dict)
-    _values: dict[tuple[str, float, Path], tuple[int, _Values]] = field(default_factory=dict)
+    _values: dict[tuple[str, Path, float], tuple[int, _Values]] = field(default_factory=dict)
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
@@ -209,7 +209,7 @@ class EncodedRows:
         if name not in self._orders:
             self._orders[name] = cut_of(self.keys, layout, 1.0).order
         coded = {
-            path: self._coded(name, path, cut, sample.columns.get(path), costs[path], layout)
+            path: self._coded((name, path), cut, sample.columns.get(path), costs[path], layout)
             for path in costs
             if path[0] in self.rows.column_names
         }
@@ -241,9 +241,10 @@ class EncodedRows:
             self._encoded[name, layout.page_rows, path, is_coded] = _Encoded(data * fall**doublings, entry)
 
     def _coded(
-        self, name: str, path: Path, cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
+        self, key: tuple[str, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
-        """Return how a column would be encoded; `sampled`: None for one that no query filters on."""
+        """Return how a column would be encoded in an order; `sampled`: None for one that no query filters on."""
+        name, path = key
         column = (
             self._column(path)
             if sampled is None
@@ -253,11 +254,11 @@ class EncodedRows:
             return Coded(0.0, is_coded=False)
         order, counted = self._orders[name] if sampled is None else cut.order, []
         for rows, most in _rows_of(cut, layout):
-            known = self._values.get((name, rows, path))
+            known = self._values.get((*key, rows))
             if known is None or known[0] < len(order):
                 parts = _windows(order, rows / self.total) if sampled is None else _first_rows(cut, most)
                 known = len(order), _mean([column.codes[it] for it in parts], column.distinct, rows)
-                self._values[name, rows, path] = known
+                self._values[*key, rows] = known
             counted.append(known[1])
         return _coded(layout, path, *counted, column.entry or cost.entry)
 
