@@ -163,7 +163,5 @@ def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: 
     low, high = pages.extremes()
     found = _enclosing(column, own, low, high)
     found = found._replace(null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value))
-    constant = (
-        own.value & (own.low == own.high) & pages.is_sure(_share(column, own.low))
-    )
+    constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, own.low))
     return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))

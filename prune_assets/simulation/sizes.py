@@ -198,7 +198,6 @@ class EncodedRows:
     blocks: NDArray[np.int64]
     total: int
     _encoded: dict[tuple[str, int, Path, bool], _Encoded] = field(default_factory=dict)
-    _falls: dict[tuple[str, Path, bool], float] = field(default_factory=dict)
     _orders: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     _values: dict[tuple[str, Path, float], tuple[int, _Values]] = field(default_factory=dict)
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
@@ -224,21 +223,18 @@ class EncodedRows:
         return found | sizes_without_encoding(others, sample, cut, layout)
 
     def _encode(self, name: str, layout: LayoutSpec, coded: Mapping[Path, Coded]) -> None:
-        """Encode columns of all blocks, and once for each order of half of them; extrapolate to the whole table."""
+        """Encode columns of all blocks and of half of them, and extrapolate to the whole table."""
         if not coded:
             return
         order = self._orders[name]
-        whole = self._write(order, layout, coded)
-        first = {path: it for path, it in coded.items() if (name, path, it.is_coded) not in self._falls}
-        if first:
-            half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
-            for path, (data, _) in self._write(order[half], layout, first).items():
-                self._falls[name, path, first[path].is_coded] = _fall(whole[path].data, data)
+        half = (np.searchsorted(self.blocks, order, "right") - 1) % 2 == 0
+        whole, part = (self._write(rows, layout, coded) for rows in (order, order[half]))
         doublings = math.log2(max(self.total / max(len(order), 1), 1.0))
         for path, (data, entry) in whole.items():
-            is_coded = coded[path].is_coded
-            fall = self._falls[name, path, is_coded]
-            self._encoded[name, layout.page_rows, path, is_coded] = _Encoded(data * fall**doublings, entry)
+            if path in part:
+                fall = _fall(data, part[path].data)
+                key = name, layout.page_rows, path, coded[path].is_coded
+                self._encoded[key] = _Encoded(data * fall**doublings, entry)
 
     def _coded(
         self, key: tuple[str, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
