@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 # Rows that all candidates are tried on, and rows on which the best of them are tuned; the result is tried on all.
-_FEW_ROWS, _SOME_ROWS = 32_768, 131_072
+_FEW_ROWS, _SOME_ROWS = 32_768, 262_144
 _FINALISTS = 5
 # Parts of the sample that are simulated apart: how far they differ tells how sure the whole is.
 _PARTS = 4

@@ -35,8 +35,6 @@ _BLOCK = 4_096
 _READ_FOR_ONE = 4
 # Sampled rows of a run of neighbouring rows.
 _TOGETHER = 64
-# Draws of rows of a run, which repeat.
-_DRAWS = 1_021
 # Shorter blocks of the rows that are encoded, which are few and should come from many places.
 _BLOCK_ENCODED = 256
 # Rows and values that are encoded for each layout, and columns of a wide table.
@@ -118,9 +116,9 @@ def _random_rows(total: int, most: int) -> NDArray[np.int64]:
     neighbours; random rows of the whole would not cut at pages.
     """
     length = -(-_TOGETHER * total // most)
-    runs = np.arange(-(-total // length))
-    places = np.random.default_rng(most).random((_DRAWS, length)).argpartition(_TOGETHER, axis=1)[:, :_TOGETHER]
-    chosen = (np.sort(places, axis=1)[runs % _DRAWS] + runs[:, None] * length).ravel()
+    runs, random = -(-total // length), np.random.default_rng(most)
+    places = random.random((runs, length)).argpartition(_TOGETHER, axis=1)[:, :_TOGETHER]
+    chosen = np.sort(places + np.arange(runs)[:, None] * length, axis=1).ravel()
     found: NDArray[np.int64] = chosen[chosen < total]
     return found
 
