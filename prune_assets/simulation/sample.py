@@ -43,7 +43,7 @@ class SampledColumn:
         return self.values.take(from_numpy(np.where(known, self.codes, 0), valid=known))
 
     def take(self, rows: NDArray[np.int64]) -> SampledColumn:
-        """Return the column of chosen rows, without values that none of them has."""
+        """Return the column of chosen rows, with the values of these rows alone."""
         codes, count = self.codes[rows] + 1, len(self.values)
         has_row = np.bincount(codes, minlength=count + 2)[1:-1] > 0
         if has_row.all():

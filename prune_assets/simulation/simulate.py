@@ -115,13 +115,13 @@ class Workspace:
         return self.bytes_per_row * self.sample.total
 
     def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
-        """Return by column what the bounds of containers leave possible for its leaves."""
+        """Return by column the outcomes of its leaves that the bounds of containers allow."""
         return {path: outcomes_of_each(leaves, bounds[path]) for path, leaves in self.leaves.items()}
 
     def may_match(
         self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
     ) -> list[NDArray[np.bool_]]:
-        """Tell for each query which of `count` containers may hold a selected row, by what is known of its leaves."""
+        """Tell for each query which of `count` containers may hold a selected row, by the outcomes of its leaves."""
         return [query.may_match(self._outcomes(q, answers, bounds, count)) for q, query in enumerate(self.queries)]
 
     def _outcomes(
