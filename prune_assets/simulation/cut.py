@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -192,7 +192,7 @@ def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float
 def _curve(sample: Sample, keys: Sequence[Path], *, hilbert: bool) -> Numbers:
     """Return the place of each row on the curve through the ranks of its values, as a write puts it."""
     bits = bits_per_column(len(keys))
-    cell = np.zeros(sample.rows, np.uint16)
+    cell: NDArray[Any] = np.zeros(sample.rows, np.uint16)
     for path in keys:
         codes = sample.columns[path].codes + 1
         upto = np.cumsum(np.bincount(codes))

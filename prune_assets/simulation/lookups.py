@@ -114,7 +114,8 @@ def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
     total = int(of_value.sum())
     places = np.arange(0, total, max(1, total // _MOST_ROWS))
     value = np.searchsorted(before, places, "right") - 1
-    return rows[(ends[values] - of_value - before)[value] + places]
+    found: Numbers = rows[(ends[values] - of_value - before)[value] + places]
+    return found
 
 
 def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:

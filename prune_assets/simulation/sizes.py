@@ -80,11 +80,11 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
     """Return how parquet-java would encode a sampled column: it decides by the values of a first page."""
-    counted = (
+    group, page = (
         _mean([column.codes[it] for it in _first_rows(cut, most)], len(column.values), rows)
         for rows, most in _rows_of(cut, layout)
     )
-    return _coded(layout, column.column.path, *counted, cost.entry_of(column.values))
+    return _coded(layout, column.column.path, group, page, cost.entry_of(column.values))
 
 
 def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -256,7 +256,8 @@ class EncodedRows:
                 known = len(order), _mean([column.codes[it] for it in parts], column.distinct, rows)
                 self._values[*key, rows] = known
             counted.append(known[1])
-        return _coded(layout, path, *counted, column.entry or cost.entry)
+        group, page = counted
+        return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _column(self, path: Path) -> _Codes | None:
         """Return the numbers of the different values of a column; None for one in lists or maps."""
