@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -35,6 +36,19 @@ def pytest_configure(config):
         home = tempfile.mkdtemp(prefix="airflow-home-")
         config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
         os.environ |= {"AIRFLOW_HOME": home, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection():
+    """Pause the garbage collector: the tests and modules that collection loads live until the end."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Exclude all loaded objects from later garbage collections, each of which would scan a million of them."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures are made

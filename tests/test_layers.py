@@ -64,18 +64,31 @@ def _imports_in(path):
             yield from (f"{module}.{alias.name}" for alias in node.names) if module == "prune_assets" else (module,)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "parquet_core").rglob("*.py")), ids=lambda path: path.stem)
-def test_parquet_core_knows_nothing_above_it(path):
-    found = {name.split(".")[0] for name in imports_of(path)}
-    assert not found & {*UPPER, "deltalog"}
-    assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+def packages_of(path):
+    return {name.split(".")[0] for name in imports_of(path)}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "deltalog").rglob("*.py")), ids=lambda path: path.stem)
-def test_the_log_knows_nothing_above_it(path):
-    found = {name.split(".")[0] for name in imports_of(path)}
-    assert not found & UPPER
-    assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+def imports_among(paths, packages):
+    """The files that import any of some packages, with what they import of them."""
+    return {str(path): found for path in paths if (found := packages_of(path) & packages)}
+
+
+def files_of(package):
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def test_parquet_core_knows_nothing_above_it():
+    assert imports_among(files_of("parquet_core"), {*UPPER, "deltalog"}) == {}
+
+
+def test_the_log_knows_nothing_above_it():
+    assert imports_among(files_of("deltalog"), UPPER) == {}
+
+
+@pytest.mark.parametrize("package", [*ROOMS, "prune_assets"])
+def test_imports_are_absolute(package):
+    relative = {str(path) for path in files_of(package) for name in imports_of(path) if name.startswith(".")}
+    assert relative == set()
 
 
 def texts_below(path):
@@ -109,22 +122,24 @@ def test_every_file_stands_in_a_room_of_the_list():
     assert sorted(path.stem for path in entries if path.stem != "__init__") == sorted(ORDER)
 
 
-FILES = sorted((ROOT / "prune_assets").rglob("*.py"))
+FILES = files_of("prune_assets")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if path.parent.parent != ROOT or path.stem != "__init__"],
-    ids=lambda path: str(path.name),
-)
-def test_a_file_imports_from_rooms_below_its_own(path):
-    room = path.relative_to(ROOT / "prune_assets").parts[0].removesuffix(".py")
+def rooms_up_to(room):
+    """The rooms that a file of a room may import."""
     below = {"prune_assets.__version__", *(f"prune_assets.{name}" for name in ORDER[: ORDER.index(room) + 1])}
     if ORDER.index(room) > ORDER.index("maintenance"):
         below.add("prune_assets")  # its public names, of rooms up to this one
-    names = [name for name in imports_of(path) if name.split(".")[0] == "prune_assets"]
-    assert {".".join(name.split(".")[:2]) for name in names} <= below
-    assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+    return below
+
+
+def test_a_file_imports_from_rooms_below_its_own():
+    above = {}
+    for path in (path for path in FILES if path.parent.parent != ROOT or path.stem != "__init__"):
+        room = path.relative_to(ROOT / "prune_assets").parts[0].removesuffix(".py")
+        names = [name for name in imports_of(path) if name.split(".")[0] == "prune_assets"]
+        above[str(path)] = {".".join(name.split(".")[:2]) for name in names} - rooms_up_to(room)
+    assert {path: names for path, names in above.items() if names} == {}
 
 
 def rooms_of(package, path):
@@ -167,25 +182,21 @@ def test_what_lies_beside_the_rooms_imports_none():
     assert {path.stem for path in (ROOT / "deltalog").glob("*.py")} <= {"__init__", *ROOMS["deltalog"]}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.name))
-def test_one_file_knows_sqlglot(path):
-    if path.name not in {"doctor.py", "sqlglot_nodes.py"}:
-        assert "sqlglot" not in {name.split(".")[0] for name in imports_of(path)}
+def test_one_file_knows_sqlglot():
+    others = [path for path in FILES if path.name not in {"doctor.py", "sqlglot_nodes.py"}]
+    assert imports_among(others, {"sqlglot"}) == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.name))
-def test_dagster_has_a_room_of_its_own(path):
-    if not {"components", "dagster"} & set(path.relative_to(ROOT / "prune_assets").parts):
-        assert "dagster" not in {name.split(".")[0] for name in imports_of(path)}
+def test_dagster_has_a_room_of_its_own():
+    rooms = {"components", "dagster"}
+    others = [path for path in FILES if not rooms & set(path.relative_to(ROOT / "prune_assets").parts)]
+    assert imports_among(others, {"dagster"}) == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.name))
-def test_airflow_has_a_room_of_its_own(path):
-    names = {name.split(".")[0] for name in imports_of(path)}
-    if path.parent.name == "airflow":
-        assert "dagster" not in names
-    else:
-        assert "airflow" not in names
+def test_airflow_has_a_room_of_its_own():
+    room = [path for path in FILES if path.parent.name == "airflow"]
+    assert imports_among(room, {"dagster"}) == {}
+    assert imports_among([path for path in FILES if path not in room], {"airflow"}) == {}
 
 
 def test_planning_needs_neither_spark_nor_dagster():
@@ -224,12 +235,12 @@ def test_every_file_of_sql_stands_in_a_room():
         assert len([*room.glob("*.py")]) <= 21, "20 files and what says what the room is"
 
 
-@pytest.mark.parametrize("path", SQL_FILES, ids=lambda path: str(path.relative_to(SQL)))
-def test_the_rooms_of_sql_are_layers(path):
-    room = path.relative_to(SQL).parts[0].removesuffix(".py")
-    below = SQL_ROOMS[: SQL_ROOMS.index(room) + 1] if room in SQL_ROOMS else (*SQL_ROOMS, *SQL_DOORS)
-    for module in sql_imports(ast.parse(path.read_text()), path):
-        assert module[0] in below
+def test_the_rooms_of_sql_are_layers():
+    for path in SQL_FILES:
+        room = path.relative_to(SQL).parts[0].removesuffix(".py")
+        below = SQL_ROOMS[: SQL_ROOMS.index(room) + 1] if room in SQL_ROOMS else (*SQL_ROOMS, *SQL_DOORS)
+        for module in sql_imports(ast.parse(path.read_text()), path):
+            assert module[0] in below, path
 
 
 def run_time_imports(path):
@@ -248,13 +259,13 @@ def test_the_modules_of_sql_import_in_no_circle():
     assert not waiting
 
 
-@pytest.mark.parametrize("path", SQL_FILES, ids=lambda path: str(path.relative_to(SQL)))
-def test_no_import_of_sql_is_hidden(path):
+def test_no_import_of_sql_is_hidden():
     """Nothing is imported inside of a function or by name, nor is a function put into another module or object."""
-    tree = ast.parse(path.read_text())
-    inside = [part for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for part in ast.walk(node)]
-    assert not [node for node in inside if isinstance(node, (ast.Import, ast.ImportFrom))]
-    assert "importlib" not in {name.split(".")[0] for name in imports_of(path)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-            assert not [target for target in node.targets if isinstance(target, ast.Attribute)]
+    assert imports_among(SQL_FILES, {"importlib"}) == {}
+    for path in SQL_FILES:
+        tree = ast.parse(path.read_text())
+        inside = [part for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for part in ast.walk(node)]
+        assert not [node for node in inside if isinstance(node, (ast.Import, ast.ImportFrom))], path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+                assert not [target for target in node.targets if isinstance(target, ast.Attribute)], path

@@ -29,7 +29,7 @@ class SampledColumn:
     """A column of the sample: `values`, distinct and ascending, and the number of the one that each row has.
 
     Null is NULL, and NaN, which no bound holds, the number behind the last. `share`: for null, each value and NaN the
-    share of the rows up to the middle of those of the value, by which values of any type have distances.
+    share of the rows up to the middle of the rows of the value, by which values of any type have distances.
     """
 
     column: LeafColumn

@@ -314,9 +314,9 @@ for _ in range(15):
 """
 
 
-def test_readers_and_writers_at_once(table, cache):
+def test_readers_and_writers_at_once(table, on_disk):
     """With so little room that each one removes what the others wrote."""
-    command = [sys.executable, "-c", WORKER, str(table), str(cache.directory), "30000"]
+    command = [sys.executable, "-c", WORKER, str(table), str(on_disk.directory), "30000"]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     errors = [process.communicate(timeout=120)[1] for process in running]
     assert [process.returncode for process in running] == [0] * 4, errors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ FORMS = {
 }
 
 
+@cache
 def table():
     chance = random.Random(5)
 
@@ -61,6 +63,11 @@ def written(request, tmp_path_factory):
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def rows_of_pyarrow(written):
+    return pq.read_table(written).to_pylist()
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "where",
@@ -75,9 +82,8 @@ def written(request, tmp_path_factory):
         "id > 5000",
     ],
 )
-def test_rows_are_those_that_pyarrow_reads_and_filters(written, where):
+def test_rows_are_those_that_pyarrow_reads_and_filters(written, rows_of_pyarrow, where):
     found = pr.read_arrow(written, where=where)
-    whole = pq.read_table(written).to_pylist()
     tests = {
         "true": lambda row: True,
         "id = 1234": lambda row: row["id"] == 1234,
@@ -92,7 +98,7 @@ def test_rows_are_those_that_pyarrow_reads_and_filters(written, where):
         "flag IS NULL": lambda row: row["flag"] is None,
         "id > 5000": lambda row: False,
     }
-    wanted = [row for row in whole if tests[where](row)]
+    wanted = [row for row in rows_of_pyarrow if tests[where](row)]
     assert found.to_pylist() == wanted
     assert pr.count(written, where=where) == len(wanted)
     assert pr.exists(written, where=where) is bool(wanted)
