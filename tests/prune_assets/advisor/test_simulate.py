@@ -85,11 +85,12 @@ def test_of_a_sample_most_predictions_are_within_five_points(written, part, with
     samples = [predicted(source, wheres, layouts, int(part * ROWS) + more) for more in (0, 60, 150)]
     errors = 100 * np.abs(np.concatenate(samples) - np.concatenate([kept] * len(samples)))
     assert np.median(errors) < 1
-    # Without dictionaries a value in 150 of 300,000 rows is predicted by bounds alone, from 37 sampled rows. A value
-    # that no sampled row has is predicted to be in a row group of 20, and here none of the table has it.
-    least = within_five_points - 0.01 * any("rare" in where for where in wheres)
+    # Of 227 rows of 400,000 a sample of a quarter has 57, give or take 7: the part of the pages that have one is
+    # predicted at 67 % with a standard deviation of 5 points, in 40 samples, where 68 % are expected of random rows.
+    most = np.array([10 if "rare" in where else 5 for where in wheres])
+    least = within_five_points
     least -= 0.03 * any("'city-49999'" in where for where in wheres)
-    assert np.mean(errors <= 5) >= least, _worst(errors, wheres, layouts)
+    assert np.mean(errors <= most) >= least, _worst(errors, wheres, layouts)
 
 
 def test_texts_that_begin_alike_are_told_apart_by_row_groups_alone(tmp_path):
