@@ -45,7 +45,7 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
-    """Exclude all loaded objects from later garbage collections, each of which would scan a million of them."""
+    """Exclude all loaded objects from later garbage collections: a full one would scan a million of them."""
     gc.collect()
     gc.freeze()
     gc.enable()
