@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from prune_assets.spark_reader.predicted_scan import PredictedScan
 
 
+_NULL = Constant(Outcomes.NULL)
+
+
 def report(read: SparkRead) -> SkipReport:
     """Add up what every level skipped; fetches what exact page bytes and single conjuncts need, and keeps it on disk.
 
@@ -100,25 +103,21 @@ def report(read: SparkRead) -> SkipReport:
 
 
 def _as_filter(predicate: Predicate) -> Predicate:
-    """Leave out alternatives that select no row: `x IS NULL AND NULL`, and those on which Spark raises an error."""
+    """Leave out alternatives that select no row: `x IS NULL AND NULL` says only that others are NULL where x is."""
     match predicate:
         case And(operands):
-            return And(tuple(map(_selecting, operands)))
+            return And(tuple(map(_without_null, operands)))
         case _:
-            return _selecting(predicate)
+            return _without_null(predicate)
 
 
-def _selecting(predicate: Predicate) -> Predicate:
+def _without_null(predicate: Predicate) -> Predicate:
     match predicate:
         case Or(operands):
-            kept = tuple(one for one in operands if not (isinstance(one, And) and any(map(_never, one.children))))
+            kept = tuple(one for one in operands if not (isinstance(one, And) and _NULL in one.children))
             return Or(kept) if len(kept) > 1 else kept[0] if kept else predicate
         case _:
             return predicate
-
-
-def _never(part: Predicate) -> bool:
-    return isinstance(part, Constant) and part.outcomes is not Outcomes.TRUE
 
 
 def _version(plan: PlannedRead) -> DeltaVersion | None:

@@ -215,19 +215,3 @@ def test_of_many_leaves_the_first_are_told(table):
     group = groups_of(report)[9]
     assert group.kept_by == tuple(range(20))
     assert group.reason.endswith("and more")
-
-
-@pytest.mark.parametrize(
-    ("where", "shown"),
-    [
-        ("trunc(d, 'MM') = DATE '2024-02-01'", "d BETWEEN DATE '2024-02-01' AND DATE '2024-02-29'"),
-        (
-            "year(d) = 2024 AND month(d) = 2",
-            "d BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' AND d BETWEEN DATE '2024-02-01' AND DATE '2024-02-29'",
-        ),
-    ],
-)
-def test_days_for_which_spark_raises_an_error_are_left_out_of_the_filter_that_is_shown(tmp_path, where, shown):
-    days = pa.array([f"2024-0{month}-15" for month in range(1, 8)]).cast(pa.date32())
-    pq.write_table(pa.table({"d": days}), tmp_path / "t.parquet")
-    assert plan(tmp_path / "t.parquet", where=where).report.normalized == shown
