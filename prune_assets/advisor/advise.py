@@ -24,6 +24,7 @@ from prune_assets.advisor.candidates import (
     row_group_bytes_for,
     search,
     try_out,
+    usual_keys,
     with_another_key,
 )
 from prune_assets.advisor.outcome import promised_shapes
@@ -187,7 +188,7 @@ def _ranked(
     fine = replace(base, page_rows=FINER_PAGES)
     tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
     kinds = {_kind(it.candidate.layout, table): it for it in reversed(tried)}
-    usual = [it for it in tried if it.candidate.layout.sort_columns in _usual_keys(workspace.queries, columns)]
+    usual = [it for it in tried if _is_usual(it.candidate.layout, usual_keys(workspace.queries, columns))]
     finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values(), *usual)}.values()
     possible = [it for it in finalists if not (in_place and _refusal(it.layout, table))]
     if not possible:
@@ -201,11 +202,9 @@ def _ranked(
     return [best, *sorted(others, key=lambda it: it.bytes)]
 
 
-def _usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return the sort keys that people choose: the two and the three columns that most runs filter on."""
-    runs = {name: sum(query.runs for query in queries if (name,) in query.paths()) for name in columns}
-    most = tuple(sorted(columns, key=lambda name: -runs[name]))
-    return {most[:2], most[:3]}
+def _is_usual(layout: LayoutSpec, keys: set[tuple[str, ...]]) -> bool:
+    """Return True for a sort by keys that people choose, and for a Hilbert curve through them in any order."""
+    return layout.sort_columns in keys or frozenset(layout.hilbert_by) in map(frozenset, keys)
 
 
 def _kind(layout: LayoutSpec, table: Table) -> tuple[bool, bool, bool]:
@@ -305,7 +304,10 @@ def _advice(
     rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     pays = math.ceil(rewrite / saved) if saved > 0 else None
-    kept = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays) if best is not None else ""
+    kept = ""
+    if best is not None:
+        same_codec = _codec_of_most(table.read_all()) == LayoutSpec().compression
+        kept = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays, same_codec=same_codec)
     advised = None if kept else best
     then = found[0].simulated.read if advised else today
     queries_bytes = _bytes_of_queries(queries, then, share)
@@ -372,15 +374,20 @@ def _as_it_is(table: Table, workspace: Workspace) -> float:
     return try_out(workspace, Candidate(layout, "")).bytes
 
 
-def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str, ...]:
-    """Return a note on files that take many more bytes than with the codec of layouts."""
-    codec, sizes = LayoutSpec().compression, Counter[str]()
+def _codec_of_most(index: MetadataIndex) -> str:
+    """Return the codec of most of the bytes of a table."""
+    sizes = Counter[str]()
     for column in index.columns:
         chunks = index.footers.chunks(column)
         for number in np.unique(chunks.codec).tolist():
             name = (codec_name(number) or "no codec").lower()
             sizes[name] += int(chunks.compressed_bytes[chunks.codec == number].sum())
-    most = max(sizes, key=lambda name: sizes[name], default=codec)
+    return max(sizes, key=lambda name: sizes[name], default=LayoutSpec().compression)
+
+
+def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str, ...]:
+    """Return a note on files that take many more bytes than with the codec of layouts."""
+    codec, most = LayoutSpec().compression, _codec_of_most(index)
     if most == codec or as_it_is >= _LESS_BY_CODEC * today:
         return ()
     read = f"{bytes_text(round(as_it_is))} instead of {bytes_text(today)}"

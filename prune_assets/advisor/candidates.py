@@ -19,6 +19,7 @@ from prune_assets.simulation.simulate import simulate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from prune_assets.simulation.queries import Query
     from prune_assets.simulation.sample import SampledColumn
     from prune_assets.simulation.simulate import Simulated, Workspace
 
@@ -34,6 +35,7 @@ _FALSE_POSITIVES = 0.01
 # What makes a layout less simple, or more to write, has to read less by so much.
 WORTH_IT = 0.9
 FINER_PAGES, FINEST_PAGES = 5_000, 2_000
+_USUAL = LayoutSpec()
 # Each is tried on top of the one before, where that was worth it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more rows around those that it selects"),
@@ -42,8 +44,8 @@ _FINER: tuple[tuple[dict[str, Any], str], ...] = (
         {"row_group_bytes": 8 << 20},
         "a dictionary or bloom filter rules out a whole row group or nothing, so smaller row groups skip more",
     ),
+    ({"row_group_bytes": _USUAL.row_group_bytes}, "larger row groups store values of dictionaries less often"),
 )
-_USUAL = LayoutSpec()
 # A task of Spark reads the row groups whose middle lies in its split of a file. A split is as large as the table over
 # the number of cores, but `spark.sql.files.openCostInBytes` at least, so that smaller row groups give no more tasks.
 _TASKS, _LEAST_SPLIT = 8, 4 << 20
@@ -104,6 +106,7 @@ def try_out(workspace: Workspace, candidate: Candidate) -> Tried:
 
 def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: Callable[[str], str]) -> list[Tried]:
     """Try orders of rows, the fewest bytes first; `say`: how much of the workload filters on a column."""
+    usual = usual_keys(workspace.queries, columns)
     as_it_lies = Candidate(base, "rows stay in their order; files of the target size, with page indexes")
     tried = [try_out(workspace, as_it_lies)]
     orders: list[Tried] = []
@@ -117,7 +120,7 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
     known = {it.candidate.layout.sort_by for it in orders}
     first = {it.layout.sort_by: it for one in best for it in _in_front(one.candidate, columns, say)}
     orders += [try_out(workspace, it) for keys, it in first.items() if keys not in known]
-    curves = [try_out(workspace, it) for it in _curves(base, _curve_columns(orders))]
+    curves = [try_out(workspace, it) for it in _curves(base, _curve_columns(orders), usual)]
     best = sorted(curves, key=lambda it: it.bytes)[:_BEAM]
     curves += [
         try_out(workspace, it._replace(layout=replace(it.layout, hilbert_by=(), zorder_by=it.layout.hilbert_by)))
@@ -144,14 +147,14 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
 
 
 def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
-    """Tell whether a change is the next one: row groups grow no more, and the finest pages follow finer ones.
+    """Tell whether a change is the next one: the finest pages follow finer ones, row groups shrink or get the default.
 
     Against coarse pages the finest ones save a tenth where finer ones save nearly as much, and cost Spark more time.
     """
     if change.get("page_rows") == FINEST_PAGES:
         return layout.page_rows == FINER_PAGES
-    smaller: bool = change.get("row_group_bytes", 0) < layout.row_group_bytes
-    return smaller
+    size: int = change.get("row_group_bytes", 0)
+    return size < layout.row_group_bytes or size == _USUAL.row_group_bytes != layout.row_group_bytes
 
 
 def with_another_key(shorter: Candidate, columns: Sequence[str]) -> Iterator[Candidate]:
@@ -188,11 +191,20 @@ def _curve_columns(orders: Sequence[Tried]) -> list[str]:
     return list(dict.fromkeys([*best, *list(single)[:_CURVE_COLUMNS]]))[:_MOST_CURVE_COLUMNS]
 
 
-def _curves(base: LayoutSpec, columns: Sequence[str]) -> Iterator[Candidate]:
-    for count in range(2, _CURVE_COLUMNS + 1):
-        for names in combinations(columns, count):
-            why = f"queries filter by {', '.join(names)} apart from each other"
-            yield Candidate(replace(base, hilbert_by=names), why)
+def usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[str, ...]]:
+    """Return the keys that people choose: the two and the three columns that most runs filter on."""
+    runs = {name: sum(query.runs for query in queries if (name,) in query.paths()) for name in columns}
+    most = tuple(sorted(columns, key=lambda name: -runs[name]))
+    return {most[:2], most[:3]}
+
+
+def _curves(base: LayoutSpec, columns: Sequence[str], usual: set[tuple[str, ...]]) -> Iterator[Candidate]:
+    found = [names for count in range(2, _CURVE_COLUMNS + 1) for names in combinations(columns, count)]
+    known = set(map(frozenset, found))
+    found += [names for names in sorted(usual) if len(names) > 1 and frozenset(names) not in known]
+    for names in found:
+        why = f"queries filter by {', '.join(names)} apart from each other"
+        yield Candidate(replace(base, hilbert_by=names), why)
 
 
 def _partitioned(

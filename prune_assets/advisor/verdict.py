@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# Of today's bytes a curve, and smaller pages alone, must leave less.
-_WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.75, 0.75
-_NO_ERROR = 0.2
+# Of today's bytes a curve, and smaller pages alone, must leave less: without them queries read a quarter more at most.
+_WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
+# The part of today's bytes that no error of the simulation leaves, and none of these together with another codec.
+_BEYOND_ERROR, _BEYOND_CODEC = 0.85, 0.2
 # A rewrite that pays later is not advised.
 MOST_RUNS_TO_PAY = 1_000
 # Queries that a verdict names.
@@ -37,18 +38,22 @@ def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer:
     return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{_dearer(dearer)}{anew}"
 
 
-def why_kept(today: float, as_it_is: float, best: RankedLayout, runs_to_pay: int | None) -> str:
+def why_kept(
+    today: float, as_it_is: float, best: RankedLayout, runs_to_pay: int | None, *, same_codec: bool = True
+) -> str:
     """Return why the best layout is not advised, empty where it is.
 
     `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. The best layout must beat
-    both: errors of the simulation cancel out against `as_it_is`, so that an applied layout is not advised again. An
-    error or another codec does not leave a fifth of the bytes: encodings of today do, such as large dictionaries.
+    both: errors of the simulation cancel out against `as_it_is`, so that an applied layout is not advised again. Where
+    `as_it_is` is much less than `today`, encodings of today cost the difference, and a rewrite saves it in any order.
+    Without `same_codec` the codec may make most of the difference, which is no reason for another layout.
     """
     needed, title = _needed(best.layout), best.title
     read, now = bytes_text(best.bytes), bytes_text(round(today))
     if best.bytes >= needed * today:
         return _not_worth_it(best, today, needed)
-    if best.bytes >= needed * as_it_is and best.bytes > _NO_ERROR * today:
+    is_error = as_it_is > (_BEYOND_ERROR if same_codec else _BEYOND_CODEC) * today
+    if best.bytes >= needed * as_it_is and is_error:
         return f"{title} reads no less than {1 - needed:.0%} below the layout that the table has, if both are simulated"
     if best.high >= needed * today:
         sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"

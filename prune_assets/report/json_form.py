@@ -23,8 +23,8 @@ def json_schema() -> dict[str, Any]:
         definition["description"] = description_of(definition["description"])
         if "properties" not in definition:
             continue
-        # Every field is always written, defaults too.
-        definition["required"] = list(definition["properties"])
+        # Every field is always written, defaults too; reports of versions up to 0.2 have no engine with these two.
+        definition["required"] = [name for name in definition["properties"] if name not in {"reading", "caveat"}]
     definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(known.key for known in KnownLevel)}
     report = definitions.pop(SkipReport.__name__)
     report["properties"]["schema"] = {"const": SCHEMA}

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import array_of, from_numpy
 from parquet_core.trust.bounds import Bounds
 from prune_assets.simulation.neighbours import Neighbours
-from prune_assets.simulation.sample import NULL
+from prune_assets.simulation.sample import NULL, values_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,15 +84,11 @@ def _bounds(values: pa.Array, codes: Codes, rows: Numbers) -> Bounds:
     known = codes.high >= codes.low
     some = np.where(codes.value, np.maximum(1, rows // 2), rows)
     return Bounds(
-        lower=_values(values, codes.low, known),
-        upper=_values(values, codes.high, known),
+        lower=values_at(values, codes.low, known),
+        upper=values_at(values, codes.high, known),
         null_count=from_numpy(np.where(codes.null, some, 0)),
         row_count=rows,
     )
-
-
-def _values(values: pa.Array, codes: Numbers, known: Flags) -> pa.Array:
-    return values.take(from_numpy(np.where(known, codes, 0), valid=known))
 
 
 def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> Codes:

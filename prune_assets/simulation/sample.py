@@ -39,8 +39,7 @@ class SampledColumn:
 
     def of_rows(self) -> pa.Array:
         """Return the value of each row; NaN counts as null."""
-        known = (self.codes >= 0) & (self.codes < len(self.values))
-        return self.values.take(from_numpy(np.where(known, self.codes, 0), valid=known))
+        return values_at(self.values, self.codes, (self.codes >= 0) & (self.codes < len(self.values)))
 
     def take(self, rows: NDArray[np.int64]) -> SampledColumn:
         """Return the column of chosen rows, with the values of these rows alone."""
@@ -50,6 +49,17 @@ class SampledColumn:
             return sampled(self.column, self.values, codes - 1)
         numbers = np.concatenate([[NULL], np.cumsum(has_row) - 1, [np.count_nonzero(has_row)]])
         return sampled(self.column, self.values.filter(from_numpy(has_row)), numbers[codes])
+
+
+def values_at(values: pa.Array, codes: NDArray[np.int64], known: NDArray[np.bool_]) -> pa.Array:
+    """Return the values of numbers, null where they are not known; a column of nulls has no values.
+
+    >>> values_at(pa.array([], pa.int32()), np.array([-1]), np.array([False])).to_pylist()
+    [None]
+    """
+    if len(values) == 0:
+        return pa.nulls(len(codes), values.type)
+    return values.take(from_numpy(np.where(known, codes, 0), valid=known))
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,10 +95,14 @@ def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[f
 
 
 def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
-    """Return the sampled rows among the first `most` rows of several row groups."""
-    starts = cut.sampled(cut.group)
+    """Return the sampled rows among the first `most` rows of several row groups.
+
+    The last row group of a file may have a few rows, from which the values of a whole one cannot be estimated.
+    """
+    starts, rows = cut.sampled(cut.group), cut.group_rows
+    usual = np.flatnonzero(rows >= rows.mean() / 2)
     ends = np.minimum(np.append(starts[1:], len(cut.order)), starts + max(1, round(most * cut.rate)))
-    return [cut.order[starts[group] : ends[group]] for group in _evenly(len(starts) - 1)]
+    return [cut.order[starts[group] : ends[group]] for group in usual[_evenly(len(usual) - 1)]]
 
 
 def _windows(order: NDArray[np.int64], share: float) -> list[NDArray[np.int64]]:
@@ -201,6 +205,7 @@ class EncodedRows:
     _orders: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     _values: dict[tuple[str, Path, float], tuple[int, _Values]] = field(default_factory=dict)
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
+    _distinct: dict[Path, float] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
         """Return the sizes of columns in a layout; the present sizes of columns that are not in the sample."""
@@ -256,8 +261,30 @@ class EncodedRows:
                 known = len(order), _mean([column.codes[it] for it in parts], column.distinct, rows)
                 self._values[*key, rows] = known
             counted.append(known[1])
+        if cut.rate < 1:
+            counted = [it._replace(values=self._at_most(it, path)) for it in counted]
         group, page = counted
         return _coded(layout, path, group, page, column.entry or cost.entry)
+
+    def _at_most(self, counted: _Values, path: Path) -> float:
+        """Return the distinct values of rows, at most as many as random rows of the table have."""
+        values = max(1.0, self._distinct_in_table(path))
+        return (
+            min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values
+        )
+
+    def _distinct_in_table(self, path: Path) -> float:
+        """Estimate the distinct values of the table from all sampled blocks, which have more rows than a row group."""
+        if path not in self._distinct:
+            column = self._column(path)
+            self._distinct[path] = math.inf
+            if column is not None and len(column.codes) >= _ENOUGH:
+                half = (np.searchsorted(self.blocks, np.arange(len(column.codes)), "right") - 1) % 2 == 0
+                counts = (_distinct(codes, column.distinct) for codes in (column.codes, column.codes[half]))
+                known, of_half = (np.array([count]) for count in counts)
+                found = distinct_in_each(np.array([float(self.total)]), known, np.array([float(len(half))]), of_half)
+                self._distinct[path] = float(found[0])
+        return self._distinct[path]
 
     def _column(self, path: Path) -> _Codes | None:
         """Return the numbers of the different values of a column; None for one in lists or maps."""

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 CURVE = "__prune_assets_curve"
 
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
-# What Spark calls the directory of rows without a value, or with an empty text.
 
 
 def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:

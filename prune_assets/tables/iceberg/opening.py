@@ -160,9 +160,9 @@ _REWORDINGS = (
 
 
 def _latest(table: str) -> IcebergSnapshot:
+    check_installed(table)
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
-    check_installed(table)
     place = metadata_place(table)
     assert place is not None  # it was recognized
     return open_iceberg(place, version=None, timestamp=None, allow=())

@@ -211,7 +211,8 @@ def test_a_bloom_filter_that_the_advised_layout_lacks_is_noted(tickets, tmp_path
 @pytest.mark.parametrize("codec", ["snappy", "zstd"])
 def test_another_codec_is_noted_and_is_no_layout(tmp_path, codec):
     rows = pa.table({"a": np.arange(ROWS), "b": np.random.default_rng(5).integers(0, 1_000, ROWS) * 1_000_003})
-    pq.write_table(rows, tmp_path / "t.parquet", compression=codec, use_dictionary=False, write_page_index=True)
+    coded = ["b"] if codec == "zstd" else False
+    pq.write_table(rows, tmp_path / "t.parquet", compression=codec, use_dictionary=coded, write_page_index=True)
     advice = pr.advise(str(tmp_path / "t.parquet"), workload=["b >= 0"])
     assert advice.advised is None
     assert [note for note in advice.notes if f"compressed with {codec}" in note] == list(advice.notes)
@@ -246,3 +247,24 @@ def test_encodings_that_a_rewrite_mends_are_not_kept(tmp_path):
     advice = pr.advise(str(tmp_path / "t.parquet"), workload=wheres)
     assert advice.advised is not None, advice.verdict
     assert advice.advised.bytes < 0.2 * advice.today
+
+
+def test_a_last_row_group_of_few_rows_does_not_decide_on_dictionaries(tmp_path):
+    rng = np.random.default_rng(6)
+    texts = np.array([f"https://shop.example/{value:032x}" for value in rng.integers(0, 1 << 60, 15_000)])
+    rows = pa.table({"text": texts[rng.integers(0, 15_000, ROWS + 60)], "k": rng.integers(0, 1_000, ROWS + 60)})
+    source, layout = source_of(rows, tmp_path / "source"), pr.LayoutSpec(row_group_rows=100_000, page_rows=20_000)
+    queries = ["text LIKE '%a%' OR k < 3"]
+    (then,) = planned(written(rows, source, tmp_path / "then", layout), queries)
+    (expected,) = predicted(source, queries, layout)
+    assert expected == pytest.approx(then, rel=0.15)
+
+
+@pytest.mark.parametrize("values", [0, 1, 3])
+def test_a_column_with_hardly_any_value_is_advised_on(tmp_path, values):
+    err = np.zeros(ROWS, np.int64)
+    rows = pa.table({"id": range(ROWS), "err": pa.array(err, mask=np.arange(ROWS) >= values)})
+    source = source_of(rows, tmp_path / "source")
+    for sampled in (20_000, ROWS):
+        advice = pr.advise(source, workload=["err = 0", "id = 5", "err IS NOT NULL"], sample_rows=sampled)
+        assert advice.ranking
