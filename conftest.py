@@ -53,11 +53,13 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures are made
 def pytest_runtest_setup():
-    """Skip the test after the deadline; reset the handler of SIGTERM.
+    """Skip the test after the deadline; reset the handlers of signals.
 
-    Dagster leaves its own handler, and child processes inherit an ignored signal.
+    Dagster leaves its own handler, and child processes inherit an ignored signal, as a shell ignores SIGINT for a
+    process in the background.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if time.time() > UNTIL:
         pytest.skip("no time left (PRUNE_TESTS_UNTIL)")
 

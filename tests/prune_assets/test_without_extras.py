@@ -76,7 +76,7 @@ COMMANDS = {
     "vacuum": ["DELTA"],
     "workload": ["QUERIES"],
 }
-PLACES = ("TABLE", "DELTA", "QUERIES", "LAYOUT")
+PLACES = ("TABLE", "DELTA", "QUERIES", "LAYOUT", "ICEBERG")
 WITHOUT = f"{BARE}\nimport prune_assets as pr\n{', '.join(PLACES)} = sys.argv[1:]\nSORTED = {{'sort_by': ['id']}}\n"
 EACH = """
 import json, os
@@ -99,6 +99,9 @@ EXTRA_OF = {
     "from prune_assets.airflow import SortedWriteOperator": "airflow",
     "pr.count('glue:lake.orders')": "glue",
     "pr.count('iceberg:lake.db.orders')": "iceberg",
+    "pr.count(ICEBERG)": "iceberg",
+    "from prune_assets.tables.changes import look; look(ICEBERG, None)": "iceberg",
+    "from prune_assets.tables.opening import recognize; recognize(ICEBERG)[0].history(ICEBERG, 3)": "iceberg",
 }
 WITHOUT_AN_EXTRA = {
     "import prune_assets.dagster as d; d.build_nothing": "AttributeError: ",
@@ -109,7 +112,7 @@ WITHOUT_AN_EXTRA = {
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """A Parquet table, a Delta table, queries and a layout, as `PLACES` names them."""
+    """A Parquet table, a Delta table, queries, a layout and metadata of an Iceberg table, as `PLACES` names them."""
     root = tmp_path_factory.mktemp("tables")
     ids = pa.array(range(1_000), pa.int32())
     rows = pa.table({"id": ids, "day": ids.cast(pa.date32()), "name": ids.cast(pa.string())})
@@ -119,9 +122,11 @@ def places(tmp_path_factory):
     deltalog.write_table(str(root / "delta"), rows.append_column("nested", nested))
     (root / "queries.sql").write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'")
     (root / "layout.yaml").write_text("sort_by: [id]")
+    (root / "iceberg/metadata").mkdir(parents=True)
+    (root / "iceberg/metadata/v1.metadata.json").write_text("{}")
     return {
         name: str(root / file)
-        for name, file in zip(PLACES, ("plain", "delta", "queries.sql", "layout.yaml"), strict=True)
+        for name, file in zip(PLACES, ("plain", "delta", "queries.sql", "layout.yaml", "iceberg"), strict=True)
     }
 
 
