@@ -25,8 +25,17 @@ def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
 
 
 def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
-    """Return a note where `shapes_on` returns queries that ran in another place than the table's."""
-    taken = [] if _on_itself(names, workload) else _places(_on_namesake(names, workload))
+    """Return a note if `shapes_on` returns queries of another place, or leaves out queries on a name alone."""
+    own, last = _on_itself(names, workload), _last_part(names[0])
+    if own:
+        left = {
+            one.table
+            for one in workload.shapes
+            if one not in own and "/" not in one.table and _last_part(one.table) == last
+        }
+        said = f"queries on {listed(map(_shown, sorted(left)))} are left out, others are on {_shown(names[0])} itself"
+        return (f"{said}; if they are one table, write one name in all queries",) if left else ()
+    taken = _places(_on_namesake(names, workload))
     return (f"no query on {_shown(names[0])}; those on {listed(map(_shown, taken))} are taken",) if taken else ()
 
 

@@ -1,4 +1,4 @@
-"""The tables of a lake: below a directory by what lies there, or those that a catalog of Iceberg lists."""
+"""Find the tables in a directory or in a catalog of Iceberg."""
 
 from __future__ import annotations
 

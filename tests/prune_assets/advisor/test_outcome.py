@@ -182,6 +182,14 @@ def test_queries_of_another_place_are_not_taken_silently(ran_on, taken):
     assert notes == ((f"no query on /x/gold/orders; those on {taken} are taken",) if taken else ())
 
 
+def test_queries_on_a_name_are_not_left_out_silently_beside_those_on_the_path():
+    (note,) = notes_on("/x/gold/orders", workload=on("/x/gold/orders", "sales.orders", "web.boats"))
+    assert note == (
+        "queries on sales.orders are left out, others are on /x/gold/orders itself; if they are one table, write one "
+        "name in all queries"
+    )
+
+
 @pytest.mark.parametrize(
     "ran_on",
     [

@@ -29,7 +29,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.deep
-def test_a_dag_runs_in_one_process_and_fails_in_one_line(ids, broken, tmp_path):
+def test_a_dag_runs_in_one_process_and_its_error_ends_one_traceback(ids, broken, tmp_path):
     dags = tmp_path / "dags"
     dags.mkdir()
     (dags / "tried.py").write_text(DAG.format(good=str(ids), broken=str(broken)))
@@ -53,4 +53,5 @@ def test_a_dag_runs_in_one_process_and_fails_in_one_line(ids, broken, tmp_path):
     ]
     assert "order.rows: part-1.parquet, row 1" in said
     assert "4 errors, 0 warnings of its layout; the first: " in said
-    assert "Traceback" not in said
+    assert said.count("Traceback") == 1
+    assert said.count("TableTaskError: ") == 1
