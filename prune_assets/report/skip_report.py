@@ -196,7 +196,7 @@ class Caveat(StrEnum):
     UNREAD_METADATA = "unread_metadata"
     """The engine uses metadata that the plan did not read, and may read less."""
     WHOLE_FILES = "whole_files"
-    """The bytes are those of whole files, which no share of the columns read compares with."""
+    """The bytes include columns that the query does not read."""
 
 
 @dataclass(frozen=True, slots=True)
