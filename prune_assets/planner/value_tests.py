@@ -8,6 +8,8 @@ elsewhere.
 
 from __future__ import annotations
 
+import math
+import re
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,7 @@ from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, 
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
+from prune_assets.sql.syntax.sqlglot_nodes import TokenType
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 from prune_assets.sql.types.zones import DAY, SECOND, Clocks, Zone
 
@@ -40,8 +43,6 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
-    from collections.abc import Callable
-
     Classes = Callable[[pa.Array], NDArray[np.int64]]
 
 # Different values of a column, or rows of several: asking about more takes longer than it is likely to save.
@@ -49,16 +50,30 @@ MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
 # Parts that are tested; each costs a query.
 MAX_PARTS = 20
+# Spark matches a pattern by trying: n characters and k wildcards take up to n**k / k! steps. Millions take a second.
+_MAX_STEPS = 10_000_000
+# A repeated group, as in (a+)+, may double the steps with every character.
+_LONGEST_FOR_REPEATED_GROUPS = 20
+_WILDCARD, _REPEATED_GROUP = re.compile(r"[%*+?{]"), re.compile(r"\)[*+{]")
 
 
 class RememberedTest:
     """Asks about each value, or row of values of several columns, once, and about no more than `most`.
 
-    `classes`: of the values of its only column; the part is the same for all values of one.
+    `classes`: of the values of its only column; the part is the same for all values of one. `longest`: the number of
+    characters of the longest string that Spark tests, None if unlimited.
     """
 
-    def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int, classes: Classes | None = None) -> None:
-        self.limits, self.is_full = "", False
+    def __init__(
+        self,
+        columns: Sequence[LeafColumn],
+        ask: Ask,
+        most: int,
+        classes: Classes | None = None,
+        longest: int | None = None,
+    ) -> None:
+        self.limits, self.is_full, self._is_refused = "", False, False
+        self._longest = longest
         self._of_values = classes
         self._known: dict[tuple[object, ...], Outcomes] = {}
         self._columns = columns
@@ -98,18 +113,28 @@ class RememberedTest:
 
     def _learn(self, values: Sequence[pa.Array], keys: Sequence[tuple[object, ...]]) -> None:
         new = [i for i, key in enumerate(keys) if key not in self._known]
-        if not new or self.limits:
+        if not new or self.is_full or self._is_refused:
             return
         if len(self._known) + len(new) - 1 > self._most:  # without null, which is always among them
             names = ", ".join(column.name for column in self._columns)
             has = "has" if len(self._columns) == 1 else "have"
             self.limits, self.is_full = f"{names} {has} more than {self._most:,} values to test", True
             return
-        new_values, readable = _as_read([column.take(from_numpy(np.array(new))) for column in values], self._columns)
+        rows = [column.take(from_numpy(np.array(new))) for column in values]
+        if self._longest is not None:
+            is_short = _have_at_most(rows, self._longest)
+            if not is_short.all():
+                self.limits = (
+                    f"a pattern with several wildcards is not matched to more than {self._longest:,} characters"
+                )
+            new, rows = [new[i] for i in np.flatnonzero(is_short)], [it.filter(from_numpy(is_short)) for it in rows]
+            if not new:
+                return
+        new_values, readable = _as_read(rows, self._columns)
         try:
             results = self._ask(new_values)
         except Refusal as refusal:
-            self.limits = refusal.reason
+            self.limits, self._is_refused = refusal.reason, True
             return
         self._results.append((new_values, results))
         outcome_of_readable = iter(results)
@@ -144,7 +169,8 @@ def value_tests(
             continue
         classes = classes_of(written, named[0], semantics, is_builtin) if len(named) == 1 else None
         ask = _ask(part.sql, written, named, session, is_builtin)
-        test = RememberedTest(named, ask, most or _most(session), classes)
+        longest = longest_matched(written) if _is_asked(session) else None
+        test = RememberedTest(named, ask, most or _most(session), classes, longest)
         if len(paths) == 1:
             tests[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):
@@ -233,6 +259,25 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
     return [
         it.cast(pa.string()) if is_text_column else it for it, is_text_column in zip(kept, is_text, strict=True)
     ], readable
+
+
+def longest_matched(written: ParsedPredicate) -> int | None:
+    """Return how many characters Spark matches to the patterns of a part in reasonable time; None if any number."""
+    literals = [token.text for token in written.tokens_of_tree() if token.token_type == TokenType.STRING]
+    if any(map(_REPEATED_GROUP.search, literals)):
+        return _LONGEST_FOR_REPEATED_GROUPS
+    wildcards = max((len(_WILDCARD.findall(literal)) for literal in literals), default=0)
+    return None if wildcards < 2 else int((_MAX_STEPS * math.factorial(wildcards)) ** (1 / wildcards))
+
+
+def _have_at_most(columns: Sequence[pa.Array], characters: int) -> NDArray[np.bool_]:
+    """Return whether no string of each row is longer."""
+    short = np.ones(len(columns[0]), np.bool_)
+    for column in columns:
+        if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+            lengths = pc.binary_length(column)
+            short &= numbers_from(filled(lengths, 0)) <= characters
+    return short
 
 
 def _is_text(value: bytes | None) -> bool:

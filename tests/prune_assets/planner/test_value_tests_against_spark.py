@@ -14,7 +14,9 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.explain.plan import plan
+from prune_assets.planner.value_tests import longest_matched
 from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.sql.syntax.parsed import parse_predicate
 from tests.prune_assets.planner.known_value_cases import CONDITIONS, TYPES, condition, random_rows, write_parts
 from tests.prune_assets.planner.named_rows import named_rows
 from tests.prune_assets.planner.other_writers import write_by_duckdb, write_by_polars
@@ -189,3 +191,33 @@ def test_moving_days_are_not_asked(spark, tmp_path):
     for where in ("last_day(d) > concat('to', 'day')", "to_date(s) > 'today'", "date_add(d, 3) > DATE 'tomorrow'"):
         assert len(plan(tmp_path, where=where, session=spark).surviving_files) == 1, where
     assert plan(tmp_path, where="to_date(s) > '2001-01-01'", session=spark).surviving_files == ()
+
+
+@pytest.mark.parametrize(
+    "unlikely", ["lower(u) NOT LIKE ALL ('%r%%é', 'b%')", "upper(u) LIKE '%R%R%R%B'", "u RLIKE '(r+)+b$'"]
+)
+def test_a_long_text_is_not_matched_to_many_wildcards(spark, tmp_path, unlikely):
+    """Spark would try each way to split 4,000 letters; on all rows, which the other condition spares it."""
+    texts = ["r" * 4_000 + "a", "rrb", "ra"] * 100
+    table = pa.table({"u": texts, "n": range(300)})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=100)
+    made = plan(tmp_path / "t.parquet", where=f"n < 0 OR {unlikely}", session=spark)
+    assert made.report.kept.rows == 300
+    (part,) = made.report.unsupported
+    assert "wildcards" in part.reason
+    pq.write_table(table.filter(pa.compute.equal(table["u"], "ra")), tmp_path / "short.parquet")
+    assert plan(tmp_path / "short.parquet", where=unlikely, session=spark).report.kept.rows in {0, 100}
+
+
+@pytest.mark.parametrize(
+    ("sql", "characters"),
+    [
+        ("lower(u) LIKE '%a%'", 4_472),
+        ("lower(u) LIKE 'a%'", None),
+        ("u LIKE ANY ('%a%b%', 'c')", 391),
+        ("u RLIKE '(a+)+b'", 20),
+        ("n * 100 % 7 = 3", None),
+    ],
+)
+def test_the_longest_text_that_is_matched(sql, characters):
+    assert longest_matched(parse_predicate(sql)) == characters
