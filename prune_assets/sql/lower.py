@@ -139,19 +139,13 @@ def _lower(
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     if clock.asks_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
-        frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_builtin)
-        if frozen != sql:
-            at_now = _lower(
-                parse_predicate(frozen), columns, semantics=semantics, is_builtin=is_builtin, now=now, fold=fold
-            )
-            return replace(at_now, sql=sql, frozen=at_now.frozen_sql, now=now)
+        parsed = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_builtin)
+    now = now if parsed.sql != sql else None
     conditions = Conditions(scope, parsed, semantics, is_builtin)
-    if fold is not None:
-        folded = with_constants(parsed, own=conditions.constant, ask=fold)
-        if folded != sql:
-            computed = _lower(parse_predicate(folded), columns, semantics=semantics, is_builtin=is_builtin, now=now)
-            return replace(computed, sql=sql, frozen=folded)
-    return _lowered(parsed, conditions)
+    if fold is not None and (folded := with_constants(parsed, own=conditions.constant, ask=fold)) is not parsed:
+        parsed, conditions = folded, Conditions(scope, folded, semantics, is_builtin)
+    lowered = _lowered(parsed, conditions)
+    return lowered if parsed.sql == sql else replace(lowered, sql=sql, frozen=parsed.sql, now=now)
 
 
 def _needing_backquotes(sql: str, columns: Sequence[LeafColumn]) -> str:

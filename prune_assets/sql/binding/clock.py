@@ -37,16 +37,15 @@ def asks_clock(parsed: ParsedPredicate) -> bool:
     return any(_name(token) in _CALLS for token in parsed.tokens)
 
 
-def frozen(parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_builtin: Callable[[str], bool] | None) -> str:
-    """Return the text of a predicate with a constant in each place that asks the clock."""
-    sql, tokens = parsed.sql, parsed.tokens
-    replaced, end = "", 0
-    for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda call: call[1]):
-        literal = _CALLS[name](clock) if is_builtin is None or is_builtin(name) else None
-        if literal is not None:
-            replaced += sql[end : tokens[first].start] + literal
-            end = tokens[last].end
-    return replaced + sql[end:]
+def frozen(
+    parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_builtin: Callable[[str], bool] | None
+) -> ParsedPredicate:
+    """Return the predicate with a literal in place of each call of a function of the clock."""
+    calls = [*_calls(parsed.tokens), *_words(parsed, scope)]
+    literals = {
+        (first, last): _CALLS[name](clock) for name, first, last in calls if is_builtin is None or is_builtin(name)
+    }
+    return parsed.with_literals({span: literal for span, literal in literals.items() if literal is not None})
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
@@ -77,20 +76,18 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, 
 
 def with_constants(
     parsed: ParsedPredicate, *, own: Callable[[exp.Expr], object | None], ask: Callable[[str], str | None]
-) -> str:
-    """Return the predicate with the literal that Spark says in place of each constant that the own rules do not know.
+) -> ParsedPredicate:
+    """Return the predicate with Spark's literal in place of each constant that the own rules do not evaluate.
 
-    `own`: what they make of an operand; `ask`: Spark's literal for a text, None where it has none.
+    `own`: the literal of an operand by the own rules, None if unknown; `ask`: Spark's literal for a text, likewise.
     """
-    sql, tokens = parsed.sql, parsed.tokens
-    replaced, end = "", 0
+    literals: dict[tuple[int, int], str] = {}
+    end = -1
     for node in islice(_unknown_constants(parsed.tree, own), MAX_CONSTANTS):
-        first, last = tokens[node.meta["first"]], tokens[node.meta["last"]]
-        literal = ask(parsed.text(node)) if first.start >= end else None
-        if literal is not None:
-            replaced += sql[end : first.start] + literal
-            end = last.end
-    return replaced + sql[end:]
+        first, last = node.meta["first"], node.meta["last"]
+        if first > end and (literal := ask(parsed.text(node))) is not None:
+            literals[first, last], end = literal, last
+    return parsed.with_literals(literals)
 
 
 def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None]) -> Iterator[exp.Expr]:

@@ -34,8 +34,8 @@ def read_suffixes(cursor: Cursor, operand: exp.Expression, *, is_call: bool) -> 
     first = cursor.position
     while True:
         if cursor.sign() == "::":
-            cursor.take()
             cursor.mark(operand, operand.meta.get("first", first))
+            cursor.take()
             operand = exp.Cast(this=operand, to=read_type(cursor))
         elif reason := _suffix(cursor, is_call=is_call):
             operand = Opaque(this=reason, call=_called(operand))

@@ -9,13 +9,14 @@ from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import LONG_REMEDY, refuse, tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
+from prune_assets.sql.syntax.sqlglot_nodes import Token, TokenType, exp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+
+    Span = tuple[int, int]
 
 # Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
 MAX_DEPTH = 10_000
@@ -55,6 +56,38 @@ class ParsedPredicate:
         """Return each operand of the topmost AND, or the whole where there is none."""
         return [self.part(node) for node in chain_of(self.tree, exp.And)]
 
+    def with_literals(self, literals: Mapping[Span, str]) -> ParsedPredicate:
+        """Return the predicate with a literal in place of each span of tokens, given by its first and last one.
+
+        The first token of a span becomes the literal and the others empty, so that all nodes keep their spans.
+        """
+        if not literals:
+            return self
+        sql, tokens, end, last_of = "", list[Token](), 0, dict(list(literals))
+        for i, token in enumerate(self.tokens):
+            if i < len(tokens):
+                continue
+            last = last_of.get(i, i)
+            sql += self.sql[end : token.start]
+            start, end = len(sql), self.tokens[last].end
+            sql += literals.get((i, last), self.sql[token.start : token.end])
+            token_type, text = (TokenType.UNKNOWN, sql[start:]) if i in last_of else (token.token_type, token.text)
+            tokens.append(Token(token_type, text, start=start, end=len(sql)))
+            tokens += [Token(TokenType.UNKNOWN, "", start=len(sql), end=len(sql)) for _ in range(last - i)]
+        return ParsedPredicate(sql + self.sql[end:], tokens, self._tree_with(literals))
+
+    def _tree_with(self, literals: Mapping[Span, str]) -> exp.Expr:
+        def replaced(node: exp.Expr) -> exp.Expr:
+            first, last = node.meta.get("first", 0), node.meta.get("last", -1)
+            while (first, last) not in literals and first < last and self._is_bracketed(first, last):
+                first, last = first + 1, last - 1
+            return _literal_node(literals[first, last], node) if (first, last) in literals else node
+
+        return self.tree.transform(replaced)
+
+    def _is_bracketed(self, first: int, last: int) -> bool:
+        return self.tokens[first].text == "(" and self.tokens[last].text == ")"
+
     def tokens_of_tree(self) -> Sequence[Token]:
         """Return the tokens of the tree."""
         return self.tokens[self.tree.meta["first"] : self.tree.meta["last"] + 1]
@@ -70,6 +103,13 @@ def parse_predicate(sql: str) -> ParsedPredicate:
     except PredicateSyntaxError:
         _refuse_statement(tokens)
         raise
+
+
+def _literal_node(literal: str, replaced: exp.Expr) -> exp.Expr:
+    tree = parse_predicate(literal).tree
+    for node in tree.walk():
+        node.meta.update(first=replaced.meta["first"], last=replaced.meta["last"])
+    return tree
 
 
 def chain_of(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
