@@ -11,6 +11,7 @@ PruneError
 └── WrongUse               the caller can mend it (exit code 2)
     ├── UnknownColumn          no such column; says which is meant
     ├── TableNotFound          the path is missing or holds no data file
+    │   └── NoSuchPath             the storage has nothing at the path
     └── LayoutError            a layout that names what the table lacks, or that cannot be written
 
 A message is one line: the place first (file, row group, column, byte offset), then what is wrong,
@@ -37,11 +38,19 @@ class PruneError(Exception):
     def __init__(self, *parts: object) -> None:
         super().__init__(*(one_line(redacted(part)) if isinstance(part, str) else part for part in parts))
 
+    @property
+    def problem(self) -> str:
+        """The message without the remedy that the last argument gives."""
+        return str(self.args[0]) if self.args else ""
+
+    @property
+    def remedy(self) -> str:
+        """The remedy that the last argument gives, empty if it gives none."""
+        fix = self.args[1] if len(self.args) == 2 else None
+        return one_line(redacted(str(fix))) if isinstance(fix, Fix) else ""
+
     def __str__(self) -> str:
-        message, *rest = self.args or ("",)
-        if len(rest) == 1 and isinstance(rest[0], Fix):
-            return f"{message}; {one_line(redacted(str(rest[0])))}"
-        return super().__str__()
+        return f"{self.problem}; {self.remedy}" if self.remedy else super().__str__()
 
 
 class MalformedFile(PruneError):
@@ -82,6 +91,19 @@ class UnknownColumn(WrongUse):
 
 class TableNotFound(WrongUse):
     """The path is missing or holds no data file."""
+
+
+class NoSuchPath(TableNotFound):
+    """The storage has no file or directory at `path`."""
+
+    path = ""
+
+    @classmethod
+    def of(cls, path: str, problem: str = "no such object; check the path") -> NoSuchPath:
+        """Return the error for a path."""
+        error = cls(f"{path}: {problem}")
+        error.path = path
+        return error
 
 
 class LayoutError(WrongUse):

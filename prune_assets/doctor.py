@@ -151,8 +151,7 @@ def _java(*, needed: bool) -> tuple[Java | None, list[Problem]]:
     try:
         return find_java(), []
     except JavaFailure as error:
-        what, _, remedy = str(error).rpartition("; ")
-        return None, [Problem(what, remedy)] if needed else []
+        return None, [Problem(error.problem, error.remedy)] if needed else []
 
 
 def _version(name: str) -> str | None:
@@ -174,8 +173,7 @@ def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
     try:
         check_start(remote=remote)
     except PruneError as error:
-        what, _, remedy = str(error).rpartition("; ")
-        yield Problem(what, remedy)
+        yield Problem(error.problem, error.remedy)
     packages = [f"{name} {version}" for name in PYSPARKS if (version := _version(name)) is not None]
     if len(packages) > 1:
         yield Problem(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from parquet_core.fix import Fix
 from prune_assets.errors import MissingPackage
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def missing_package(module: str, *, user: str | None = None, otherwise: str | No
     """
     problem = f"{module} is not installed" if user is None else f"{user} needs {module}"
     steps = [f"run {install_command(EXTRAS[_package(module)])}", *([otherwise] if otherwise else ())]
-    return MissingPackage(f"{problem}; {', or '.join(steps)}")
+    return MissingPackage(problem, Fix(", or ".join(steps)))
 
 
 def explained_import(error: Exception) -> Exception:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import (
+    NoSuchPath,
     PruneError,
     StaleListing,
     StorageFailure,
@@ -119,7 +120,7 @@ def _absent(error: BaseException, message: str, uri: str) -> PruneError | None:
     if _NO_BUCKET.search(message):
         return TableNotFound(f"{uri}: there is no bucket {_bucket(uri)!r}; check its name and the endpoint")
     if isinstance(error, FileNotFoundError):
-        return TableNotFound(f"{uri}: no such object or directory; check the path")
+        return NoSuchPath.of(uri, "no such object or directory; check the path")
     if "Account must be specified" in message:
         return WrongUse(f"{uri}: names no storage account; {_credentials(uri)}")
     return None

@@ -7,7 +7,15 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import PruneError, StorageFailure, TableNotFound, UnfinishedWrite, UnsupportedFeature, WrongUse
+from parquet_core.errors import (
+    NoSuchPath,
+    PruneError,
+    StorageFailure,
+    TableNotFound,
+    UnfinishedWrite,
+    UnsupportedFeature,
+    WrongUse,
+)
 from parquet_core.fix import Fix, Step
 from parquet_core.storage import local
 from parquet_core.storage.files import JOURNAL, SUMMARIES, is_hidden, is_unlisted, listed_name, name_of
@@ -167,7 +175,7 @@ def _check_there(path: str, matching: Sequence[Match], listed: _Found) -> None:
     if not matching:
         raise TableNotFound(f"{path}: nothing has such a name; check the pattern")
     if is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots):
-        raise TableNotFound(f"{path}: no such object; check the path")
+        raise NoSuchPath.of(path)
     logged = next((root for root in roots if not is_remote(root) and os.path.isdir(f"{root}/_delta_log")), None)
     if logged is not None:
         raise WrongUse(f"{logged}: a Delta table in a list, where its log would not count; name it alone")
@@ -224,7 +232,7 @@ def _one(path: str) -> DataFile:
         return local.stat(local_path(path))
     file = remote_of(path).find(path)
     if file is None:
-        raise TableNotFound(f"{path}: no such object; check the path")
+        raise NoSuchPath.of(path)
     return file
 
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import StaleListing, StorageFailure, TableNotFound
+from parquet_core.errors import NoSuchPath, StaleListing, StorageFailure, TableNotFound
 from parquet_core.storage.failures import changed
 from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
 from parquet_core.storage.schemes import is_remote
@@ -109,7 +109,7 @@ def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageF
     if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
         return TableNotFound(f"{path}: no file system has such a path ({_said(error)}); check it")
     if isinstance(error, FileNotFoundError):
-        return TableNotFound(f"{path}: no such file or directory; {step_where_missing(path)}")
+        return NoSuchPath.of(path, f"no such file or directory; {step_where_missing(path)}")
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
 
 

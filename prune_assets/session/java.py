@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
+from parquet_core.fix import Fix
 from parquet_core.printable import redacted
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
@@ -82,7 +83,7 @@ def find_java() -> Java:
         if candidate.usable and candidate.home is not None and candidate.version is not None:
             return _ready(candidate.source, candidate.home, candidate.version)
         tried.append(candidate.why)
-    raise JavaFailure(f"no Java for Spark: {'; '.join(tried)}; install Java {_remedy()}")
+    raise JavaFailure(f"no Java for Spark: {'; '.join(tried)}", Fix(f"install Java {_remedy()}"))
 
 
 def _remedy() -> str:
@@ -200,7 +201,8 @@ def _ready(source: str, home: Path, version: str) -> Java:
     _, failure = _run(shim / "bin" / "java", f"--add-modules={MODULE}", "-version")
     if failure:
         raise JavaFailure(
-            f"{shim}/bin/java {failure}; set {CACHE_VARIABLE} to a directory from which programs can be started"
+            f"{shim}/bin/java {failure}",
+            Fix(f"set {CACHE_VARIABLE} to a directory from which programs can be started"),
         )
     return Java(source, shim, home, version)
 
@@ -222,7 +224,8 @@ def java_shim(binary: Path) -> Path:
             _put(script, text)
     except OSError as error:
         raise JavaFailure(
-            f"{script}: cannot be written ({error.strerror}); set {CACHE_VARIABLE} to a directory that can be written"
+            f"{script}: cannot be written ({error.strerror})",
+            Fix(f"set {CACHE_VARIABLE} to a directory that can be written"),
         ) from error
     return home
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.fix import Fix
 from prune_assets.errors import JavaFailure, MissingPackage
 from prune_assets.extras import install_command, missing_package
 from prune_assets.session.spark_versions import install_as, installed_version, release
@@ -56,11 +57,11 @@ def check_installed() -> str:
     """
     version = installed_version()
     if version is None and home_version() is not None:
-        raise MissingPackage(f"pyspark is not installed; {USE_SPARK_HOME}, or run {install_command('spark')}")
+        raise MissingPackage("pyspark is not installed", Fix(f"{USE_SPARK_HOME}, or run {install_command('spark')}"))
     if version is None:
         raise missing_package("pyspark")
     if not is_supported(version):
-        raise UnsupportedFeature(f"pyspark {version} is installed, but {SUPPORTED}; {INSTALL}")
+        raise UnsupportedFeature(f"pyspark {version} is installed, but {SUPPORTED}", Fix(INSTALL))
     return version
 
 
@@ -73,10 +74,10 @@ def check_start(*, remote: bool) -> None:
     if remote:
         return
     if is_client_only():
-        raise JavaFailure(f"pyspark-client is installed, which cannot start Spark; {INSTALL_CONNECT}")
+        raise JavaFailure("pyspark-client is installed, which cannot start Spark", Fix(INSTALL_CONNECT))
     if (of_home := home_version()) is not None:
         if release(of_home)[0] != release(version)[0]:
-            raise UnsupportedFeature(mismatch(version, of_home))
+            raise mismatch(version, of_home)
         _check_pair(version, of_home)
 
 
@@ -94,12 +95,13 @@ def home_version() -> str | None:
     return next((match[1] for match in found if match), None)
 
 
-def mismatch(version: str, spark: str) -> str:
-    """Say that a pyspark and the Spark that it drives do not fit, and what to do."""
+def mismatch(version: str, spark: str) -> UnsupportedFeature:
+    """Return the error for a pyspark that does not fit the Spark that it starts."""
     home = ", or unset SPARK_HOME" if os.environ.get("SPARK_HOME") else ""
-    return f"pyspark {version} does not fit Spark {spark}, which it is to drive; {install_as(spark)}{home}"
+    problem = f"pyspark {version} does not fit Spark {spark}, which it is to drive"
+    return UnsupportedFeature(problem, Fix(f"{install_as(spark)}{home}"))
 
 
 def _check_pair(version: str | None, spark: str) -> None:
     if version is not None and release(version) > release(spark):
-        raise UnsupportedFeature(mismatch(version, spark))
+        raise mismatch(version, spark)

@@ -79,7 +79,7 @@ def with_constants(
 ) -> ParsedPredicate:
     """Return the predicate with Spark's literal in place of each constant that the own rules do not evaluate.
 
-    `own`: the literal of an operand by the own rules, None if unknown; `ask`: Spark's literal for a text, likewise.
+    `own`: the literal of an operand by the own rules, None if unknown; `ask`: Spark's literal for a text, or None.
     """
     literals: dict[tuple[int, int], str] = {}
     end = -1

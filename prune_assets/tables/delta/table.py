@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
-from parquet_core.errors import TableNotFound
+from parquet_core.errors import NoSuchPath, TableNotFound
 from parquet_core.storage import look_up
 from prune_assets.tables.logged_table import LoggedTable, Root
 
@@ -319,11 +319,8 @@ def _path_of(snapshot: Snapshot, number: int) -> str:
 def _as_they_are(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:
     try:
         return look_up(paths)
-    except TableNotFound as error:
-        place, is_gone, _ = str(error).rpartition(": no such ")
-        if not is_gone:
-            raise
+    except NoSuchPath as error:
         raise TableNotFound(
-            f"{place}: the log names this file (version {snapshot.version}), but it is gone; restore it, or open "
+            f"{error.path}: the log names this file (version {snapshot.version}), but it is gone; restore it, or open "
             "another version"
         ) from None
