@@ -87,7 +87,8 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
     """Pick the files of a table that need it; `target`: the bytes that a file should have.
 
     `wanted`: how many files the layout aims for; None to go by the target alone. A partition that has no more of them
-    is left alone, as a write of it alone makes so many; one that is rewritten becomes its share of them, by bytes.
+    is left alone, as a write of it alone makes so many; if all files of a partition are picked, they become its share
+    of them, by bytes.
 
     >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
@@ -114,12 +115,12 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
         merged[start:stop] = start
         small[start:stop] = True
     needed = overlapping | faulty | small
+    is_whole = _all_in_partition(files, order[needed[unit]])
     groups, reasons = [], dict[int, tuple[Reason, ...]]()
     for group in np.unique(merged[needed]).tolist():
         here = order[merged[unit] == group].tolist()
         live = float(size[merged == group].sum())
-        # A share is of whole partitions.
-        aimed = wanted if len(here) == beside[here[0]] else None
+        aimed = wanted if is_whole[here[0]] else None
         groups.append(Group(tuple(here), _outputs(live, of=float(size.sum()), target=target, wanted=aimed)))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:
@@ -212,6 +213,15 @@ def _files_beside(files: FileNumbers) -> Numbers:
     _, at, counts = np.unique(files.partition, return_inverse=True, return_counts=True)
     beside: Numbers = counts[at]
     return beside
+
+
+def _all_in_partition(files: FileNumbers, picked: Numbers) -> Flags:
+    """Return for each file whether all files of its partition are picked."""
+    _, partitions = np.unique(files.partition, return_inverse=True)
+    left = np.ones(len(partitions), np.bool_)
+    left[picked] = False
+    whole: Flags = np.bincount(partitions, left)[partitions] == 0
+    return whole
 
 
 def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -171,3 +173,16 @@ def test_a_rewrite_leaves_nothing_to_do(drawn):
         after = rewritten(after, again.groups)
         again = pick(numbers(after), target=TARGET * 16)
     assert again.groups == ()
+
+
+@pytest.mark.parametrize("cuts", [(100, 200, 300), (100, 201, 299), (101, 199, 300), (103, 200, 307), (99, 200, 300)])
+def test_a_second_write_leaves_as_many_files_as_the_layout_says(cuts):
+    """Spark cuts by a sample, so the cuts of two writes may be equal, touch or differ, each by chance."""
+    files = [
+        (start, stop - 1, 10 * (stop - start) + start)
+        for ends in ((0, 100, 200, 300, 400), (0, *cuts, 400))
+        for start, stop in pairwise(ends)
+    ]
+    found = pick(numbers(files), target=100 * TARGET, wanted=4)
+    assert sorted(found.reasons) == list(range(8))
+    assert sum(group.outputs for group in found.groups) == 4
