@@ -110,16 +110,7 @@ def apply(function: Function, value: Value) -> Value:
         return Fixed(function.result, None)
     if value.doubt or function.doubt:
         return _of_doubtful(function, value.ordinal, value.doubt + function.doubt)
-    if value.ordinal in function.nulls:
-        return Fixed(function.result, None)
-    if not function.has_value(value.ordinal):
-        raise Refusal(f"Spark raises an error for {function.name} of this constant, or its result is not known")
-    result = function.value(value.ordinal)
-    if function.result.least <= result <= function.result.greatest:
-        return Fixed(function.result, result)
-    if function.overflows_to_null:
-        return Fixed(function.result, None)
-    raise Refusal(f"{function.name} of this constant overflows {function.result}", raises=True)
+    return Fixed(function.result, function.result_of(value.ordinal))
 
 
 def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:

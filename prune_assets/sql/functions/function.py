@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from prune_assets.sql.refusal import Refusal
@@ -35,8 +34,9 @@ class Function:
     Spark raises, or with `overflows_to_null` answers NULL. The pieces are disjoint; ordinals in none of them are in one
     of the others: `raises`, `nulls`, or `uncertain` where it is not known what Spark does.
 
-    A function that comes back again and again has an `image` instead of pieces: all that it comes to, and is asked for
-    nothing but whether that is all wanted or not at all. `why` says so, with a remedy.
+    A function without order, as a periodic one, has an `image` instead of pieces: the set of its results. It has a
+    preimage of all of them or none alone, and a value at each ordinal that is not `uncertain`. `why`: the reason for
+    that, with a remedy.
 
     `doubt`: what it is applied to may be up to so much less or more than the argument: an offset that is not known.
     """
@@ -55,7 +55,22 @@ class Function:
 
     def has_value(self, ordinal: int) -> bool:
         """Return whether `value` is defined at an ordinal."""
+        if self.image is not None:
+            return ordinal not in self.uncertain
         return any(piece.first <= ordinal <= piece.last for piece in self.pieces)
+
+    def result_of(self, ordinal: int) -> int | None:
+        """Return the result at an ordinal, None for NULL; raises Refusal if it is an error or unknown."""
+        if ordinal in self.nulls:
+            return None
+        if not self.has_value(ordinal):
+            raise Refusal(f"Spark raises an error for {self.name} of this constant, or its result is not known")
+        result = self.value(ordinal)
+        if self.result.least <= result <= self.result.greatest:
+            return result
+        if self.overflows_to_null:
+            return None
+        raise Refusal(f"{self.name} of this constant overflows {self.result}", raises=True)
 
     @property
     def overflows(self) -> Ranges:
@@ -66,8 +81,7 @@ class Function:
 
 def results(function: Function, ordinals: Iterable[int]) -> list[int]:
     """Return the distinct results of a function at the ordinals where it is defined."""
-    is_known = [function.image is not None or function.has_value(ordinal) for ordinal in ordinals]
-    values = dict.fromkeys(function.value(ordinal) for ordinal in compress(ordinals, is_known))
+    values = dict.fromkeys(function.value(ordinal) for ordinal in ordinals if function.has_value(ordinal))
     return [value for value in values if function.result.least <= value <= function.result.greatest]
 
 
@@ -140,13 +154,15 @@ def _shrunk(part: Ranges, doubt: int, least: int, greatest: int) -> Ranges:
 
 
 def _of_periodic(function: Function, image: Ranges, results: Preimage, arguments: Sequence[int] | None) -> Preimage:
+    certain = complement(function.uncertain, -_FAR, _FAR) if function.uncertain else EVERYTHING
     try:
-        return Preimage(*(_all_or_nothing(image, part, function.why) for part in results))
+        parts = [intersection(_all_or_nothing(image, part, function.why), certain) for part in results]
     except Refusal:
         if arguments is None:
             raise
-    values = [(argument, function.value(argument)) for argument in arguments]
-    return Preimage(*(joined((argument, argument) for argument, value in values if value in part) for part in results))
+        values = [(argument, function.value(argument)) for argument in arguments if argument in certain]
+        parts = [joined((argument, argument) for argument, value in values if value in part) for part in results]
+    return Preimage(*parts[:3], uncertain=union(parts[3], function.uncertain))
 
 
 def _all_or_nothing(image: Ranges, part: Ranges, why: tuple[str, str]) -> Ranges:

@@ -11,14 +11,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.date_fields import unit_named
-from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.refusal import Refusal, zone_needed
-from prune_assets.sql.types.calendar import months_later
+from prune_assets.sql.functions.function import Function, Piece, recurring
+from prune_assets.sql.refusal import zone_needed
 from prune_assets.sql.types.floats import towards_zero
-from prune_assets.sql.types.ranges import complement, joined
+from prune_assets.sql.types.ranges import complement, joined, span
 from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND
+from prune_assets.sql.types.timestamps import Step, moved_by
+from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND, UNKNOWN_ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.zones import Zone
 
 _NEAR, _YEAR = 3 * DAY, 366 * DAY
+_OTHER_SIDE = "move the interval to the literal's side"
+_CLOCKS_CHANGE = ("where clocks change, days are not all of one length", _OTHER_SIDE)
+_MONTHS_MEET = ("months later the last days of a month may meet on one day, and a later time be earlier", _OTHER_SIDE)
 
 
 def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
@@ -109,19 +112,24 @@ def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Fu
 
 
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
-    """Return x + interval; raises Refusal where days on a clock are not all of one length."""
-    days = abs(micros) // DAY
+    """Return x + interval; raises Refusal if it depends on a time zone that is not known.
+
+    Later is not always more on clocks that change, nor where the last days of a month meet in a shorter one.
+    """
     if timestamp == ON_UNKNOWN_CLOCKS:
         raise zone_needed()
-    if timestamp.kind is Kind.TIMESTAMP and (months or days) and not zone_of(timestamp).is_fixed:
-        raise Refusal("where clocks change, days are not all of one length", "move the interval to the literal's side")
-    offset = zone_of(timestamp).offset(0) if months and timestamp.kind is Kind.TIMESTAMP else 0
-
-    def value(time: int) -> int:
-        day, rest = divmod(time + offset, DAY)
-        return (months_later(day, months) if months else day) * DAY + rest + micros - offset
-
-    return _of_all(timestamp, timestamp, value, "+")
+    is_local = timestamp.kind is Kind.TIMESTAMP_NTZ
+    zone = zone_of(timestamp) if not is_local and (months or abs(micros) >= DAY) else UNKNOWN_ZONE
+    if not months and zone.is_fixed:
+        return _of_all(timestamp, timestamp, lambda time: time + micros, "+")
+    why = _MONTHS_MEET if months else _CLOCKS_CHANGE
+    everything = span(timestamp.least, timestamp.greatest)
+    step = Step(months, micros)
+    # Near the ends of the type, and of what is known of the zone, Spark may raise an error.
+    most = abs(micros) + abs(months) * 31 * DAY + _NEAR
+    first, last = max(timestamp.least, zone.first) + most, min(timestamp.greatest, zone.last) - most
+    moving = recurring("+", timestamp, everything, why, lambda time: moved_by(time, step, zone))
+    return replace(moving, uncertain=complement(span(first, last), timestamp.least, timestamp.greatest))
 
 
 def _day(argument: SparkType, zone: Zone) -> Function:

@@ -62,7 +62,7 @@ class Moment:
         assert clocks is not None, "what is written is a zone"
         moved = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
         for step in self.steps:
-            moved = _moved(moved, step, session)
+            moved = moved_by(moved, step, session)
         if not -(1 << 63) <= moved < 1 << 63:
             raise UncertainTime
         return moved
@@ -82,8 +82,11 @@ class Moment:
         return moved, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
 
 
-def _moved(instant: int, step: Step, session: Zone) -> int:
-    """Move an instant on as Spark does: months and whole days on the clocks, the rest in time that passes."""
+def moved_by(instant: int, step: Step, session: Zone) -> int:
+    """Move an instant as Spark does: months and whole days on the clocks, the rest in time that passes.
+
+    Raises UncertainTime.
+    """
     days = abs(step.micros) // DAY * (1 if step.micros > 0 else -1)
     if step.months or days:
         offset = session.offset(instant)

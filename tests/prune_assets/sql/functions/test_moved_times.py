@@ -1,0 +1,40 @@
+"""Timestamps with months or days added: the last days of months meet, and clocks change."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from prune_assets.sql.semantics import SparkSemantics
+
+UTC = SparkSemantics(time_zone="UTC")
+
+
+@pytest.fixture
+def ends_of_january(tmp_path):
+    days = [(1, 28, 10), (1, 28, 15), (1, 30, 15), (1, 31, 10), (3, 1, 0)]
+    times = [dt.datetime(2023, month, day, hour, tzinfo=dt.UTC) for month, day, hour in days]
+    pq.write_table(
+        pa.table({"at": pa.array(times, pa.timestamp("us", "UTC"))}), tmp_path / "a.parquet", row_group_size=1
+    )
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("where", "wanted"),
+    [
+        ("at + INTERVAL 1 MONTH <= TIMESTAMP '2023-02-28 12:00:00'", {(28, 10), (31, 10)}),
+        ("at + INTERVAL 1 MONTH > TIMESTAMP '2023-02-28 12:00:00'", {(28, 15), (30, 15), (1, 0)}),
+        ("at + INTERVAL 1 MONTH IS NOT NULL", {(28, 10), (28, 15), (30, 15), (31, 10), (1, 0)}),
+    ],
+)
+def test_a_later_time_may_be_earlier_a_month_later(ends_of_january, where, wanted):
+    rows = pr.read_arrow(ends_of_january, where=where, session=UTC)["at"].to_pylist()
+    assert {(row.day, row.hour) for row in rows} == wanted
+    plan = pr.plan(ends_of_january, where=where, session=UTC)
+    kept = {group.index for file in plan.files for group in file.row_groups if group.verdict != "skip"}
+    assert len(kept) >= len(wanted)
