@@ -200,11 +200,11 @@ class OnValues:
 
 @dataclass(frozen=True, slots=True)
 class OnPartitions:
-    """A part on several columns, asked of the values that directories, or a log, give all of them."""
+    """A part on columns whose values are all known: of directories, of a log, or of rows that are read."""
 
     columns: tuple[Path, ...]
     part: Unsupported
-    test: ValueTest = field(compare=False)
+    test: ValueTest
 
 
 def _check_arity(children: tuple[Predicate, ...]) -> None:

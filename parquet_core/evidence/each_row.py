@@ -82,7 +82,7 @@ def _is_one(outcomes: int) -> bool:
 
 def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array]) -> UnsupportedFeature:
     """Return the error for the first undecided part; it names the values of the row."""
-    shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row].as_py())}"[:100] for path, array in values.items())
+    shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row])}"[:100] for path, array in values.items())
     for leaf in undecided:
         if isinstance(leaf, Unsupported):
             return not_evaluated(leaf, f"there is a row where {shown}" if shown else "")
@@ -94,5 +94,9 @@ def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array])
     return UnsupportedFeature(f"it is not known what Spark computes where {shown}", Fix(step=Step.EVALUATE_IN_SPARK))
 
 
-def _shown(value: object) -> str:
+def _shown(scalar: pa.Scalar) -> str:
+    try:
+        value = scalar.as_py()
+    except (OverflowError, ValueError):  # a time that Python's calendar lacks
+        return str(scalar.value)
     return repr(value.decode(errors="backslashreplace")) if isinstance(value, bytes) else str(value)

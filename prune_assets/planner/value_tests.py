@@ -23,7 +23,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from prune_assets.session.lower_predicate import builtin_check, semantics_for
-from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, shows_clock
+from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
@@ -32,13 +32,14 @@ from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_co
 from prune_assets.sql.types.zones import DAY, SECOND, Clocks, Zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
@@ -149,33 +150,69 @@ def value_tests(
     partitions: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
-    most: int | None = None,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
-    """Return the parts of a predicate that are tested on values, each with what takes its place.
+    """Return the parts of a predicate that are tested on values while planning, each with its test.
 
-    `partitions`: the columns that directories or a log give their values. `semantics`: those of the session. `most`: of
-    so many different values; by default of as many as a plan may gain from.
+    `partitions`: the columns whose values directories or a log give. `semantics`: those of the session.
     """
     tests: dict[Unsupported, OnValues | OnPartitions] = {}
-    is_builtin = builtin_check(session)
-    given = {column.path for column in partitions}
-    for part in leaves(lowered.predicate):
-        if not isinstance(part, Unsupported) or not part.is_whole or part in tests or len(tests) == MAX_PARTS:
-            continue
-        written = lowered.written_part(part.sql)
-        named = [] if written is None else named_by_part(written.tokens_of_tree(), columns)
-        paths = tuple(column.path for column in named)
-        if written is None or not named or not all(_has_plain_values(column, semantics) for column in named):
-            continue
-        classes = classes_of(written, named[0], semantics, is_builtin) if len(named) == 1 else None
-        ask = _ask(part.sql, written, named, session, is_builtin)
-        longest = longest_matched(written) if _is_asked(session) else None
-        test = RememberedTest(named, ask, most or _most(session), classes, longest)
-        if len(paths) == 1:
-            tests[part] = OnValues(paths[0], part, test)
-        elif given.issuperset(paths):
-            tests[part] = OnPartitions(paths, part, test)
+    is_builtin, given = builtin_check(session), {column.path for column in partitions}
+    for part, written in _open_parts(lowered):
+        test = None if len(tests) == MAX_PARTS else _value_test(part, written, columns, session, semantics, is_builtin)
+        if isinstance(test, OnValues) or (test is not None and given.issuperset(test.columns)):
+            tests[part] = test
     return tests
+
+
+def row_tests(
+    lowered: LoweredPredicate,
+    columns: Sequence[LeafColumn],
+    *,
+    session: SparkSession | SparkSemantics | None,
+    semantics: SparkSemantics,
+    most: int,
+) -> dict[Unsupported, Predicate]:
+    """Return the parts of a predicate that are tested on rows, each with its test.
+
+    `most`: the number of different values that are tested one by one, where a part is not evaluated on all at once.
+    """
+    tests: dict[Unsupported, Predicate] = {}
+    is_builtin = builtin_check(session)
+    for part, written in _open_parts(lowered):
+        at_once = lower_on_rows(written, columns, semantics, is_builtin)
+        test = at_once or _value_test(part, written, columns, session, semantics, is_builtin, most)
+        if test is not None:
+            tests[part] = test
+    return tests
+
+
+def _open_parts(lowered: LoweredPredicate) -> Iterator[tuple[Unsupported, ParsedPredicate]]:
+    """Yield each whole part that is not supported, once, as it was parsed."""
+    for part in dict.fromkeys(leaf for leaf in leaves(lowered.predicate) if isinstance(leaf, Unsupported)):
+        written = lowered.written_part(part.sql) if part.is_whole else None
+        if written is not None:
+            yield part, written
+
+
+def _value_test(  # noqa: PLR0917 - a part, its columns, and what the session decides
+    part: Unsupported,
+    written: ParsedPredicate,
+    columns: Sequence[LeafColumn],
+    session: SparkSession | SparkSemantics | None,
+    semantics: SparkSemantics,
+    is_builtin: Callable[[str], bool] | None,
+    most: int | None = None,
+) -> OnValues | OnPartitions | None:
+    """Return a test of a part on known values of its columns; None if their values are no plain ones."""
+    named = named_by_part(written.tokens_of_tree(), columns)
+    if not named or not all(_has_plain_values(column, semantics) for column in named):
+        return None
+    classes = classes_of(written, named[0], semantics, is_builtin) if len(named) == 1 else None
+    ask = _ask(part.sql, written, named, session, is_builtin)
+    longest = longest_matched(written) if _is_asked(session) else None
+    test = RememberedTest(named, ask, most or _most(session), classes, longest)
+    paths = tuple(column.path for column in named)
+    return OnValues(paths[0], part, test) if len(paths) == 1 else OnPartitions(paths, part, test)
 
 
 def _most(session: SparkSession | SparkSemantics | None) -> int:
@@ -309,13 +346,8 @@ def _remainders(divisor: int, values: pa.Array) -> NDArray[np.int64]:
 def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     """Return the minute of the day that clocks show; an instant that the zone's rules are not certain of is its own."""
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
-    ends = np.iinfo(np.int64)
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
-    first, last = max(zone.first, int(ends.min)), min(last, int(ends.max))
-    changes = [change for change in zone.changes() if first < change.instant <= last]
-    offsets = np.array([zone.offset(first), *(change.after for change in changes)])
-    offset = offsets[np.searchsorted([change.instant for change in changes], instants, side="right")]
     # Far from all times, so that no sum overflows and no class is that of an instant.
-    shown = (instants % DAY + offset) % DAY // (60 * SECOND) - (1 << 62)
-    found: NDArray[np.int64] = np.where((first <= instants) & (instants <= last), shown, instants)
+    shown = (instants % DAY + zone.offsets(instants)) % DAY // (60 * SECOND) - (1 << 62)
+    found: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
     return found

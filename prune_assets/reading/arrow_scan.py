@@ -14,12 +14,13 @@ from parquet_core.predicate import columns_of
 from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
-from prune_assets.planner.value_tests import value_tests
+from prune_assets.planner.value_tests import row_tests
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, not_read
 from prune_assets.reading.read_stats import noted
 from prune_assets.reading.row_filter import adapted, compared_values, stages_of, typed_columns
 from prune_assets.reading.row_pages import GroupRows, RowPages
 from prune_assets.reading.row_ranges import as_ranges, chosen, without
+from prune_assets.sql.lowering.row_tests import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -253,15 +254,10 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
 
     `session` is asked about conditions that are not evaluated here, for each value once.
     """
-    tests = value_tests(
-        plan.lowered,
-        plan.table.columns,
-        partitions=plan.table.partitions,
-        session=session,
-        semantics=plan.semantics,
-        most=_MOST_TESTED,
+    tests = row_tests(
+        plan.lowered, plan.table.columns, session=session, semantics=plan.semantics, most=_MOST_TESTED
     )
-    predicate = replaced(plan.lowered.predicate, tests)
+    predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     valued = {*names, *(path[0] for path in typed_columns(predicate))}
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from parquet_core.evidence.each_row import not_evaluated, selected_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import And, IsNull, OnValues, Unsupported, columns_of, leaves
+from parquet_core.predicate import And, IsNull, OnPartitions, OnValues, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float]) -> list[
 
 
 def _is_partly_unknown(conjunct: Predicate) -> bool:
-    return any(isinstance(leaf, Unsupported) for leaf in leaves(conjunct))
+    return any(isinstance(leaf, Unsupported | OnPartitions) for leaf in leaves(conjunct))
 
 
 def adapted(stages: Sequence[Stage]) -> list[Stage]:

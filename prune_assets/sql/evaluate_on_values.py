@@ -69,6 +69,22 @@ def evaluate_on_values(
     return list(map(Outcomes, outcomes.tolist()))
 
 
+def lower_on_rows(
+    parsed: ParsedPredicate,
+    columns: Sequence[LeafColumn],
+    semantics: SparkSemantics,
+    is_builtin: Callable[[str], bool] | None,
+) -> Predicate | None:
+    """Return a part as a predicate on rows; None if a condition in it is not evaluated there."""
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    try:
+        lowered = Conditions(scope, parsed, semantics, is_builtin, on_rows=True).lower_part(parsed.tree)
+    except PruneError:
+        return None
+    is_open = any(isinstance(leaf, Unsupported) and leaf.is_whole for leaf in leaves(lowered))
+    return None if is_open else lowered
+
+
 def _at_once(
     tree: exp.Expr, column: LeafColumn, conditions: Callable[..., Conditions], values: pa.Array
 ) -> OutcomeArray | None:

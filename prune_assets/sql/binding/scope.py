@@ -48,7 +48,7 @@ class Bound:
     """What a name means: a column that predicates can prune on, or why there is none.
 
     `nullable`: the column whose IS NULL prunes, whatever its values are. `nested`: what it is if for certain no value
-    of a plain type, in words.
+    of a plain type, in words. `group`: the path of a struct, list or map, whose nulls are known where rows are read.
     """
 
     column: LeafColumn | None
@@ -56,6 +56,7 @@ class Bound:
     remedy: str = ""
     nullable: LeafColumn | None = None
     nested: str = ""
+    group: Path | None = None
 
 
 class Scope:
@@ -103,11 +104,12 @@ class Scope:
             # Further down it may be the value of a key of a map.
             is_nested = len(parts) == 1 and all(column.max_repetition_level for column in matches)
             nested = "an array, a map or a struct" if is_nested else ""
-            return Bound(None, "lists and maps are not looked into", nested=nested)
+            group = matching[0].path[:1] if len(parts) == 1 else None
+            return Bound(None, "lists and maps are not looked into", nested=nested, group=group)
         if not matches:
             self._unknown_field(parts, matching)
         if len(matches[0].path) > len(parts):
-            return Bound(None, "a struct has no bounds", nested="a struct")
+            return Bound(None, "a struct has no bounds", nested="a struct", group=matches[0].path[: len(parts)])
         if len(matches) > 1:
             raise PredicateTypeError(f"column {'.'.join(parts)} is ambiguous: the table has it {len(matches)} times")
         return _usable(matches[0])
@@ -187,9 +189,11 @@ class NameResolver:
         """Say what a name means that is an array, a map or a struct; empty of any other, or where that is not known."""
         return self._resolve(node).nested
 
-    def null_path(self, node: exp.Column) -> Path | None:
+    def null_path(self, node: exp.Column, *, on_rows: bool) -> Path | None:
         """Return the path of a name that is asked for null alone; None of a column that holds nothing else."""
         bound = self._bound(node)
+        if on_rows and bound.group is not None:
+            return bound.group
         column = self.column(node) if bound.nullable is None else bound.nullable
         return None if column.type is not None and pa.types.is_null(column.type) else column.path
 

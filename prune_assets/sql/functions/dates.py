@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.coercion import apply, to_type
 from prune_assets.sql.functions.date_fields import FIELDS, YEAR, field_named, first_day, range_of
 from prune_assets.sql.functions.entry import SqlFunction
@@ -17,7 +18,7 @@ from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import DATE, INT, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import TIMES
-from prune_assets.sql.types.zones import DAY
+from prune_assets.sql.types.zones import DAY, UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -161,13 +162,30 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
     (value,) = arguments
     why = (f"{name}() repeats over time, so it is no range of the column", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
-        of_ordinal = field.of_day if value.type.kind is Kind.DATE else None
-        return apply(recurring(name, INT, span(*field.image), why, of_ordinal), value)
+        return apply(_recurring(field, name, value.type, why), value)
     if isinstance(value, Fixed) and field.of_day is not None:
         return apply(of_days(name, INT, field.of_day), _as_date(value))
     if isinstance(value, Fixed) and field.of_clock is not None and value.type.kind in CALENDAR:
         return _of_clock(field.of_clock, to_type(value, TIMESTAMP_NTZ), why)
     raise Refusal(*why)
+
+
+def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, str]) -> Function:
+    """Return a field of a date or timestamp, without values if the field, or the time zone, is unknown."""
+    of_part, image = field.of_day or field.of_clock, span(*field.image or ())
+    # The clock at a date is that of its first instant, which need not be midnight.
+    if of_part is None or type_.is_unzoned or (field.of_clock is not None and type_ == DATE):
+        return recurring(name, INT, image, why)
+    as_part = cast(type_, DATE if field.of_clock is None else TIMESTAMP_NTZ)
+    assert as_part is not None
+    last = recurring(name, INT, image, why, of_part if field.of_clock is None else lambda time: of_part(time % DAY))
+
+    def value(ordinal: int) -> int:
+        if not as_part.has_value(ordinal):
+            raise UncertainTime
+        return last.value(as_part.value(ordinal))
+
+    return replace(last, value=value, steps=(as_part, last))
 
 
 def _of_clock(field: Callable[[int], int], time: Value, why: tuple[str, str]) -> Value:

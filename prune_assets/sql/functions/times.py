@@ -7,8 +7,11 @@ instant, but for when they leap. There a function is cut into pieces.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from prune_assets.sql.functions.date_fields import unit_named
 from prune_assets.sql.functions.function import Function, Piece, recurring
@@ -22,6 +25,8 @@ from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, MOST_OFFSET, MOST_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
     from prune_assets.sql.types.spark_types import SparkType
     from prune_assets.sql.types.zones import Zone
@@ -129,7 +134,19 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     most = abs(micros) + abs(months) * 31 * DAY + _NEAR
     first, last = max(timestamp.least, zone.first) + most, min(timestamp.greatest, zone.last) - most
     moving = recurring("+", timestamp, everything, why, lambda time: moved_by(time, step, zone))
-    return replace(moving, uncertain=complement(span(first, last), timestamp.least, timestamp.greatest))
+    each = None if months else partial(_each_moved, step, zone)
+    return replace(moving, each=each, uncertain=complement(span(first, last), timestamp.least, timestamp.greatest))
+
+
+def _each_moved(step: Step, zone: Zone, times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return instants moved by days and time; only near changes of clocks is each one looked up."""
+    changes = [change.instant for change in zone.changes()]
+    moved: NDArray[np.int64] = times + step.micros
+    before, after = np.minimum(times, moved) - _NEAR, np.maximum(times, moved) + _NEAR
+    near = np.searchsorted(changes, before) != np.searchsorted(changes, after)
+    near |= after > zone.scanned_until
+    moved[near] = [moved_by(time, step, zone) for time in times[near].tolist()]
+    return moved
 
 
 def _day(argument: SparkType, zone: Zone) -> Function:
@@ -140,7 +157,8 @@ def _day(argument: SparkType, zone: Zone) -> Function:
 def _local(argument: SparkType, zone: Zone) -> Function:
     cuts = [change.instant for change in zone.changes() if change.after < change.before]
     pieces = _cut(argument, zone, cuts, beyond=not zone.changes_for_ever)
-    return _of_pieces("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
+    local = _of_pieces("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
+    return replace(local, each=lambda instants: instants + zone.offsets(instants))
 
 
 def _instant(result: SparkType, zone: Zone) -> Function:

@@ -13,6 +13,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.sql.functions.function import Preimage, doubted, invert, results
 from prune_assets.sql.functions.terms import NULL
+from prune_assets.sql.lowering.row_tests import is_known
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.flatten import inverse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.predicate import OnPartitions, Path, Predicate
     from prune_assets.sql.functions.terms import Chain
 
 # So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.
@@ -175,7 +176,8 @@ UNCERTAIN = "what Spark computes is not certain where "
 class ClassifiedValues(NamedTuple):
     """The values of a column by the outcome of a condition; all others make it FALSE.
 
-    `in_zones`: the outcome is uncertain for want of the session's time zone alone.
+    `in_zones`: the outcome is uncertain for want of the session's time zone alone. `test`: evaluates the condition on
+    rows, in place of ranges; None if ranges are known.
     """
 
     column: ColumnValues
@@ -184,6 +186,7 @@ class ClassifiedValues(NamedTuple):
     raises: Ranges
     uncertain: Ranges
     in_zones: bool = False
+    test: OnPartitions | None = None
 
 
 def classify_values(
@@ -223,13 +226,15 @@ def _arguments(chain: Chain, ordinals: Sequence[int] | None) -> list[Sequence[in
 
 def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:
     """Return the conjunction of two conditions on one chain, None when the values without result differ."""
-    if left[2:] != right[2:] or left.column.path != right.column.path:
+    if left[2:] != right[2:] or left.test is not None or left.column.path != right.column.path:
         return None
     return left._replace(true=intersection(left.true, right.true))
 
 
 def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return the condition, NULL for a null column; `sql` is what is shown where its outcome is not known."""
+    if values.test is not None:
+        return values.test
     if values.null == span(values.column.least, values.column.greatest):
         return NULL
     exceptions = _exceptions(values, sql)
@@ -255,6 +260,8 @@ def _all_but(values: ClassifiedValues, most: Ranges, exceptions: list[tuple[Rang
 
 def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return whether the chain is NULL, the column's own null included; `values.true` is not asked."""
+    if values.test is not None:
+        return IsTruth(values.test, Outcomes.NULL)
     if not (values.null or values.raises or values.uncertain):
         return IsNull(values.column.path)
     parts: list[Predicate] = [IsNull(values.column.path)]
@@ -266,6 +273,8 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
     """Return a predicate that is TRUE for all but the raising values, and unknown for these, or None."""
+    if values.test is not None:
+        return is_known(values.test)
     if not values.raises:
         return None
     return Or((Not(_surely(values.column, values.raises)), Constant(Outcomes.UNKNOWN)))

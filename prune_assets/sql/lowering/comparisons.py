@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Op, Or
+from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, OnPartitions, Op, Or, Unsupported
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.functions.coercion import (
     as_decimal,
@@ -24,6 +24,7 @@ from prune_assets.sql.functions.coercion import (
 from prune_assets.sql.functions.terms import Chain, Fixed, both, pairs
 from prune_assets.sql.lowering.column_comparisons import compare_columns, same_columns
 from prune_assets.sql.lowering.column_values import (
+    ClassifiedValues,
     as_predicate,
     beyond,
     classify_values,
@@ -31,8 +32,10 @@ from prune_assets.sql.lowering.column_values import (
     intersect,
     is_null_predicate,
     is_text,
+    values_of,
     wanted_by,
 )
+from prune_assets.sql.lowering.row_tests import RowTest
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.rules import all_of
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.functions.terms import Term, Value
-    from prune_assets.sql.lowering.column_values import ClassifiedValues
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType
 
@@ -63,16 +65,23 @@ class Comparisons:
     Each of `raising` is TRUE for every row on which nothing raises. Without ansi.enabled nothing does: what Spark comes
     to instead, a number wrapped around or NULL, is not known.
 
-    `values`: ordinals of the columns whose other values do not count.
+    `values`: ordinals of the columns whose other values do not count. `on_rows`: what has no range is tested on rows.
     """
 
     def __init__(
-        self, sql: str, raising: list[Predicate], semantics: SparkSemantics, values: Mapping[Path, Sequence[int]]
+        self,
+        sql: str,
+        raising: list[Predicate],
+        semantics: SparkSemantics,
+        values: Mapping[Path, Sequence[int]],
+        *,
+        on_rows: bool,
     ) -> None:
         self._sql = sql
         self._raising = raising
         self._semantics = semantics
         self._values = values
+        self._on_rows = on_rows
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
         """Return `left op right`; raises Refusal."""
@@ -120,16 +129,16 @@ class Comparisons:
         return any_of([(branch.guard, self._truth(branch.value)) for branch in term.branches])
 
     def _compare(self, left: Value, op: Op, right: Value) -> Predicate:
-        if _is_column(left) and _is_column(right):
+        if _is_column(left) and _is_column(right) and not self._are_cast(left, right):
             return compare_columns(left.column, op, right.column, ansi=self._semantics.ansi)
         if isinstance(left, Fixed):
             left, op, right = right, MIRRORED.get(op, op), left
         if isinstance(left, Fixed) and isinstance(right, Fixed):
             self._check([left, right], are_compared=True)
             return _of_constants(left, op, right)
-        if not isinstance(right, Fixed):
-            raise Refusal("a comparison with a function of another column skips nothing yet")
         assert isinstance(left, Chain)
+        if isinstance(right, Chain):
+            return self._compare_chains(left, op, right)
         if right.is_null:
             return _NULL
         self._refuse_clash(left, right)
@@ -141,6 +150,31 @@ class Comparisons:
         classified = self._classify_comparison(left, op, right)
         between = op is Op.EQ and self._lies_between(left, right, classified)
         return And((IsNull(left.column.path), _NULL)) if between else self._predicate(classified)
+
+    def _are_cast(self, left: Chain, right: Chain) -> bool:
+        """Return whether two columns are compared on rows, after a cast other than of numbers to numbers."""
+        return self._on_rows and left.type != right.type and not (left.type.is_number and right.type.is_number)
+
+    def _compare_chains(self, left: Chain, op: Op, right: Chain) -> Predicate:
+        """Return a comparison of functions of columns, which is tested on rows alone; raises Refusal."""
+        if not self._on_rows:
+            raise Refusal("a comparison with a function of another column skips nothing yet")
+        self._check([left, right], are_compared=True)
+        kinds = {left.type.kind, right.type.kind}
+        if has_too_many_digits([left.type, right.type]) or kinds == {Kind.DECIMAL, Kind.DOUBLE}:
+            raise Refusal("Spark rounds one of the numbers to compare them")
+        common = wider(left.type, right.type)
+        chains = [value for value in (to_type(left, common), to_type(right, common)) if isinstance(value, Chain)]
+        return self._tested(RowTest(tuple(chains), op), Refusal(f"the session decides how {common} is compared"))
+
+    def _tested(self, test: RowTest, refusal: Refusal) -> OnPartitions:
+        """Return a condition that is tested on rows; raises Refusal if its functions are not evaluated there."""
+        functions = [function for chain in test.chains for function in chain.functions]
+        if any(function.doubt or function.result == ON_UNKNOWN_CLOCKS for function in functions):
+            raise zone_needed()
+        if not all(function.is_evaluated for function in functions):
+            raise refusal
+        return OnPartitions(test.columns, Unsupported(self._sql, refusal.reason, refusal.remedy), test)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
         """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
@@ -169,7 +203,13 @@ class Comparisons:
         self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
     ) -> ClassifiedValues:
         ordinals = self._values.get(chain.column.path)
-        classified = classify_values(chain, wanted, written=written, doubt=doubt, ordinals=ordinals)
+        try:
+            classified = classify_values(chain, wanted, written=written, doubt=doubt, ordinals=ordinals)
+        except Refusal as refusal:
+            if not self._on_rows or doubt:
+                raise
+            test = self._tested(RowTest((chain,), wanted), refusal)
+            return ClassifiedValues(values_of(chain.column), NOTHING, NOTHING, NOTHING, NOTHING, test=test)
         if self._semantics.ansi:
             return classified
         return classified._replace(raises=NOTHING, uncertain=union(classified.raises, classified.uncertain))
@@ -248,9 +288,11 @@ class Comparisons:
             left, right = right, left
         if isinstance(right, Fixed) and right.is_null:
             return self._is_null(left)
-        if _is_column(left) and _is_column(right):
+        if _is_column(left) and _is_column(right) and not self._are_cast(left, right):
             return same_columns(left.column, right.column, ansi=self._semantics.ansi)
         same = self._compare(left, Op.EQ, right)
+        if isinstance(right, Chain):
+            return Or((IsTruth(same, Outcomes.TRUE), And((self._is_null(left), self._is_null(right)))))
         if isinstance(left, Fixed):
             return _TRUE if same == _TRUE else _FALSE
         return IsTruth(same, Outcomes.TRUE)

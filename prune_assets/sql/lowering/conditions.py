@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Cause, Not, Unsupported, leaves
+from parquet_core.predicate import And, Cause, Not, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
@@ -77,7 +77,7 @@ class Conditions:
 
     `parsed`: the predicate that they are parts of.
     `is_builtin` tells whether a name still is that of Spark's own function.
-    `values`: ordinals of the columns whose other values do not count.
+    `values`: ordinals of the columns whose other values do not count. `on_rows`: what has no range is tested on rows.
     """
 
     def __init__(
@@ -87,12 +87,15 @@ class Conditions:
         semantics: SparkSemantics,
         is_builtin: Callable[[str], bool] | None = None,
         values: Mapping[Path, Sequence[int]] = MappingProxyType({}),
+        *,
+        on_rows: bool = False,
     ) -> None:
         self._scope = scope
         self._parsed = parsed
         self._places: dict[str, tuple[int, int]] = {}
         self._names = NameResolver(scope, is_builtin, binary_as_string=semantics.binary_as_string)
-        self._leaves = LeafConditions(self._names, self._text, Clocks.of(semantics), self._nested, semantics, values)
+        how = (Clocks.of(semantics), self._nested, semantics, values)
+        self._leaves = LeafConditions(self._names, self._text, *how, on_rows=on_rows)
         self._depth = 0
         self._known: Known | None = None
         self._substituted = 0
@@ -117,6 +120,11 @@ class Conditions:
         operands = self._operands_of(tree) if isinstance(tree, exp.And) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
+
+    def lower_part(self, root: exp.Expr) -> Predicate:
+        """Lower a part of a conjunct: unknown on rows on which a condition in it raises. Raises as `lower_tree`."""
+        lowered, guards = self.lower_tree(root), self._take_guards()
+        return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 
     def _lower_conjunct(self, root: exp.Expr) -> Predicate:
         lowered = self.lower_tree(root)

@@ -42,7 +42,8 @@ class LeafConditions:
     """Lowers what holds no AND, OR, NOT nor truth but inside its operands, which `condition` lowers.
 
     `sql`: the source of what is lowered. `count`: how many conditions were, of which one may be FALSE where another
-    raises. `raising`: what is TRUE for every row on which none does. `values`: as `Comparisons` takes them.
+    raises. `raising`: what is TRUE for every row on which none does. `values`, `on_rows`: as of
+    `Comparisons`.
     """
 
     def __init__(  # noqa: PLR0917 - what names, functions and values mean
@@ -53,11 +54,14 @@ class LeafConditions:
         condition: Callable[[exp.Expr], Predicate],
         semantics: SparkSemantics,
         values: Mapping[Path, Sequence[int]],
+        *,
+        on_rows: bool,
     ) -> None:
         self._names = names
         self._text = text
         self._semantics = semantics
         self._values = values
+        self._on_rows = on_rows
         self._condition = condition
         named = (names.column, names.value)
         context = BindingContext(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
@@ -109,7 +113,7 @@ class LeafConditions:
     # -- terms
 
     def _terms(self) -> Comparisons:
-        return Comparisons(self.sql, self.raising, self._semantics, self._values)
+        return Comparisons(self.sql, self.raising, self._semantics, self._values, on_rows=self._on_rows)
 
     def _equal_terms(self, left: Term, right: Term) -> Predicate:
         return self._terms().compare(left, Op.EQ, right)
@@ -193,7 +197,7 @@ class LeafConditions:
     def _is_null(self, node: exp.Expr) -> Predicate:
         if is_condition(node) and not isinstance(inner := self._condition(node), Unsupported):
             return fold_truth_test(inner, Outcomes.NULL)
-        if isinstance(node, exp.Column) and (path := self._names.null_path(node)) is not None:
+        if isinstance(node, exp.Column) and (path := self._names.null_path(node, on_rows=self._on_rows)) is not None:
             return IsNull(path)
         return self._terms().is_null(self._bind(node))
 

@@ -15,9 +15,13 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
+import numpy as np
+
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from prune_assets.sql.semantics import SparkSemantics
 
 # No limit: more than 64 bits hold.
@@ -123,6 +127,12 @@ class Zone:
     def local(self, instant: int) -> int:
         """Return the local time at an instant; raises UncertainTime."""
         return instant + self.offset(instant)
+
+    def offsets(self, instants: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the offset at each instant between `first` and `scanned_until`, or if clocks never change; else any."""
+        changes = [change for change in self.changes() if change.instant > self.first]
+        after = [self.offset(max(self.first, -_CYCLE)), *(change.after for change in changes)]
+        return np.array(after)[np.searchsorted([change.instant - 1 for change in changes], instants)]
 
     def is_steady(self, instant: int) -> bool:
         """Tell whether clocks do not change within two days: there, more or less time is more or less on a clock.
