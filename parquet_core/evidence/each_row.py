@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,13 +28,19 @@ if TYPE_CHECKING:
 _OTHERWISE = ("compare ", "pass ", "put ", "set ", "write ")
 
 
-def selected_rows(
-    predicate: Predicate, values: Mapping[Path, pa.Array], count: int, among: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
-    """Tell which of `count` rows a predicate selects.
+class RowUse(Enum):
+    """What rows are tested for; the value says in a message that it is not done."""
 
-    `values`: by column, in the type of its bounds. `among`: the rows that matter, by default all. Raises
-    UnsupportedFeature where values do not decide it for one that does.
+    COUNT = "rows are not counted"
+    READ = "rows are not read"
+
+
+def selected_rows(
+    predicate: Predicate, values: Mapping[Path, pa.Array], count: int, use: RowUse = RowUse.READ
+) -> NDArray[np.bool_]:
+    """Return which of `count` rows a predicate selects.
+
+    `values`: by column, in the type of its bounds. Raises UnsupportedFeature where values do not decide it for a row.
 
     >>> import pyarrow as pa
     >>> from parquet_core.predicate import Compare, Op
@@ -43,11 +50,11 @@ def selected_rows(
     answers = [_answers(leaf, values, count) for leaf in leaves(predicate)]
     outcomes = fold(predicate, answers)
     selected = must_match(outcomes)
-    undecided = np.flatnonzero(may_match(outcomes) & ~selected & (True if among is None else among))
+    undecided = np.flatnonzero(may_match(outcomes) & ~selected)
     if len(undecided):
         row = int(undecided[0])
         found = [leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])]
-        raise _error(found, row, values)
+        raise _error(found, row, values, use)
     return selected
 
 
@@ -64,34 +71,37 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
     return outcomes_of_values(leaf, values[leaf.column])
 
 
-def not_evaluated(part: Unsupported, why: str = "", step: Step = Step.EVALUATE_IN_SPARK) -> UnsupportedFeature:
-    """Return the error for a part that is not evaluated; `why`: a second reason.
+def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
+    """Return the error for a part that is not evaluated on rows; `why`: a reason in addition to that of the part.
 
-    >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"))
+    >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
     >>> error.args[0], error.args[1].step
-    ('f(x) = 1: f() is not known here', <Step.EVALUATE_IN_SPARK: 'let Spark evaluate it'>)
+    ('rows are not counted: f(x) = 1: f() is not known here', <Step.EVALUATE_IN_SPARK: 'let Spark evaluate it'>)
     """
     reasons = "; ".join(filter(None, (part.reason, why)))
     instead = f"{part.remedy}, or " if part.remedy.startswith(_OTHERWISE) else ""
-    return UnsupportedFeature(f"{part.sql}: {reasons}", Fix(instead, step))
+    return UnsupportedFeature(f"{use.value}: {part.sql}: {reasons}", Fix(instead, Step.EVALUATE_IN_SPARK))
 
 
 def _is_one(outcomes: int) -> bool:
     return int(outcomes).bit_count() == 1
 
 
-def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array]) -> UnsupportedFeature:
+def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array], use: RowUse) -> UnsupportedFeature:
     """Return the error for the first undecided part; it names the values of the row."""
     shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row])}"[:100] for path, array in values.items())
+    why = f"Spark raises an error, or its result is not known, where {shown}"
     for leaf in undecided:
-        if isinstance(leaf, Unsupported):
-            return not_evaluated(leaf, f"there is a row where {shown}" if shown else "")
-        if isinstance(leaf, OnValues | OnPartitions):
-            # So many are not asked of a session either.
-            step = Step.READ_IN_SPARK if leaf.test.is_full else Step.EVALUATE_IN_SPARK
-            why = leaf.test.limits or f"it is not known what Spark computes where {shown}"
-            return not_evaluated(leaf.part, why, step)
-    return UnsupportedFeature(f"it is not known what Spark computes where {shown}", Fix(step=Step.EVALUATE_IN_SPARK))
+        match leaf:
+            case Unsupported():
+                return not_evaluated(leaf, use, f"there is a row where {shown}" if shown else "")
+            case OnValues() | OnPartitions() if leaf.test.is_full:
+                # As many values are not tested by a session either.
+                fix = Fix(step=Step.READ_IN_SPARK)
+                return UnsupportedFeature(f"{use.value}: {leaf.part.sql}: {leaf.test.limits}", fix)
+            case OnValues() | OnPartitions():
+                return not_evaluated(leaf.part, use, leaf.test.limits or why)
+    return UnsupportedFeature(f"{use.value}: {why}", Fix(step=Step.EVALUATE_IN_SPARK))
 
 
 def _shown(scalar: pa.Scalar) -> str:

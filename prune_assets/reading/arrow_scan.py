@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
+from parquet_core.evidence.each_row import RowUse
 from parquet_core.predicate import columns_of
 from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
@@ -254,9 +255,7 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
 
     `session` is asked about conditions that are not evaluated here, for each value once.
     """
-    tests = row_tests(
-        plan.lowered, plan.table.columns, session=session, semantics=plan.semantics, most=_MOST_TESTED
-    )
+    tests = row_tests(plan.lowered, plan.table.columns, session=session, semantics=plan.semantics, most=_MOST_TESTED)
     predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     valued = {*names, *(path[0] for path in typed_columns(predicate))}
@@ -271,7 +270,11 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
         columns_of_files(plan, columns),
         columns,
         tuple(names),
-        stages_of(predicate, {name: float(size.sum()) / rows for name, size in sizes.items()}),
+        stages_of(
+            predicate,
+            {name: float(size.sum()) / rows for name, size in sizes.items()},
+            RowUse.READ if names else RowUse.COUNT,
+        ),
     )
     return noted(scan)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,8 +15,10 @@ from parquet_core.predicate import And, IsNull, OnPartitions, OnValues, Unsuppor
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from parquet_core.evidence.each_row import RowUse
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
 
@@ -29,11 +30,12 @@ MOST_LEFT = 0.5
 class Stage:
     """Conjuncts that are evaluated together; `columns`: the top-level columns that they need.
 
-    `seen`, `left`: the rows that it was evaluated on, and those that it selected.
+    `use`: what rows are tested for. `seen`, `left`: the rows that it was evaluated on, and those that it selected.
     """
 
     conjuncts: tuple[Predicate, ...]
     columns: frozenset[str]
+    use: RowUse
     seen: int = 0
     left: int = 0
 
@@ -46,33 +48,32 @@ class Stage:
         self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int
     ) -> NDArray[np.bool_]:
         """Tell which of `count` rows all conjuncts select; UnsupportedFeature if values do not decide it."""
-        keep = np.ones(count, np.bool_)
-        for part in self.conjuncts:
-            typed = typed_columns(part)
-            compared = {
-                path: compared_values(path, values, table[path] if path in typed else None) for path in columns_of(part)
-            }
-            # What is unknown for some values matters for the rows alone that nothing else has ruled out.
-            keep &= selected_rows(part, compared, count, keep if _is_partly_unknown(part) else None)
+        # As one predicate: what is unknown for some values matters for the rows alone that nothing else has ruled out.
+        part = And(self.conjuncts) if len(self.conjuncts) > 1 else self.conjuncts[0]
+        typed = typed_columns(part)
+        compared = {
+            path: compared_values(path, values, table[path] if path in typed else None) for path in columns_of(part)
+        }
+        keep = selected_rows(part, compared, count, self.use)
         self.seen += count
         self.left += int(keep.sum())
         return keep
 
 
-def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float]) -> list[Stage]:
+def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float], use: RowUse) -> list[Stage]:
     """Split a predicate into stages, the cheapest columns first; UnsupportedFeature names a part that is not evaluated.
 
     What is unknown for some values comes last. `bytes_per_row`: of each column, compressed.
     """
     for leaf in leaves(predicate):
         if isinstance(leaf, Unsupported) and leaf.is_whole:
-            raise not_evaluated(leaf)
+            raise not_evaluated(leaf, use)
     together: dict[tuple[bool, frozenset[str]], list[Predicate]] = {}
     for conjunct in predicate.children if isinstance(predicate, And) else (predicate,):
         columns = frozenset(path[0] for path in columns_of(conjunct))
         together.setdefault((_is_partly_unknown(conjunct), columns), []).append(conjunct)
     ordered = sorted(together, key=lambda of: (of[0], sum(bytes_per_row.get(name, 0.0) for name in of[1])))
-    return [Stage(tuple(together[of]), of[1]) for of in ordered]
+    return [Stage(tuple(together[of]), of[1], use) for of in ordered]
 
 
 def _is_partly_unknown(conjunct: Predicate) -> bool:
@@ -85,7 +86,7 @@ def adapted(stages: Sequence[Stage]) -> list[Stage]:
     for stage in stages:
         before = found[-1] if found else None
         if before is not None and before.seen and before.left > MOST_LEFT * before.seen:
-            found[-1] = Stage(before.conjuncts + stage.conjuncts, before.columns | stage.columns, 0, 0)
+            found[-1] = Stage(before.conjuncts + stage.conjuncts, before.columns | stage.columns, stage.use)
         else:
             found.append(stage)
     return found

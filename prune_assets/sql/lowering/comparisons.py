@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType
 
+_OF_CHAINS = "a comparison with a function of another column skips nothing yet"
 _LONG = 1 << 63
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
 
@@ -158,14 +159,14 @@ class Comparisons:
     def _compare_chains(self, left: Chain, op: Op, right: Chain) -> Predicate:
         """Return a comparison of functions of columns, which is tested on rows alone; raises Refusal."""
         if not self._on_rows:
-            raise Refusal("a comparison with a function of another column skips nothing yet")
+            raise Refusal(_OF_CHAINS)
         self._check([left, right], are_compared=True)
         kinds = {left.type.kind, right.type.kind}
         if has_too_many_digits([left.type, right.type]) or kinds == {Kind.DECIMAL, Kind.DOUBLE}:
             raise Refusal("Spark rounds one of the numbers to compare them")
         common = wider(left.type, right.type)
         chains = [value for value in (to_type(left, common), to_type(right, common)) if isinstance(value, Chain)]
-        return self._tested(RowTest(tuple(chains), op), Refusal(f"the session decides how {common} is compared"))
+        return self._tested(RowTest(tuple(chains), op), Refusal(_OF_CHAINS))
 
     def _tested(self, test: RowTest, refusal: Refusal) -> OnPartitions:
         """Return a condition that is tested on rows; raises Refusal if its functions are not evaluated there."""
@@ -174,7 +175,7 @@ class Comparisons:
             raise zone_needed()
         if not all(function.is_evaluated for function in functions):
             raise refusal
-        return OnPartitions(test.columns, Unsupported(self._sql, refusal.reason, refusal.remedy), test)
+        return OnPartitions(test.columns, Unsupported(self._sql, ""), test)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
         """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
