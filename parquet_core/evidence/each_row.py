@@ -29,7 +29,7 @@ _OTHERWISE = ("compare ", "pass ", "put ", "set ", "write ")
 
 
 class RowUse(Enum):
-    """What rows are tested for; the value says in a message that it is not done."""
+    """The purpose of a test of rows; its value begins the message of an error."""
 
     COUNT = "rows are not counted"
     READ = "rows are not read"
@@ -47,7 +47,7 @@ def selected_rows(
     >>> selected_rows(Compare(("x",), Op.GT, pa.scalar(1)), {("x",): pa.array([1, 2, None])}, 3).tolist()
     [False, True, False]
     """
-    answers = [_answers(leaf, values, count) for leaf in leaves(predicate)]
+    answers = [outcomes_on_rows(leaf, values, count) for leaf in leaves(predicate)]
     outcomes = fold(predicate, answers)
     selected = must_match(outcomes)
     undecided = np.flatnonzero(may_match(outcomes) & ~selected)
@@ -58,7 +58,8 @@ def selected_rows(
     return selected
 
 
-def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> OutcomeArray:
+def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> OutcomeArray:
+    """Return the possible outcomes of a leaf for each row; `values`: by column, in the type of its bounds."""
     match leaf:
         case Constant():
             return constant_answers(leaf, count)
@@ -72,7 +73,7 @@ def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> Outcome
 
 
 def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
-    """Return the error for a part that is not evaluated on rows; `why`: a reason in addition to that of the part.
+    """Return the error for a part that is not evaluated on rows; `why`: a second reason.
 
     >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
     >>> error.args[0], error.args[1].step

@@ -151,7 +151,7 @@ def value_tests(
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
-    """Return the parts of a predicate that are tested on values while planning, each with its test.
+    """Return a test for each part of a predicate that is tested on values while planning.
 
     `partitions`: the columns whose values directories or a log give. `semantics`: those of the session.
     """
@@ -172,7 +172,7 @@ def row_tests(
     semantics: SparkSemantics,
     most: int,
 ) -> dict[Unsupported, Predicate]:
-    """Return the parts of a predicate that are tested on rows, each with its test.
+    """Return a test for each part of a predicate that is tested on rows.
 
     `most`: the number of different values that are tested one by one, where a part is not evaluated on all at once.
     """
@@ -187,7 +187,7 @@ def row_tests(
 
 
 def _open_parts(lowered: LoweredPredicate) -> Iterator[tuple[Unsupported, ParsedPredicate]]:
-    """Yield each whole part that is not supported, once, as it was parsed."""
+    """Yield each unsupported condition once, with its parsed source."""
     for part in dict.fromkeys(leaf for leaf in leaves(lowered.predicate) if isinstance(leaf, Unsupported)):
         written = lowered.written_part(part.sql) if part.is_whole else None
         if written is not None:

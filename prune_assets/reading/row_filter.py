@@ -30,7 +30,7 @@ MOST_LEFT = 0.5
 class Stage:
     """Conjuncts that are evaluated together; `columns`: the top-level columns that they need.
 
-    `use`: what rows are tested for. `seen`, `left`: the rows that it was evaluated on, and those that it selected.
+    `use`: the purpose of the test. `seen`, `left`: the rows that it was evaluated on, and those that it selected.
     """
 
     conjuncts: tuple[Predicate, ...]
@@ -48,7 +48,7 @@ class Stage:
         self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int
     ) -> NDArray[np.bool_]:
         """Tell which of `count` rows all conjuncts select; UnsupportedFeature if values do not decide it."""
-        # As one predicate: what is unknown for some values matters for the rows alone that nothing else has ruled out.
+        # One predicate: an unknown outcome does not matter on rows that another conjunct rules out.
         part = And(self.conjuncts) if len(self.conjuncts) > 1 else self.conjuncts[0]
         typed = typed_columns(part)
         compared = {

@@ -10,20 +10,18 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.errors import PruneError
-from parquet_core.evidence.many_leaves import outcomes_of_values
+from parquet_core.evidence.each_row import outcomes_on_rows
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, Unsupported, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.predicate import Unsupported, columns_of_leaf, leaves
+from parquet_core.pruning import fold
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
-from prune_assets.sql.functions.terms import fixed_scalar
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
-from prune_assets.sql.types.spark_types import type_of_column
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ def evaluate_on_values(
     for column, of in zip(columns, values, strict=True):
         is_null |= ~valid_flags(of) & (column.path in nulls)
     chosen = [of.filter(from_numpy(~is_null)) for of in values]
-    settled = _at_once(parsed.tree, columns[0], conditions, chosen[0]) if len(columns) == 1 else None
+    settled = _at_once(parsed.tree, columns, conditions(on_rows=True), chosen)
     if settled is None:
         settled = _one_by_one(parsed.tree, columns, conditions(), chosen, or_null=may_raise)
     outcomes = np.full(len(is_null), Outcomes.NULL, np.uint8)
@@ -86,29 +84,19 @@ def lower_on_rows(
 
 
 def _at_once(
-    tree: exp.Expr, column: LeafColumn, conditions: Callable[..., Conditions], values: pa.Array
+    tree: exp.Expr, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
 ) -> OutcomeArray | None:
-    """Return the outcome for each value of a column; None if a condition in the part is not lowered for all of them."""
-    lowering = conditions({column.path: _ordinals(column, values)})
+    """Return the outcome for each row of values; None if a condition in the part is not lowered for all of them."""
     try:
         lowered = lowering.lower_tree(tree)
     except PruneError:
         return None
     if any(isinstance(leaf, Unsupported) and leaf.is_whole for leaf in leaves(lowered)):
         return None
-    outcomes = _folded(lowered, [column], [values])
+    outcomes = _folded(lowered, columns, values)
     for guard in lowering.raising:
-        outcomes[_folded(guard, [column], [values]) != Outcomes.TRUE] |= np.uint8(Outcomes.NULL)
+        outcomes[_folded(guard, columns, values) != Outcomes.TRUE] |= np.uint8(Outcomes.NULL)
     return outcomes
-
-
-def _ordinals(column: LeafColumn, values: pa.Array) -> list[int]:
-    """Return the ordinals of values, without null; empty for a type that has none."""
-    type_ = None if column.type is None else type_of_column(column.type)
-    if type_ is None or not type_.is_ordinal:
-        return []
-    ordinals = (fixed_scalar(value, type_).ordinal for value in values.drop_null())
-    return [ordinal for ordinal in ordinals if ordinal is not None]
 
 
 def _one_by_one(
@@ -192,8 +180,4 @@ def _folded(predicate: Predicate, columns: Sequence[LeafColumn], values: Sequenc
 
 
 def _answers(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> OutcomeArray:
-    if isinstance(leaf, Constant):
-        return constant_answers(leaf, count)
-    if isinstance(leaf, ColumnLeaf) and leaf.column in values:
-        return outcomes_of_values(leaf, values[leaf.column])
-    return unknown(count)
+    return outcomes_on_rows(leaf, values, count) if values.keys() >= set(columns_of_leaf(leaf)) else unknown(count)

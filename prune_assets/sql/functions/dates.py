@@ -173,7 +173,7 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
 def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, str]) -> Function:
     """Return a field of a date or timestamp, without values if the field, or the time zone, is unknown."""
     of_part, image = field.of_day or field.of_clock, span(*field.image or ())
-    # The clock at a date is that of its first instant, which need not be midnight.
+    # A clock at the first instant of a date need not show midnight.
     if of_part is None or type_.is_unzoned or (field.of_clock is not None and type_ == DATE):
         return recurring(name, INT, image, why)
     as_part = cast(type_, DATE if field.of_clock is None else TIMESTAMP_NTZ)

@@ -9,7 +9,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, joined, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -88,12 +88,6 @@ class Function:
         return preimage(self, Ranges(((-_FAR, least - 1), (greatest + 1, _FAR))))
 
 
-def results(function: Function, ordinals: Iterable[int]) -> list[int]:
-    """Return the distinct results of a function at the ordinals where it is defined."""
-    values = dict.fromkeys(function.value(ordinal) for ordinal in ordinals if function.has_value(ordinal))
-    return [value for value in values if function.result.least <= value <= function.result.greatest]
-
-
 class Preimage(NamedTuple):
     """Arguments by what functions make of them: a result in the set asked for, NULL, an error, or what is not known."""
 
@@ -122,13 +116,10 @@ def recurring(
     )
 
 
-def invert(function: Function, results: Preimage, arguments: Sequence[int] | None = None) -> Preimage:
-    """Return the arguments that lead to wanted results. Raises Refusal if they cannot be determined.
-
-    `arguments`: all arguments of the function, None if unknown; a periodic function is evaluated on each.
-    """
+def invert(function: Function, results: Preimage) -> Preimage:
+    """Return the arguments that lead to wanted results. Raises Refusal if they cannot be determined."""
     if function.image is not None:
-        return _of_periodic(function, function.image, results, arguments)
+        return _of_unordered(function, function.image, results)
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
     exact = Preimage(
@@ -165,19 +156,11 @@ def _shrunk(part: Ranges, doubt: int, least: int, greatest: int) -> Ranges:
     return joined((a, b) for a, b in ends if a <= b)
 
 
-def _of_periodic(function: Function, image: Ranges, results: Preimage, arguments: Sequence[int] | None) -> Preimage:
+def _of_unordered(function: Function, image: Ranges, results: Preimage) -> Preimage:
     certain = complement(function.uncertain, -_FAR, _FAR) if function.uncertain else EVERYTHING
-    try:
-        chosen, nulls, raises, uncertain = (
-            intersection(_all_or_nothing(image, part, function.why), certain) for part in results
-        )
-    except Refusal:
-        if arguments is None:
-            raise
-        values = [(argument, function.value(argument)) for argument in arguments if argument in certain]
-        chosen, nulls, raises, uncertain = (
-            joined((argument, argument) for argument, value in values if value in part) for part in results
-        )
+    chosen, nulls, raises, uncertain = (
+        intersection(_all_or_nothing(image, part, function.why), certain) for part in results
+    )
     return Preimage(chosen, nulls, raises, union(uncertain, function.uncertain))
 
 

@@ -130,7 +130,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     why = _MONTHS_MEET if months else _CLOCKS_CHANGE
     everything = span(timestamp.least, timestamp.greatest)
     step = Step(months, micros)
-    # Near the ends of the type, and of what is known of the zone, Spark may raise an error.
+    # Near the ends of the type, and of the zone's known rules, Spark may raise an error.
     most = abs(micros) + abs(months) * 31 * DAY + _NEAR
     first, last = max(timestamp.least, zone.first) + most, min(timestamp.greatest, zone.last) - most
     moving = recurring("+", timestamp, everything, why, lambda time: moved_by(time, step, zone))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
-from prune_assets.sql.functions.function import Preimage, doubted, invert, results
+from prune_assets.sql.functions.function import Preimage, doubted, invert
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.lowering.row_tests import is_known
 from prune_assets.sql.refusal import Refusal, zone_needed
@@ -195,33 +195,21 @@ def classify_values(
     *,
     written: Op | None = None,
     doubt: int = 0,
-    ordinals: Sequence[int] | None = None,
 ) -> ClassifiedValues:
     """Return the column's values by outcome of a condition that is TRUE for the chain's results in `wanted`.
 
     `written`: how the column itself is compared. `doubt`: by how much a result may be less or more if the session's
-    time zone is not known. `ordinals`: all values of the column that count, None if unknown.
+    time zone is not known.
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
     column = values_of(chain.column, None if is_doubtful else written)
     preimage = doubted(Preimage(wanted), doubt, chain.type.least, chain.type.greatest)
-    arguments = iter(_arguments(chain, None if is_doubtful else ordinals))
     for function in reversed(chain.functions):
-        preimage = invert(function, preimage, next(arguments))
+        preimage = invert(function, preimage)
     inside = span(column.least, column.greatest)
     true, null, raises, uncertain = (intersection(part, inside) for part in preimage)
     in_zones = is_doubtful and not any(function.uncertain for function in chain.functions)
     return ClassifiedValues(column, true, null, raises, uncertain, in_zones)
-
-
-def _arguments(chain: Chain, ordinals: Sequence[int] | None) -> list[Sequence[int] | None]:
-    """Return the arguments of each function of a chain, the last function first; None if they are not needed."""
-    found: list[Sequence[int] | None] = []
-    last = max((i for i, function in enumerate(chain.functions) if function.image is not None), default=-1)
-    for i, function in enumerate(chain.functions):
-        found.append(ordinals if i <= last else None)
-        ordinals = None if ordinals is None or i >= last else results(function, ordinals)
-    return found[::-1]
 
 
 def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:

@@ -48,9 +48,9 @@ from prune_assets.sql.types.timestamps import TIMES
 from prune_assets.sql.types.zones import DAY, most_shift
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.predicate import Predicate
     from prune_assets.sql.functions.terms import Term, Value
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType
@@ -66,22 +66,13 @@ class Comparisons:
     Each of `raising` is TRUE for every row on which nothing raises. Without ansi.enabled nothing does: what Spark comes
     to instead, a number wrapped around or NULL, is not known.
 
-    `values`: ordinals of the columns whose other values do not count. `on_rows`: what has no range is tested on rows.
+    `on_rows`: conditions without a range are tested on rows.
     """
 
-    def __init__(
-        self,
-        sql: str,
-        raising: list[Predicate],
-        semantics: SparkSemantics,
-        values: Mapping[Path, Sequence[int]],
-        *,
-        on_rows: bool,
-    ) -> None:
+    def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics, *, on_rows: bool) -> None:
         self._sql = sql
         self._raising = raising
         self._semantics = semantics
-        self._values = values
         self._on_rows = on_rows
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
@@ -130,8 +121,6 @@ class Comparisons:
         return any_of([(branch.guard, self._truth(branch.value)) for branch in term.branches])
 
     def _compare(self, left: Value, op: Op, right: Value) -> Predicate:
-        if _is_column(left) and _is_column(right) and not self._are_cast(left, right):
-            return compare_columns(left.column, op, right.column, ansi=self._semantics.ansi)
         if isinstance(left, Fixed):
             left, op, right = right, MIRRORED.get(op, op), left
         if isinstance(left, Fixed) and isinstance(right, Fixed):
@@ -157,7 +146,9 @@ class Comparisons:
         return self._on_rows and left.type != right.type and not (left.type.is_number and right.type.is_number)
 
     def _compare_chains(self, left: Chain, op: Op, right: Chain) -> Predicate:
-        """Return a comparison of functions of columns, which is tested on rows alone; raises Refusal."""
+        """Return a comparison of columns; of functions of columns it is tested on rows alone. Raises Refusal."""
+        if _is_column(left) and _is_column(right) and not self._are_cast(left, right):
+            return compare_columns(left.column, op, right.column, ansi=self._semantics.ansi)
         if not self._on_rows:
             raise Refusal(_OF_CHAINS)
         self._check([left, right], are_compared=True)
@@ -203,9 +194,8 @@ class Comparisons:
     def _classified(
         self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
     ) -> ClassifiedValues:
-        ordinals = self._values.get(chain.column.path)
         try:
-            classified = classify_values(chain, wanted, written=written, doubt=doubt, ordinals=ordinals)
+            classified = classify_values(chain, wanted, written=written, doubt=doubt)
         except Refusal as refusal:
             if not self._on_rows or doubt:
                 raise

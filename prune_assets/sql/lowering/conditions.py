@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
@@ -33,7 +32,7 @@ from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.types.zones import Clocks, UncertainTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.binding.scope import Scope
@@ -77,7 +76,7 @@ class Conditions:
 
     `parsed`: the predicate that they are parts of.
     `is_builtin` tells whether a name still is that of Spark's own function.
-    `values`: ordinals of the columns whose other values do not count. `on_rows`: what has no range is tested on rows.
+    `on_rows`: conditions without a range are tested on rows.
     """
 
     def __init__(
@@ -86,7 +85,6 @@ class Conditions:
         parsed: ParsedPredicate,
         semantics: SparkSemantics,
         is_builtin: Callable[[str], bool] | None = None,
-        values: Mapping[Path, Sequence[int]] = MappingProxyType({}),
         *,
         on_rows: bool = False,
     ) -> None:
@@ -94,7 +92,7 @@ class Conditions:
         self._parsed = parsed
         self._places: dict[str, tuple[int, int]] = {}
         self._names = NameResolver(scope, is_builtin, binary_as_string=semantics.binary_as_string)
-        how = (Clocks.of(semantics), self._nested, semantics, values)
+        how = (Clocks.of(semantics), self._nested, semantics)
         self._leaves = LeafConditions(self._names, self._text, *how, on_rows=on_rows)
         self._depth = 0
         self._known: Known | None = None

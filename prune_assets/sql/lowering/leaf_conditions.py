@@ -27,9 +27,9 @@ from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.predicate import Predicate
     from prune_assets.sql.binding.scope import NameResolver
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.semantics import SparkSemantics
@@ -42,25 +42,22 @@ class LeafConditions:
     """Lowers what holds no AND, OR, NOT nor truth but inside its operands, which `condition` lowers.
 
     `sql`: the source of what is lowered. `count`: how many conditions were, of which one may be FALSE where another
-    raises. `raising`: what is TRUE for every row on which none does. `values`, `on_rows`: as of
-    `Comparisons`.
+    raises. `raising`: what is TRUE for every row on which none does. `on_rows`: as of `Comparisons`.
     """
 
-    def __init__(  # noqa: PLR0917 - what names, functions and values mean
+    def __init__(
         self,
         names: NameResolver,
         text: Callable[..., str],
         clocks: Clocks,
         condition: Callable[[exp.Expr], Predicate],
         semantics: SparkSemantics,
-        values: Mapping[Path, Sequence[int]],
         *,
         on_rows: bool,
     ) -> None:
         self._names = names
         self._text = text
         self._semantics = semantics
-        self._values = values
         self._on_rows = on_rows
         self._condition = condition
         named = (names.column, names.value)
@@ -113,7 +110,7 @@ class LeafConditions:
     # -- terms
 
     def _terms(self) -> Comparisons:
-        return Comparisons(self.sql, self.raising, self._semantics, self._values, on_rows=self._on_rows)
+        return Comparisons(self.sql, self.raising, self._semantics, on_rows=self._on_rows)
 
     def _equal_terms(self, left: Term, right: Term) -> Predicate:
         return self._terms().compare(left, Op.EQ, right)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import filled, from_numpy, numbers_from, valid_flags
+from parquet_core.arrow_arrays import filled, numbers_from, valid_flags
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, OnPartitions, conjuncts_of, leaves
 from prune_assets.sql.functions.terms import fixed_scalar
@@ -100,7 +100,7 @@ def _evaluate(chain: Chain, values: Mapping[Path, pa.Array]) -> _Results:
 
 
 def _applied(function: Function, arguments: _Results) -> _Results:
-    """Return what a function makes of its arguments, evaluating each once."""
+    """Return the results of a function; each distinct argument is evaluated once."""
     distinct, codes = np.unique(arguments.ordinals, return_inverse=True)
     found: list[int | None] = [None] * len(distinct)
     for first, last in _defined(function, distinct):
@@ -172,7 +172,7 @@ def _ordinals(values: pa.Array) -> Ordinals:
 
 
 def _of_floats(numbers: NDArray[Any]) -> Ordinals:
-    """Return floats as their bits in order: zeros alike, NaN above infinity."""
+    """Return the ordinals of floats: their bits in order, with one zero, and NaN above infinity."""
     bits = np.abs(numbers).view(np.dtype(f"i{numbers.itemsize}")).astype(np.int64)
     return np.where(np.isnan(numbers), INFINITIES[8 * numbers.itemsize] + 1, np.where(numbers < 0, -bits, bits))
 

@@ -129,7 +129,7 @@ class Zone:
         return instant + self.offset(instant)
 
     def offsets(self, instants: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the offset at each instant between `first` and `scanned_until`, or if clocks never change; else any."""
+        """Return the offset at each instant from `first` to `scanned_until`; at other instants it may be wrong."""
         changes = [change for change in self.changes() if change.instant > self.first]
         after = [self.offset(max(self.first, -_CYCLE)), *(change.after for change in changes)]
         return np.array(after)[np.searchsorted([change.instant - 1 for change in changes], instants)]

@@ -128,26 +128,28 @@ def _rows(chance, count=400):
         return [chance.choice((*values, None)) for _ in range(count)]
 
     at = _times(chance, count)
-    delays = [chance.choice((0, 1, _DAY, 2 * _DAY, 2 * _DAY + 1, 7_200 * _US, 31 * _DAY)) for _ in range(count)]
-    received = [None if time is None else time + delay for time, delay in zip(at.to_pylist(), delays, strict=True)]
-    inner = [None, {"b": None}, {"b": 1}]
+    times = at.to_pylist()
+    delays = some(0, 1, _DAY, 2 * _DAY, 2 * _DAY + 1, 7_200 * _US, 31 * _DAY)
+    received = [None if None in pair else sum(pair) for pair in zip(times, delays, strict=True)]
+    days = [None if time is None else time // _DAY + chance.randrange(-1, 2) for time in times]
+    structs = [{"a": a, "inner": inner} for a in (None, 1) for inner in (None, {"b": None}, {"b": 1})]
     return {
         "id": pa.array(range(count), pa.int64()),
-        "x": pa.array([chance.choice((None, chance.randrange(-(10**12), 10**12), chance.randrange(-20, 20))) for _ in range(count)], pa.int64()),
+        "x": pa.array(some(*range(-20, 20), *(chance.randrange(-(10**12), 10**12) for _ in range(60))), pa.int64()),
         "n": pa.array(some(*range(-5, 9)), pa.int32()),
         "m1": pa.array(some(*range(-9, 9)), pa.int16()),
-        "s": pa.array([chance.choice((None, {"a": chance.choice((None, 1)), "inner": chance.choice(inner)})) for _ in range(count)]),
+        "s": pa.array(some(*structs)),
         "l": pa.array(some([], [1, None])),
         "m": pa.array(some([("a", 1)], []), pa.map_(pa.string(), pa.int32())),
         "at": at.cast(pa.timestamp("us", "UTC")),
         "received": pa.array(received, pa.int64()).cast(pa.timestamp("us", "UTC")),
         "local": _times(chance, count).cast(pa.timestamp("us")),
-        "day": pa.array([None if time is None else time // _DAY + chance.randrange(-1, 2) for time in at.to_pylist()], pa.int32()).cast(pa.date32()),
+        "day": pa.array(days, pa.int32()).cast(pa.date32()),
         "price": pa.array(some(*map(Decimal, ("0.50", "2.00", "-1.50", "3.25", "7.00"))), pa.decimal128(9, 2)),
         "f": pa.array(some(0.0, -0.0, 1.5, 2.0, float("nan"), float("inf"), -3.25), pa.float32()),
-        "d": pa.array(some(0.0, -0.0, 3.0, 2.5, float("nan"), float("-inf"), -6.5) if count else [], pa.float64()),
-        "flag": pa.array(some(True, False)),
-    }  # fmt: skip
+        "d": pa.array(some(0.0, -0.0, 3.0, 2.5, float("nan"), float("-inf"), -6.5), pa.float64()),
+        "flag": pa.array(some(*(n > 3 for n in (3, 4)))),
+    }
 
 
 @pytest.fixture(scope="module")
