@@ -139,7 +139,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
 
 
 def _each_moved(step: Step, zone: Zone, times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return instants moved by days and time; only near changes of clocks is each one looked up."""
+    """Return instants moved by days and time; each is computed alone only near changes of clocks."""
     changes = [change.instant for change in zone.changes()]
     moved: NDArray[np.int64] = times + step.micros
     before, after = np.minimum(times, moved) - _NEAR, np.maximum(times, moved) + _NEAR
