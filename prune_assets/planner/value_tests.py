@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
+from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
 from prune_assets.session.lower_predicate import builtin_check, semantics_for
 from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
 from prune_assets.sql.refusal import Refusal
@@ -179,9 +180,13 @@ def row_tests(
     tests: dict[Unsupported, Predicate] = {}
     is_builtin = builtin_check(session)
     for part, written in _open_parts(lowered):
-        at_once = lower_on_rows(written, columns, semantics, is_builtin)
-        test = at_once or _value_test(part, written, columns, session, semantics, is_builtin, most)
-        if test is not None:
+        on_rows = lower_on_rows(written, columns, semantics, is_builtin) or part
+        open_part = next((it for it in leaves(on_rows) if isinstance(it, Unsupported) and it.is_whole), None)
+        if open_part is None:
+            tests[part] = on_rows
+        elif cause_of(open_part) is Cause.TIME_ZONE:
+            tests[part] = replace(part, reason=open_part.reason, remedy=open_part.remedy, cause=open_part.cause)
+        elif (test := _value_test(part, written, columns, session, semantics, is_builtin, most)) is not None:
             tests[part] = test
     return tests
 

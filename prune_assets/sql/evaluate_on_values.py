@@ -15,12 +15,15 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Unsupported, columns_of_leaf, leaves
 from parquet_core.pruning import fold
+from prune_assets.sql.binding.bind import is_condition
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
+from prune_assets.sql.functions.entry import CHOICES
+from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import spark_value
+from prune_assets.sql.syntax.nodes import COMPARISONS, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -61,7 +64,8 @@ def evaluate_on_values(
     chosen = [of.filter(from_numpy(~is_null)) for of in values]
     settled = _at_once(parsed.tree, columns, conditions(on_rows=True), chosen)
     if settled is None:
-        settled = _one_by_one(parsed.tree, columns, conditions(), chosen, or_null=may_raise)
+        or_null = may_raise and not _evaluates_all(condition)
+        settled = _one_by_one(parsed.tree, columns, conditions(), chosen, or_null=or_null)
     outcomes = np.full(len(is_null), Outcomes.NULL, np.uint8)
     outcomes[~is_null] = settled
     return list(map(Outcomes, outcomes.tolist()))
@@ -73,14 +77,12 @@ def lower_on_rows(
     semantics: SparkSemantics,
     is_builtin: Callable[[str], bool] | None,
 ) -> Predicate | None:
-    """Return a part as a predicate on rows; None if a condition in it is not evaluated there."""
+    """Return a part as a predicate on rows, in which conditions may be unsupported; None if it is an error."""
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     try:
-        lowered = Conditions(scope, parsed, semantics, is_builtin, on_rows=True).lower_part(parsed.tree)
+        return Conditions(scope, parsed, semantics, is_builtin, on_rows=True).lower_part(parsed.tree)
     except PruneError:
         return None
-    is_open = any(isinstance(leaf, Unsupported) and leaf.is_whole for leaf in leaves(lowered))
-    return None if is_open else lowered
 
 
 def _at_once(
@@ -154,6 +156,17 @@ def _without_not(tree: exp.Expr) -> exp.Expr:
     while isinstance(tree, (exp.Not, exp.Paren)):
         tree = tree.this
     return tree
+
+
+def _evaluates_all(condition: exp.Expr) -> bool:
+    """Return True for a comparison without a condition or choice in it: its outcome is known if nothing raises."""
+    inner = list(condition.walk())[1:] if type(condition) in COMPARISONS else [condition]
+    return not any(isinstance(part, exp.Case) or is_condition(part) or _is_choice(part) for part in inner)
+
+
+def _is_choice(part: exp.Expr) -> bool:
+    function = find(part.name) if isinstance(part, exp.Anonymous) else None
+    return function is not None and function.role in CHOICES
 
 
 def _settle(

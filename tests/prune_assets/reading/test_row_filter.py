@@ -142,3 +142,12 @@ def test_a_null_beside_a_sum_that_may_overflow_is_not_selected(tmp_path):
     pq.write_table(pa.table({"x": pa.array([None, 1, 2, 7], pa.int64())}), tmp_path / "a.parquet")
     assert pr.count(str(tmp_path), where="x + 1 > 2") == 2
     assert pr.count(str(tmp_path), where="x - 3 < 0") == 2
+
+
+def test_functions_of_two_columns_name_the_missing_time_zone(tmp_path):
+    table = _table(tmp_path)
+    with pytest.raises(
+        UnsupportedFeature,
+        match=r"^rows are not read: to_date\(at\) .*on the time zone.*; pass session= or --time-zone",
+    ):
+        pr.read_arrow(table, where="to_date(at) <> date_add(to_date(at), 1)")

@@ -89,6 +89,12 @@ ANSWERED = [
     "floor(d) = n",
     "unix_seconds(at) % 60 = 0",
     "datediff(day, DATE '2024-01-01') % 7 = 1",
+    "x % (n + 9) = 1",
+    "x + n > 5",
+    "n - m1 <> 0",
+    "price + n > 3",
+    "datediff(to_date(received), day) > 1",
+    "unix_seconds(received) - unix_seconds(at) >= 86400",
 ]
 # Without ansi.enabled Spark casts the whole number to FLOAT, which rounds.
 WITH_ANSI = ["f * 2 > d", "f + 1 >= d", "f < n + 1"]
@@ -109,6 +115,11 @@ EDGES = [
     "received > at + INTERVAL 1 MONTH",
     "hour(at) = 3",
     "month(at) = 2",
+    "x % n = 1",
+    "x + n > 5",
+    "NOT (x + n > 5)",
+    "NOT (n > 3 AND x + n > 5)",
+    "CASE WHEN n > 3 AND x + n > 5 THEN 1 ELSE 0 END = 0",
     "floor(d) < n",
     "f * 3 > d",
     "unix_micros(at) % 7 = 3",
@@ -233,4 +244,4 @@ def test_a_row_that_raises_or_is_unknown_is_refused(spark, edges, zone, ansi):
                 refused.add(where)
             else:
                 assert found == wanted, where
-    assert {"x + 1 > n", "x + 1 > n OR n = 3"} <= refused
+    assert {"x + 1 > n", "x + 1 > n OR n = 3", "x % n = 1", "NOT (x + n > 5)"} <= refused
