@@ -173,7 +173,7 @@ def _settle(
     tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
 ) -> Outcomes:
     # Of floats there are two zeros, of which a constant is one.
-    if any(not value.is_valid or (pa.types.is_floating(value.type) and value.as_py() == 0) for value in row):
+    if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in row):
         return Outcomes.UNKNOWN
     known = {column.path: value for column, value in zip(columns, row, strict=True)}
     try:

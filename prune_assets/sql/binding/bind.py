@@ -134,7 +134,8 @@ class Binder:
                 type_ = self._type(column)
                 return always(Fixed(VOID, None) if type_ == VOID else Chain(column, type_))
             case PropagatedConstant():
-                return always(fixed_scalar(node.args["expression"], self._type(self.context.column(node.this))))
+                scalar, type_ = node.args["expression"], self._type(self.context.column(node.this))
+                return always(fixed_scalar(scalar, type_) if scalar.is_valid else Fixed(type_, None))
             case exp.Neg():
                 return each(self.bind(node.this), minus)
             case exp.Cast():

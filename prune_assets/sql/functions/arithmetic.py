@@ -84,6 +84,8 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
 def _rest(left: Value, right: Value) -> Value:
     """Return `left % right`, of exact numbers, the right one a constant; raises Refusal."""
     kinds = {left.type.kind, right.type.kind}
+    if isinstance(left, Fixed) and isinstance(right, Fixed) and right.is_null:
+        return Fixed(left.type, None)
     if not isinstance(right, Fixed) or not right.ordinal or not kinds <= {Kind.INTEGER, Kind.DECIMAL}:
         # A remainder of zero may be an error.
         raise Refusal(*REMAINDER)
