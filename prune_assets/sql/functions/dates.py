@@ -12,7 +12,7 @@ from prune_assets.sql.functions.date_fields import FIELDS, YEAR, field_named, fi
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import Function, Piece, recurring
 from prune_assets.sql.functions.terms import Chain, Fixed
-from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.calendar import date_of, day_of, months_later
 from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import DATE, INT, TIMESTAMP_NTZ
@@ -166,7 +166,10 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
     if isinstance(value, Fixed) and field.of_day is not None:
         return apply(of_days(name, INT, field.of_day), _as_date(value))
     if isinstance(value, Fixed) and field.of_clock is not None and value.type.kind in CALENDAR:
-        return _of_clock(field.of_clock, to_type(value, TIMESTAMP_NTZ), why)
+        if value.type == DATE and timestamp.is_unzoned:
+            raise zone_needed()
+        time = to_type(value, timestamp) if value.type == DATE else value
+        return _of_clock(field.of_clock, to_type(time, TIMESTAMP_NTZ), why)
     raise Refusal(*why)
 
 

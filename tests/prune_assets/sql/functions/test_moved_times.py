@@ -1,4 +1,4 @@
-"""Timestamps with months or days added: the last days of months meet, and clocks change."""
+"""Timestamps where later is not more: the last days of months meet, clocks change, midnights are skipped."""
 
 from __future__ import annotations
 
@@ -38,3 +38,10 @@ def test_a_later_time_may_be_earlier_a_month_later(ends_of_january, where, wante
     plan = pr.plan(ends_of_january, where=where, session=UTC)
     kept = {group.index for file in plan.files for group in file.row_groups if group.verdict != "skip"}
     assert len(kept) >= len(wanted)
+
+
+def test_the_hour_of_a_date_is_that_of_its_first_instant(tmp_path):
+    """In Santiago clocks leapt over the midnight of 2024-09-08; Spark's hour(day) is 1 there (verified)."""
+    pq.write_table(pa.table({"day": [dt.date(2024, 9, 7), dt.date(2024, 9, 8)]}), tmp_path / "a.parquet")
+    for where, wanted in (("hour(day) = 1", 1), ("hour(day) = 0", 1)):
+        assert pr.count(str(tmp_path), where=where, session=SparkSemantics(time_zone="America/Santiago")) == wanted
