@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -65,7 +66,11 @@ def test_what_spark_alone_would_read_is_left_open(table):
 def test_little_skipped_is_put_down_to_the_zone(table):
     report = plan(table, where="CAST(at AS TIMESTAMP) + INTERVAL 1 DAY >= TIMESTAMP '2024-01-10'").report
     assert report.advice is not None
-    assert report.advice.why.endswith("it depends on the time zone, which is not known")
+    if pq.read_schema(next(Path(table).rglob("*.parquet"))).field("at").type.tz is None:
+        # Values of a dictionary that are far enough from the border match in every zone.
+        assert report.advice.why.startswith("the predicate is true of at least 84.6 % of the rows")
+    else:
+        assert report.advice.why.endswith("it depends on the time zone, which is not known")
 
 
 def test_rows_that_match_in_every_zone_are_proven_to(table):
