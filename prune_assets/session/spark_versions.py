@@ -6,6 +6,7 @@ Supported are Spark 3.5 to 4.3. What a version cannot do is refused by name.
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,12 +23,26 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation, SparkSession
     from pyspark.sql.types import DataType, StructType
 
+# The version of the installed pyspark, keyed by the loaded module and the entries of `sys.path`.
+_INSTALLED: dict[tuple[object, ...], str] = {}
+
 
 def installed_version() -> str | None:
     """Return the version of the installed pyspark, which is not imported; None where there is none.
 
     Read from its text: `importlib.metadata` would load half of the standard library.
     """
+    # Every plan without a session calls this, and the search takes longer than reading a predicate.
+    key = (sys.modules.get("pyspark"), *sys.path)
+    if key not in _INSTALLED:
+        _INSTALLED.clear()
+        if (version := _version_in_package()) is None:
+            return None  # a later `pip install` is seen
+        _INSTALLED[key] = version
+    return _INSTALLED[key]
+
+
+def _version_in_package() -> str | None:
     package = find_spec("pyspark")
     if package is None or package.origin is None:
         return None
