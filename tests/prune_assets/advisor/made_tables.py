@@ -108,6 +108,12 @@ def with_nulls(rows, rng):
 KINDS = {"uniform": uniform, "dated": dated, "skewed": skewed, "with_nulls": with_nulls}
 
 
+def noise(rows, size, rng):
+    """Return `rows` binary values of `size` random bytes."""
+    values = pa.py_buffer(rng.bytes(rows * size))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), rows, [None, values]).cast(pa.binary())
+
+
 def _date(days):
     return dt.date(1970, 1, 1) + dt.timedelta(int(days))
 

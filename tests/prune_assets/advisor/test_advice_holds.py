@@ -9,17 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from simulations import workspace_of
 
 import prune_assets as pr
 from prune_assets.advisor.automatic import why_not
-from prune_assets.advisor.sample import encoded_rows, take_sample
 from prune_assets.advisor.trial_write import with_dictionary, write_without_spark
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of, queries_of
-from prune_assets.simulation.simulate import Workspace, simulate
+from prune_assets.simulation.queries import costs_of
+from prune_assets.simulation.simulate import simulate
 from prune_assets.tables.opening import open_table
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
 ROWS = 300_000
 SAMPLED = 100_000
@@ -34,12 +33,7 @@ def source_of(rows, folder):
 
 
 def predicted(source, wheres, layout, sampled=SAMPLED):
-    table = open_table(source, semantics=semantics_for(None))
-    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
-    paths = dict.fromkeys(path for query in queries for path in query.paths())
-    sample, costs = take_sample(table, list(paths), sampled), costs_of(table.read_all())
-    workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))
-    return simulate(workspace, replace(layout, column_index_truncate_length=UNCUT)).read
+    return simulate(workspace_of(source, wheres, sampled), replace(layout, column_index_truncate_length=UNCUT)).read
 
 
 def written(rows, source, place, layout):
@@ -134,8 +128,8 @@ def test_no_day_of_a_sampled_table_in_order_is_predicted_at_nothing(tmp_path):
     rows = pa.table({"day": np.arange(ROWS) * 73 // ROWS, "v": np.random.default_rng(3).integers(0, 1 << 50, ROWS)})
     source = source_of(rows, tmp_path / "t")
     wheres = [f"day = {it}" for it in range(73)]
-    for layout in (pr.LayoutSpec(page_rows=2_000), pr.LayoutSpec(sort_by=["day"], page_rows=2_000)):
-        for sampled in (SAMPLED, 20_000):
+    for sampled in (SAMPLED, 20_000):
+        for layout in (pr.LayoutSpec(page_rows=2_000), pr.LayoutSpec(sort_by=["day"], page_rows=2_000)):
             assert predicted(source, wheres, layout, sampled).min() > 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -23,17 +24,23 @@ SHOPS, KINDS = ["shop = 7", "shop = 400"], ["kind = 7", "kind = 400"]
 BUDGET = 1 << 30
 
 
-@pytest.fixture
-def table(tmp_path):
-    """A table in the order of `id`, in four files."""
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A table in the order of `id`, in four files, which is only read."""
     rng = np.random.default_rng(3)
     rows = {"id": np.arange(ROWS), "shop": rng.integers(0, 500, ROWS), "kind": rng.integers(0, 500, ROWS)}
-    return str(put(pa.table(rows), tmp_path / "t", DECLARED, files=4))
+    return str(put(pa.table(rows), tmp_path_factory.mktemp("written") / "t", DECLARED, files=4))
 
 
 @pytest.fixture
-def advice(table):
-    return pr.advise(table, workload=SHOPS)
+def table(written, tmp_path):
+    """A copy of the table to change."""
+    return shutil.copytree(written, str(tmp_path / "t"))
+
+
+@pytest.fixture(scope="module")
+def advice(written):
+    return pr.advise(written, workload=SHOPS)
 
 
 def with_best(advice, **other):

@@ -26,11 +26,18 @@ def rows():
     return pa.table(data)
 
 
-@pytest.fixture
-def plain(rows, tmp_path, monkeypatch):
-    """Plain files, small enough that directories are not worth it unless little is asked of them."""
-    monkeypatch.setattr("prune_assets.advisor.candidates.LEAST_PARTITION_BYTES", 1)
-    return put(rows, tmp_path / "t", pr.LayoutSpec(row_group_rows=50_000, page_rows=20_000))
+@pytest.fixture(scope="module")
+def plain(rows, tmp_path_factory):
+    """Plain files."""
+    return put(rows, tmp_path_factory.mktemp("plain") / "t", pr.LayoutSpec(row_group_rows=50_000, page_rows=20_000))
+
+
+@pytest.fixture(scope="module")
+def of_plain(plain):
+    """Advice for a new table and for the plain files as they are, with directories however small these are."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("prune_assets.advisor.candidates.LEAST_PARTITION_BYTES", 1)
+        return [pr.advise(plain, workload=OF_A_KIND, in_place=in_place) for in_place in (False, True)]
 
 
 def delta(rows, place, *actions, feature):
@@ -51,12 +58,11 @@ def clustered(rows, place):
     return delta(rows, place, {"domainMetadata": domain}, feature="clustering")
 
 
-def test_directories_are_advised_for_a_new_table_and_not_for_the_one_that_is_there(plain):
-    anew = pr.advise(plain, workload=OF_A_KIND)
+def test_directories_are_advised_for_a_new_table_and_not_for_the_one_that_is_there(of_plain):
+    anew, advice = of_plain
     assert anew.advised.layout.partition_by == ("kind",)
     assert "optimize does not change that" in anew.advised.refused
     assert f"optimize cannot give this table the layout: {anew.advised.refused}" in str(anew)
-    advice = pr.advise(plain, workload=OF_A_KIND, in_place=True)
     assert (advice.advised.layout.partition_by, advice.advised.refused) == ((), "")
     assert advice.advised.bytes < advice.today / 2
     assert advice.advised == advice.ranking[0]
@@ -64,18 +70,17 @@ def test_directories_are_advised_for_a_new_table_and_not_for_the_one_that_is_the
     assert "needs a new table" in marked
 
 
-def test_what_a_new_table_would_read_is_said_in_one_line(plain):
-    advice = pr.advise(plain, workload=OF_A_KIND, in_place=True)
+def test_what_a_new_table_would_read_is_said_in_one_line(of_plain):
+    _, advice = of_plain
     best = min((one for one in advice.ranking if one.refused), key=lambda one: one.bytes)
     assert best.bytes < 0.9 * advice.advised.bytes, "or it is not worth a word"
     assert advice.verdict.endswith("but needs a new table (prune write)")
     assert best.title in advice.verdict
 
 
-def test_advice_for_a_new_table_is_not_applied_to_this_one(plain):
-    advice = pr.advise(plain, workload=OF_A_KIND)
+def test_advice_for_a_new_table_is_not_applied_to_this_one(plain, of_plain):
     with pytest.raises(WrongUse, match=r"optimize does not change that.*advise with in_place=True"):
-        apply_advice(None, plain, advice, workload=OF_A_KIND)
+        apply_advice(None, plain, of_plain[0], workload=OF_A_KIND)
 
 
 def test_of_an_iceberg_table_a_z_order_is_advised_where_a_hilbert_curve_reads_less(rows, tmp_path):

@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from made_tables import put
+from made_tables import noise, put
+from simulations import workspace_of
 
 import prune_assets as pr
 from prune_assets.advisor.candidates import Candidate, refined
-from prune_assets.advisor.sample import take_sample
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of, queries_of
-from prune_assets.simulation.simulate import Workspace
-from prune_assets.tables.opening import open_table
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
 ROWS = 200_000
 USUAL = pr.LayoutSpec()
@@ -24,17 +19,16 @@ USUAL = pr.LayoutSpec()
 def visits(tmp_path_factory):
     """Rows of 150 bytes in the order of `day`; each visitor has one, anywhere."""
     rng = np.random.default_rng(6)
-    noise = pa.array([rng.bytes(140) for _ in range(ROWS)])
-    rows = pa.table({"day": np.arange(ROWS) // 2_000, "visitor": rng.permutation(ROWS), "noise": noise})
+    data = {"day": np.arange(ROWS) // 2_000, "visitor": rng.permutation(ROWS), "noise": noise(ROWS, 140, rng)}
+    rows = pa.table(data)
     return put(rows, tmp_path_factory.mktemp("visits") / "t", pr.LayoutSpec(row_group_rows=ROWS))
 
 
 def refine(source, wheres):
-    table = open_table(source, semantics=semantics_for(None))
-    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
-    paths = dict.fromkeys(path for query in queries for path in query.paths())
-    workspace = Workspace(take_sample(table, list(paths), ROWS), queries, costs_of(table.read_all()))
-    return refined(workspace, Candidate(pr.LayoutSpec(sort_by=["day"]), "days are asked for"))
+    return refined(
+        workspace_of(source, wheres, ROWS, is_encoded=False),
+        Candidate(pr.LayoutSpec(sort_by=["day"]), "days are asked for"),
+    )
 
 
 def test_row_groups_are_made_smaller_where_filters_deny_them(visits):

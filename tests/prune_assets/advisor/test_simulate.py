@@ -6,14 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from made_tables import KINDS, in_order, put
+from simulations import workspace_of
 
 import prune_assets as pr
-from prune_assets.advisor.sample import encoded_rows, take_sample
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of, queries_of
-from prune_assets.simulation.simulate import Workspace, simulate
-from prune_assets.tables.opening import open_table
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate
+from prune_assets.simulation.simulate import simulate
 
 ROWS, PAGE, GROUP = 400_000, 2_000, 50_000
 LAYOUTS = {
@@ -61,11 +57,7 @@ def written(request, tmp_path_factory):
 
 
 def predicted(source, wheres, layouts, sample_rows):
-    table = open_table(source, semantics=semantics_for(None))
-    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
-    paths = dict.fromkeys(path for query in queries for path in query.paths())
-    sample, costs = take_sample(table, list(paths), sample_rows), costs_of(table.read_all())
-    workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))
+    workspace = workspace_of(source, wheres, sample_rows)
     return np.array([np.divide(*simulate(workspace, layout)) for layout in layouts])
 
 

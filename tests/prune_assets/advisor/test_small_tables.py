@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_tables import put
+from made_tables import noise, put
 
 import prune_assets as pr
 from prune_assets.advisor.candidates import row_group_bytes_for
@@ -18,21 +19,25 @@ QUERIES = ["shop = 7", "shop BETWEEN 20 AND 30"]
 USUAL = pr.LayoutSpec()
 
 
-@pytest.fixture
-def visits(tmp_path):
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
     """Rows of 150 bytes in no order, 15 MB of them in two files."""
     rng = np.random.default_rng(6)
-    noise = pa.array([rng.bytes(140) for _ in range(ROWS)])
-    rows = pa.table({"shop": rng.integers(0, 500, ROWS), "noise": noise})
-    return put(rows, tmp_path / "visits", pr.LayoutSpec(row_group_rows=ROWS // 2), files=2)
+    rows = pa.table({"shop": rng.integers(0, 500, ROWS), "noise": noise(ROWS, 140, rng)})
+    place = tmp_path_factory.mktemp("visits") / "visits"
+    return put(rows, place, pr.LayoutSpec(row_group_rows=ROWS // 2), files=2)
+
+
+@pytest.fixture(scope="module")
+def advice(visits):
+    return pr.advise(visits, workload=QUERIES)
 
 
 def of_key(advice, key):
     return next(line for line in advice.layout_yaml().splitlines() if line.startswith(f"{key}: "))
 
 
-def test_every_layout_has_row_groups_that_tasks_can_share(visits):
-    advice = pr.advise(visits, workload=QUERIES)
+def test_every_layout_has_row_groups_that_tasks_can_share(advice):
     assert {one.layout.row_group_bytes for one in advice.ranking} == {4 << 20}
     assert of_key(advice, "row_group_bytes").startswith("row_group_bytes: 4194304  # one task of Spark reads a row")
 
@@ -45,16 +50,16 @@ def test_a_table_that_one_task_may_read_and_a_large_one_have_the_usual_row_group
     assert row_group_bytes_for(256 << 20) == row_group_bytes_for(1 << 40) == USUAL.row_group_bytes
 
 
-def test_what_is_predicted_is_what_is_planned_of_the_small_row_groups(visits):
-    advice = pr.advise(visits, workload=QUERIES)
+def test_what_is_predicted_is_what_is_planned_of_the_small_row_groups(visits, advice):
     (found, *_) = pr.verify_advice(visits, advice, workload=QUERIES).verified
     assert found.predicted == pytest.approx(found.planned, abs=0.01)
 
 
 @pytest.mark.spark
-def test_several_tasks_of_spark_read_the_table_once_it_has_the_layout(spark, visits):
+def test_several_tasks_of_spark_read_the_table_once_it_has_the_layout(spark, visits, advice, tmp_path):
+    visits = shutil.copytree(visits, str(tmp_path / "visits"))
     before = json.dumps(sorted(pr.read_arrow(visits, columns=["shop"])["shop"].to_pylist()))
-    done = pr.apply_advice(spark, visits, pr.advise(visits, workload=QUERIES), workload=QUERIES)
+    done = pr.apply_advice(spark, visits, advice, workload=QUERIES)
     (file,) = pr.plan(visits, where="true").files
     assert pq.ParquetFile(file.path).num_row_groups >= 3
     assert done.now < 1.1 * done.promised

@@ -43,9 +43,14 @@ def beside(table):
     return sorted(path.name for path in Path(table).parent.iterdir())
 
 
+@pytest.fixture(scope="module")
+def on_all(shops, advice):
+    return pr.verify_advice(shops, advice, workload=QUERIES)
+
+
 @pytest.mark.parametrize("on_sample", [False, True])
-def test_the_first_three_layouts_are_written_planned_and_removed(shops, advice, on_sample):
-    found = pr.verify_advice(shops, advice, workload=QUERIES, on_sample=on_sample)
+def test_the_first_three_layouts_are_written_planned_and_removed(shops, advice, on_all, on_sample):
+    found = pr.verify_advice(shops, advice, workload=QUERIES, on_sample=True) if on_sample else on_all
     assert [one.title for one in found.verified] == [one.title for one in advice.ranking[:3]]
     for one in found.verified:
         assert (one.writer, one.rows) == ("pyarrow", ROWS)
@@ -64,11 +69,12 @@ def test_what_is_planned_differs_where_the_prediction_is_wrong(shops, advice, mo
         return found._replace(read=found.whole)
 
     monkeypatch.setattr(verify, "simulate", wrong)
-    found = pr.verify_advice(shops, advice, workload=QUERIES).verified[0]
+    verified = pr.verify_advice(shops, advice, workload=QUERIES)
+    found = verified.verified[0]
     assert found.predicted == pytest.approx(1)
     assert found.planned < 0.3
     assert found.within_five == 0
-    assert "most: predicted +" in str(pr.verify_advice(shops, advice, workload=QUERIES))
+    assert "most: predicted +" in str(verified)
 
 
 def test_the_folder_is_removed_after_a_failure(shops, advice, monkeypatch):
@@ -95,8 +101,8 @@ def test_of_a_large_table_a_sample_is_written(shops, advice, monkeypatch):
     assert 40_000 <= found.rows <= 60_000
 
 
-def test_it_is_kept_in_every_form_of_the_advice(shops, advice):
-    found = pr.verify_advice(shops, advice, workload=QUERIES)
+def test_it_is_kept_in_every_form_of_the_advice(advice, on_all):
+    found = on_all
     (first, *_), html = json.loads(found.to_json())["verified"], found.to_html()
     assert first["queries"][0]["planned"] == found.verified[0].queries[0].planned
     assert "Predicted and planned" in html
