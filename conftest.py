@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import signal
 import tempfile
 import time
 from importlib.util import find_spec
+from itertools import count
 from unittest.mock import patch
 
 import pytest
@@ -77,6 +79,25 @@ def pytest_collection_modifyitems(items):
             if _uses_spark(item):
                 item.add_marker("spark")
                 item.fixturenames.append("spark_of_examples")
+
+
+@pytest.fixture(scope="session")
+def directories_of_tests(tmp_path_factory):
+    """Yield new directories, one per test."""
+    parent = tmp_path_factory.mktemp("tests")
+    return (parent / str(number) for number in count())
+
+
+@pytest.fixture
+def tmp_path(request, directories_of_tests):
+    """A directory for this test alone.
+
+    To number a directory, pytest lists the directories of all earlier tests: 9 ms after 8,000 tests.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = next(directories_of_tests) / name
+    path.mkdir(parents=True, mode=0o700)
+    return path
 
 
 @pytest.fixture
