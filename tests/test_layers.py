@@ -46,7 +46,14 @@ ROOMS = {
 # from those before it alone, type annotations included, so there is no circle.
 _LIST = re.compile(r"^The rooms of `prune_assets`.*?```\n(.*?)```", re.DOTALL | re.MULTILINE)
 ORDER = _LIST.findall((ROOT / "CONTRIBUTING.md").read_text())[0].split()
+LOOKED_AT = (ast.Import, ast.ImportFrom, ast.Constant)
 UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
+
+
+@cache
+def nodes_of(path):
+    """Return the nodes of a file that the tests look at: imports and texts."""
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, LOOKED_AT)]
 
 
 @cache
@@ -56,7 +63,7 @@ def imports_of(path):
 
 def _imports_in(path):
     """Every module that a file imports, inside functions too."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -93,7 +100,7 @@ def test_imports_are_absolute(package):
 
 def texts_below(path):
     """The strings of a file, without the lines of examples, which import public names of `prune_assets`."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, re.sub(r"(?m)^\s*(?:>>>|\.\.\.).*$", "", node.value)
 
@@ -225,6 +232,11 @@ def sql_imports(tree, path):
                 yield tuple(parts)
 
 
+@cache
+def sql_tree(path):
+    return ast.parse(path.read_text())
+
+
 SQL_FILES = sorted(path for path in SQL.rglob("*.py") if path != SQL / "__init__.py")
 
 
@@ -239,13 +251,13 @@ def test_the_rooms_of_sql_are_layers():
     for path in SQL_FILES:
         room = path.relative_to(SQL).parts[0].removesuffix(".py")
         below = SQL_ROOMS[: SQL_ROOMS.index(room) + 1] if room in SQL_ROOMS else (*SQL_ROOMS, *SQL_DOORS)
-        for module in sql_imports(ast.parse(path.read_text()), path):
+        for module in sql_imports(sql_tree(path), path):
             assert module[0] in below, path
 
 
 def run_time_imports(path):
     """The modules that a file imports when it runs, wherever in it that stands."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text())  # a copy to change
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node.body = []
@@ -263,7 +275,7 @@ def test_no_import_of_sql_is_hidden():
     """Nothing is imported inside of a function or by name, nor is a function put into another module or object."""
     assert imports_among(SQL_FILES, {"importlib"}) == {}
     for path in SQL_FILES:
-        tree = ast.parse(path.read_text())
+        tree = sql_tree(path)
         inside = [part for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for part in ast.walk(node)]
         assert not [node for node in inside if isinstance(node, (ast.Import, ast.ImportFrom))], path
         for node in ast.walk(tree):

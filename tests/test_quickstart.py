@@ -32,11 +32,18 @@ def orders(tmp_path_factory):
     return directory / "orders"
 
 
+def loaded_from(folder, monkeypatch):
+    """Return the definitions of the project in a folder, imported from there."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "quickstart"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(folder)
+    return import_module("quickstart.definitions").defs()
+
+
 @pytest.fixture
 def defs(orders, monkeypatch):
     monkeypatch.setenv("TABLE", f"{orders}/")
-    monkeypatch.syspath_prepend(QUICKSTART)
-    return import_module("quickstart.definitions").defs()
+    return loaded_from(QUICKSTART, monkeypatch)
 
 
 def results_of(run):
@@ -69,18 +76,14 @@ def project(tmp_path):
     return shutil.copytree(QUICKSTART, tmp_path / "project", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
 
 
-def test_a_component_that_is_added_is_loaded(project):
+def test_a_component_that_is_added_is_loaded(project, monkeypatch):
     """As `dg scaffold defs` adds it: a folder of `defs` with a file defs.yaml."""
     added = {"type": "prune_assets.components.LayoutChecksComponent", "attributes": EXAMPLES["LayoutChecksComponent"]}
     folder = project / "quickstart" / "defs" / "my_tables"
     folder.mkdir()
     (folder / "defs.yaml").write_text(yaml.safe_dump(added))
-    program = (
-        "import quickstart.definitions as d; "
-        "print(sorted(key.to_user_string() for key in d.defs().resolve_asset_graph().get_all_asset_keys()))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=project, check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "['laid_out', 'sales/orders', 'table']"
+    keys = loaded_from(project, monkeypatch).resolve_asset_graph().get_all_asset_keys()
+    assert sorted(key.to_user_string() for key in keys) == ["laid_out", "sales/orders", "table"]
 
 
 def test_the_project_installs_with_its_yaml(project, tmp_path):
