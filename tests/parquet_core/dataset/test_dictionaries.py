@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from parquet_core.format.comparable_values import bounds_type
 ROWS = 600
 
 
+@cache
 def sample():
     days = [dt.date(2020, 1, 1) + dt.timedelta(i % 40) for i in range(ROWS)]
     return pa.table(

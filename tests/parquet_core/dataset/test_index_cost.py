@@ -116,8 +116,7 @@ def test_memory_for_a_million_pages(tmp_path):
     assert found["grown"] < 2 * stored + 40 * MB, f"{found['grown'] / MB:.0f} MB for {stored / MB:.0f} MB of index"
 
 
-@pytest.mark.parametrize("columns", [1, 20, 500])
-@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize(("groups", "columns"), [(1, 1), (1, 20), (1, 150), (4, 1), (4, 20), (4, 150)])
 def test_footer_and_page_indexes_take_two_requests(web, tmp_path, columns, groups):
     """Two ranges a file where the hint covers the footer, whatever the number of columns and row groups."""
     table = pa.table({f"c{i}": np.arange(200) for i in range(columns)})
@@ -131,7 +130,7 @@ def test_footer_and_page_indexes_take_two_requests(web, tmp_path, columns, group
     positions = np.arange(len(index))
     index.page_indexes.fetch(index.columns, positions)
     assert len(web.reads()) == index.traffic.requests == (2 if within_hint else 3)
-    assert within_hint or columns == 500
+    assert within_hint == (groups * columns < 600)
     for column in index.columns:
         pages = index.page_indexes.read(column, positions)
         assert set(pages.reason) == {""}
