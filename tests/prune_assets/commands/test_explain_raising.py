@@ -74,8 +74,9 @@ def test_it_is_told_and_is_a_finding(table, where):
     assert "Spark fails on " in text
     assert "Spark alone would read" not in text
     assert "with this plan too" in text
-    assert explain(table, where, "--json").exit_code == 1
-    assert json.loads(explain(table, where, "--json").stdout)["engines"][0]["why"].startswith("fails on ")
+    as_json = explain(table, where, "--json")
+    assert as_json.exit_code == 1
+    assert json.loads(as_json.stdout)["engines"][0]["why"].startswith("fails on ")
 
 
 @pytest.mark.parametrize("where", OTHERS)
