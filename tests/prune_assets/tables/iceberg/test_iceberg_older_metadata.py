@@ -32,8 +32,8 @@ def version(request):
 FIELDS = (("s", IdentityTransform()), ("k", BucketTransform(4)))
 
 
-def table_of(place, version="2", fields=FIELDS):
-    """A table of two commits in partitions."""
+def written_table(place, version, fields):
+    """Write a table of two commits in partitions."""
     table = made.catalog_in(place).create_table("db.t", made.SCHEMA, properties={"format-version": version})
     rng = random.Random(4)
     with table.update_spec() as update:
@@ -42,6 +42,45 @@ def table_of(place, version="2", fields=FIELDS):
     for i in range(2):
         table.append(made.rows(rng, i * 100, 8, since=1971))
     return table
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return the table of a version and of partition fields, which is written once."""
+
+    @cache
+    def table(version, fields):
+        return written_table(tmp_path_factory.mktemp("written"), version, fields)
+
+    return table
+
+
+@pytest.fixture
+def table_of(written):
+    """Return a table whose files a test may change; afterwards they are as before."""
+    before = []
+
+    def table(version="2", fields=FIELDS):
+        found = written(version, fields)
+        before.append((found, files_in(found)))
+        return found
+
+    yield table
+    for found, files in before:
+        restore(found, files)
+
+
+def files_in(table):
+    return {path: path.read_bytes() for path in Path(made.folder(table)).rglob("*") if path.is_file()}
+
+
+def restore(table, files):
+    now = files_in(table)
+    for path in now.keys() - files.keys():
+        path.unlink()
+    for path, data in files.items():
+        if now.get(path) != data:
+            path.write_bytes(data)
 
 
 def metadata_file(table):
@@ -87,12 +126,12 @@ def answers(table):
 
 
 @pytest.fixture(scope="module")
-def unchanged(tmp_path_factory):
-    """Return the answers of an unchanged table, by the options of `table_of`."""
+def unchanged(written):
+    """Return the answers of an unchanged table, by the options of `table_of`; call it before the table is changed."""
 
     @cache
     def answers_of(version="2", fields=FIELDS):
-        return answers(table_of(tmp_path_factory.mktemp("unchanged"), version, fields))
+        return answers(written(version, fields))
 
     return answers_of
 
@@ -123,16 +162,16 @@ def odd_properties(known):
 @pytest.mark.parametrize(
     "change", [without_field_ids, one_spec_without_ids, odd_properties], ids=lambda it: it.__name__
 )
-def test_metadata_with_fewer_or_odd_fields_are_read(unchanged, tmp_path, version, change):
-    table = table_of(tmp_path, version)
+def test_metadata_with_fewer_or_odd_fields_are_read(unchanged, table_of, version, change):
+    table = table_of(version)
     before = unchanged(version)
     edit(table, change)
     assert answers(table) == before
     assert any(files < 10 for _, _, files in before)
 
 
-def test_a_snapshot_that_names_its_manifests_itself_is_read(unchanged, tmp_path):
-    table = table_of(tmp_path, "1")
+def test_a_snapshot_that_names_its_manifests_itself_is_read(unchanged, table_of):
+    table = table_of("1")
     before = unchanged("1")
     edit(table, manifests_in_place_of_a_list)
     assert answers(table) == before
@@ -142,8 +181,8 @@ COUNTS = ["added_rows_count", "existing_rows_count", "deleted_rows_count", "adde
 
 
 @pytest.mark.parametrize("names", [COUNTS[:1], COUNTS, [*COUNTS, "partitions", "content", "sequence_number"]], ids=len)
-def test_a_list_of_manifests_without_counts_is_read(unchanged, tmp_path, names):
-    table = table_of(tmp_path, "1")
+def test_a_list_of_manifests_without_counts_is_read(unchanged, table_of, names):
+    table = table_of("1")
     before = unchanged("1")
     with changed(list_of(table)) as file:
         for name in names:
@@ -151,8 +190,8 @@ def test_a_list_of_manifests_without_counts_is_read(unchanged, tmp_path, names):
     assert answers(table) == before
 
 
-def test_a_list_of_manifests_without_ids_is_read_by_names(unchanged, tmp_path):
-    table = table_of(tmp_path)
+def test_a_list_of_manifests_without_ids_is_read_by_names(unchanged, table_of):
+    table = table_of()
     before = unchanged()
     with changed(list_of(table)) as file:
         for field in [*file.fields(), *without_null(file.field("partitions")["type"])["items"]["fields"]]:
@@ -160,9 +199,9 @@ def test_a_list_of_manifests_without_ids_is_read_by_names(unchanged, tmp_path):
     assert answers(table) == before
 
 
-def test_a_manifest_with_fewer_partition_fields_than_its_spec_is_read(unchanged, tmp_path):
+def test_a_manifest_with_fewer_partition_fields_than_its_spec_is_read(unchanged, table_of):
     """The fields that it has are told apart by their ids; of the others nothing is known."""
-    table = table_of(tmp_path)
+    table = table_of()
     before = unchanged()
     for path in manifests(table):
         with changed(path) as file:
@@ -176,8 +215,8 @@ def test_a_manifest_with_fewer_partition_fields_than_its_spec_is_read(unchanged,
     assert after[by_bucket][2] == before[by_bucket][2] < before[-1][2]
 
 
-def test_a_manifest_with_its_partition_fields_in_another_order_is_read(unchanged, tmp_path):
-    table = table_of(tmp_path)
+def test_a_manifest_with_its_partition_fields_in_another_order_is_read(unchanged, table_of):
+    table = table_of()
     before = unchanged()
     for path in manifests(table):
         with changed(path) as file:
@@ -185,8 +224,8 @@ def test_a_manifest_with_its_partition_fields_in_another_order_is_read(unchanged
     assert answers(table) == before
 
 
-def test_partition_fields_without_ids_that_are_not_those_of_the_spec_are_damage(tmp_path):
-    table = table_of(tmp_path)
+def test_partition_fields_without_ids_that_are_not_those_of_the_spec_are_damage(table_of):
+    table = table_of()
     with changed(manifests(table)[0]) as file:
         partition = next(f for f in file.fields("data_file") if f["name"] == "partition")["type"]["fields"]
         del partition[0], partition[0]["field-id"]
@@ -194,8 +233,8 @@ def test_partition_fields_without_ids_that_are_not_those_of_the_spec_are_damage(
         answers(table)
 
 
-def test_a_name_mapping_with_entries_without_ids_is_read(unchanged, tmp_path):
-    table = table_of(tmp_path, fields=())
+def test_a_name_mapping_with_entries_without_ids_is_read(unchanged, table_of):
+    table = table_of(fields=())
     before = unchanged(fields=())
     names = [
         {"names": ["unmapped"]},
@@ -226,8 +265,8 @@ PACKED = {
 
 
 @pytest.mark.parametrize(("name", "pack"), PACKED.items(), ids=PACKED)
-def test_metadata_may_be_packed(tmp_path, name, pack):
-    table = table_of(tmp_path)
+def test_metadata_may_be_packed(table_of, name, pack):
+    table = table_of()
     before = pr.count(made.folder(table))
     path = metadata_file(table)
     data = path.read_bytes()
@@ -238,8 +277,8 @@ def test_metadata_may_be_packed(tmp_path, name, pack):
     assert pr.count(made.folder(table)) == pr.count(str(path.parent / name)) == before == 16
 
 
-def test_the_only_file_of_metadata_counts_whatever_its_name(tmp_path):
-    table = table_of(tmp_path)
+def test_the_only_file_of_metadata_counts_whatever_its_name(table_of):
+    table = table_of()
     path = metadata_file(table)
     data = path.read_bytes()
     for other in path.parent.glob("*.metadata.json"):
@@ -276,8 +315,8 @@ def with_variant(known):
             part["type"]["element-required"] = False
 
 
-def test_a_column_of_a_type_that_is_not_known_leaves_the_others_readable(unchanged, tmp_path):
-    table = table_of(tmp_path)
+def test_a_column_of_a_type_that_is_not_known_leaves_the_others_readable(unchanged, table_of):
+    table = table_of()
     before = unchanged()
     edit(table, with_variant)
     assert answers(table) == before
@@ -290,15 +329,15 @@ def test_a_column_of_a_type_that_is_not_known_leaves_the_others_readable(unchang
     assert "variant" in str(pr.plan(place, where="v IS NULL AND k > 0").report.to_json())
 
 
-def test_damage_is_still_damage(tmp_path):
-    table = table_of(tmp_path)
+def test_damage_is_still_damage(table_of):
+    table = table_of()
     edit(table, lambda known: known["schemas"][0]["fields"][0].update(type=7))
     with pytest.raises(MalformedFile, match="damaged"):
         pr.count(str(metadata_file(table)))
 
 
-def test_the_files_of_avro_that_tests_write_are_those_that_were_read(unchanged, tmp_path):
-    table = table_of(tmp_path)
+def test_the_files_of_avro_that_tests_write_are_those_that_were_read(unchanged, table_of):
+    table = table_of()
     before = unchanged()
     for path in [*manifests(table), list_of(table)]:
         write(path, read(path))
