@@ -126,16 +126,23 @@ def assert_file_holds(path):
 
 
 def _leaves_by_column(file, index, position):
+    group = _read(file, position)
     for name in dict.fromkeys(leaf.path[0] for leaf in index.columns):
         leaves = [leaf for leaf in index.columns if leaf.path[0] == name]
         alike = leaf_arrays(pa.array([], file.schema_arrow.field(name).type))
         if len(alike) != len(leaves):
             continue
-        try:
-            column = file.read_row_group(position, columns=[name]).column(0)
-        except (OSError, pa.ArrowException):
-            continue  # a codec or an encoding that pyarrow lacks
-        yield leaves, leaf_arrays(column.combine_chunks())
+        rows = _read(file, position, columns=[name]) if group is None else group.select([name])
+        if rows is not None:
+            yield leaves, leaf_arrays(rows.column(0).combine_chunks())
+
+
+def _read(file, position, **options):
+    """Return a row group; None if pyarrow lacks a codec or an encoding of it."""
+    try:
+        return file.read_row_group(position, **options)
+    except (OSError, pa.ArrowException):
+        return None
 
 
 def _page_claims(index, leaf, position, values, where):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,9 +39,12 @@ main(sys.argv[1:-1])
 
 @pytest.fixture
 def shops(tmp_path):
-    (tmp_path / "lake").mkdir()
-    table = tmp_path / "lake" / "t"
-    table.mkdir()
+    return shops_in(tmp_path)
+
+
+def shops_in(place):
+    table = place / "lake" / "t"
+    table.mkdir(parents=True)
     pq.write_table(pa.table({"id": range(20_000), "shop": [n % 500 for n in range(20_000)]}), table / "a.parquet")
     return table
 
@@ -64,9 +68,23 @@ def test_a_signal_removes_the_folder(shops, signal_, code, line):
     assert siblings(shops) == []
 
 
+@pytest.fixture(scope="module")
+def lake_of_killed(tmp_path_factory):
+    """A lake in which a process was killed, which is only copied."""
+    table = shops_in(tmp_path_factory.mktemp("killed"))
+    assert verify_until(signal.SIGKILL, table).returncode == -signal.SIGKILL
+    return table.parent
+
+
+@pytest.fixture
+def killed(lake_of_killed, tmp_path):
+    """A table beside which a killed process left a folder."""
+    return shutil.copytree(lake_of_killed, tmp_path / "lake") / "t"
+
+
 @pytest.mark.parametrize("remedy", ["verify", "doctor"])
-def test_a_folder_of_a_killed_process_is_removed(shops, remedy):
-    assert verify_until(signal.SIGKILL, shops).returncode == -signal.SIGKILL
+def test_a_folder_of_a_killed_process_is_removed(killed, remedy):
+    shops = killed
     (left,) = siblings(shops)
     assert left.startswith(".t-verify-")
     if remedy == "verify":
@@ -80,11 +98,10 @@ def test_a_folder_of_a_killed_process_is_removed(shops, remedy):
     assert siblings(shops) == []
 
 
-def test_doctor_names_the_folder_in_json_too(shops):
-    assert verify_until(signal.SIGKILL, shops).returncode == -signal.SIGKILL
-    (left,) = siblings(shops)
-    told = json.loads(CliRunner().invoke(main, ["doctor", str(shops), "--json"]).stdout)
-    assert told["trials"] == [str(shops.parent / left)]
+def test_doctor_names_the_folder_in_json_too(killed):
+    (left,) = siblings(killed)
+    told = json.loads(CliRunner().invoke(main, ["doctor", str(killed), "--json"]).stdout)
+    assert told["trials"] == [str(killed.parent / left)]
 
 
 def test_a_folder_that_a_process_holds_stays(shops):
