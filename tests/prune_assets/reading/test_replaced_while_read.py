@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,12 +24,18 @@ def no_cache(monkeypatch, tmp_path):
 
 
 def write(path, shift, rows=ROWS):
-    """Write rows of one `shift`; files of two shifts have the same size, and other rows match WHERE."""
+    path.write_bytes(file_of(shift, rows))
+
+
+@cache
+def file_of(shift, rows):
+    """Return a file of one `shift`; files of two shifts have the same size, and other rows match WHERE."""
+    file = pa.BufferOutputStream()
     ids = pa.array(range(rows), pa.int64())
     names = pa.array([f"n{(i + shift) % 10}" for i in range(rows)])
     pq.write_table(
         pa.table({"id": ids, "name": names}),
-        path,
+        file,
         write_page_index=True,
         compression="none",
         data_page_size=4_000,
@@ -35,6 +43,7 @@ def write(path, shift, rows=ROWS):
         use_dictionary=["name"],
         bloom_filter_options={"id": True},
     )
+    return file.getvalue().to_pybytes()
 
 
 def ids(table):

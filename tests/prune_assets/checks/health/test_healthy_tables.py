@@ -19,7 +19,8 @@ import prune_assets as pr
 from prune_assets.checks.health.health import check_files, check_log
 from prune_assets.tables.delta import has_log
 
-COUNT = 3_000
+COUNT = 1_200
+PART = COUNT // 3
 START = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - a time without a zone
 DAY = START.date()
 # Rows of the types that tables have, some of them null; none that is null alone.
@@ -47,7 +48,7 @@ NESTED = (
 def by_pyarrow(rows, table, **options):
     table.mkdir()
     for part in range(3):
-        pq.write_table(rows.slice(part * 1_000, 1_000), table / f"{part}.parquet", row_group_size=400, **options)
+        pq.write_table(rows.slice(part * PART, PART), table / f"{part}.parquet", row_group_size=160, **options)
 
 
 def by_pandas(rows, table):
@@ -82,7 +83,7 @@ def by_deltalog(rows, table, *, mapping=None, **options):
         deltalog.add_columns(deltalog.open_snapshot(str(table)), rows.drop_columns(["id", "kind"]).schema)
         options = {}
     for part in range(3):
-        deltalog.write_table(str(table), rows.slice(part * 1_000, 1_000), mode="append", **options)
+        deltalog.write_table(str(table), rows.slice(part * PART, PART), mode="append", **options)
 
 
 def mapped(name, kind, number):

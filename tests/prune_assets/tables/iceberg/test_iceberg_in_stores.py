@@ -22,15 +22,30 @@ def upload(url, root, key, data):
         pass
 
 
-@pytest.mark.parametrize("data", ["t//data", "t///x=1/data", "/t/data", "t/data"])
-@pytest.mark.parametrize("metadata", ["t/metadata", "t//metadata"])
-def test_keys_with_an_empty_part_are_read(tmp_path, s3, moto_url, data, metadata):
-    table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return a table, and the keys that conditions select."""
+    table = made.catalog_in(tmp_path_factory.mktemp("written")).create_table("db.t", made.SCHEMA)
     with table.update_spec() as update:
         update.add_field("s", IdentityTransform(), "s")
     table.append(made.rows(random.Random(2), 0, 20, since=1971))
+    here = made.folder(table)
+    return table, {where: sorted(pr.read_arrow(here, where=where)["k"].to_pylist()) for where in ("s > 'a'", "true")}
+
+
+@pytest.fixture
+def changeable(written):
+    """The table, whose files a test may change; afterwards they are as before."""
+    files = made.files_in(written[0])
+    yield written
+    made.restore(written[0], files)
+
+
+@pytest.mark.parametrize("data", ["t//data", "t///x=1/data", "/t/data", "t/data"])
+@pytest.mark.parametrize("metadata", ["t/metadata", "t//metadata"])
+def test_keys_with_an_empty_part_are_read(changeable, s3, moto_url, data, metadata):
+    table, wanted = changeable
     here = Path(made.folder(table))
-    wanted = {where: sorted(pr.read_arrow(str(here), where=where)["k"].to_pylist()) for where in ("s > 'a'", "true")}
     moved = {f"{table.location()}/data": f"{s3}/{data}", f"{table.location()}/metadata": f"{s3}/{metadata}"}
 
     def elsewhere(location):

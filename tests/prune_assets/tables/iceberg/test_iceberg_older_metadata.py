@@ -62,25 +62,12 @@ def table_of(written):
 
     def table(version="2", fields=FIELDS):
         found = written(version, fields)
-        before.append((found, files_in(found)))
+        before.append((found, made.files_in(found)))
         return found
 
     yield table
     for found, files in before:
-        restore(found, files)
-
-
-def files_in(table):
-    return {path: path.read_bytes() for path in Path(made.folder(table)).rglob("*") if path.is_file()}
-
-
-def restore(table, files):
-    now = files_in(table)
-    for path in now.keys() - files.keys():
-        path.unlink()
-    for path, data in files.items():
-        if now.get(path) != data:
-            path.write_bytes(data)
+        made.restore(found, files)
 
 
 def metadata_file(table):

@@ -56,6 +56,12 @@ def table_of(place, column, transform, value):
     return table
 
 
+@pytest.fixture(scope="module")
+def by_text(tmp_path_factory):
+    """A table in partitions of texts, which is only read."""
+    return table_of(tmp_path_factory.mktemp("by_text"), "s", IdentityTransform(), str)
+
+
 def manifests(table):
     """Its manifests, the oldest first."""
     found = sorted(table.current_snapshot().manifests(table.io), key=lambda one: one.sequence_number)
@@ -99,16 +105,14 @@ def test_buckets_are_told_by_equality(tmp_path):
         pr.count(made.folder(table), where="k > 3")
 
 
-def test_what_is_not_partitioned_says_so(tmp_path):
-    table = table_of(tmp_path, "s", IdentityTransform(), str)
-    level = pr.plan(made.folder(table), where="k = 3").report.levels[0]
+def test_what_is_not_partitioned_says_so(by_text):
+    level = pr.plan(made.folder(by_text), where="k = 3").report.levels[0]
     assert (level.level, level.status) == ("manifest_list", "not_applicable")
 
 
 @pytest.mark.parametrize("counted", [None, 0, 2, 3_000_000_000, -1])
-def test_wrong_counts_in_the_list_make_no_difference(tmp_path, monkeypatch, counted):
+def test_wrong_counts_in_the_list_make_no_difference(by_text, monkeypatch, counted):
     """Whatever the list says of the files of a manifest that is read."""
-    table = table_of(tmp_path, "s", IdentityTransform(), str)
     listed = manifest_list.listing
 
     def wrong(one, *more):
@@ -116,8 +120,8 @@ def test_wrong_counts_in_the_list_make_no_difference(tmp_path, monkeypatch, coun
         return found._replace(files=manifest_list._sum(counted, 0, manifest_list._MOST_FILES))
 
     monkeypatch.setattr(opened, "listing", wrong)
-    assert pr.count(made.folder(table), where="s = '2'") == 5
-    assert pr.plan(made.folder(table), where="s = '2'").report.total.files == 6
+    assert pr.count(made.folder(by_text), where="s = '2'") == 5
+    assert pr.plan(made.folder(by_text), where="s = '2'").report.total.files == 6
 
 
 def test_the_same_files_as_pyiceberg_lists(tmp_path):
@@ -146,12 +150,11 @@ def test_the_same_files_as_pyiceberg_lists(tmp_path):
     assert i == len(files) > 10
 
 
-def test_manifests_in_other_codecs_are_read(tmp_path):
+def test_manifests_in_other_codecs_are_read(by_text):
     """As Java's property `write.avro.compression-codec` has it; blocks of another codec are refused by its name."""
     from prune_assets.tables.iceberg.manifests.avro_file import read_avro
 
-    table = table_of(tmp_path, "s", IdentityTransform(), str)
-    path = manifests(table)[0]
+    path = manifests(by_text)[0]
     rows = read_avro(path.read_bytes())
     for codec, pack in PACKED.items():
         again = read_avro(repacked(path.read_bytes(), codec, pack))
@@ -193,10 +196,9 @@ def repacked(data, codec, pack):
     return b"Obj\x01" + long(len(metadata)) + head + b"\0" + sync + long(rows.count) + long(len(packed)) + packed + sync
 
 
-def test_a_table_that_was_moved_keeps_its_own_manifests(tmp_path):
+def test_a_table_that_was_moved_keeps_its_own_manifests(by_text, tmp_path):
     """Places in the list are those of the table that was copied, outside of the copy: nothing there is read."""
-    table = table_of(tmp_path, "s", IdentityTransform(), str)
     copy = tmp_path / "copy"
-    shutil.copytree(made.folder(table), copy)
+    shutil.copytree(made.folder(by_text), copy)
     with pytest.raises(pr.PruneError, match="outside of the table's folder"):
         pr.count(copy)
