@@ -13,9 +13,9 @@ import prune_assets as pr
 from parquet_core.errors import PruneError, WrongUse
 from prune_assets.advisor.apply import apply_advice
 
-ROWS = 200_000
+ROWS = 100_000
 # Of one kind each, and within it by columns that have nothing to do with each other.
-OF_A_KIND = [f"kind = {i} AND {name} = {9 * i}" for i in range(5) for name in ("shop", "item")]
+OF_A_KIND = [f"kind = {i} AND {name} = {9 * i}" for i in range(3) for name in ("shop", "item")]
 APART = ["shop = 7", "shop = 300", "item = 7", "item = 300"]
 
 
@@ -29,7 +29,7 @@ def rows():
 @pytest.fixture(scope="module")
 def plain(rows, tmp_path_factory):
     """Plain files."""
-    return put(rows, tmp_path_factory.mktemp("plain") / "t", pr.LayoutSpec(row_group_rows=50_000, page_rows=20_000))
+    return put(rows, tmp_path_factory.mktemp("plain") / "t", pr.LayoutSpec(row_group_rows=25_000, page_rows=10_000))
 
 
 @pytest.fixture(scope="module")
