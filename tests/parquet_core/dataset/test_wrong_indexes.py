@@ -92,7 +92,9 @@ def test_no_row_is_lost_and_no_file_is_damaged(path, change):
     changed(path, change)
     table = str(path)
     for where, expected in WHERES.items():
-        assert pr.read_arrow(table, where=where)["id"].to_pylist() == expected, where
+        # The other columns are read where pages of both row groups are.
+        names = None if "BETWEEN" in where else ["id"]
+        assert pr.read_arrow(table, where=where, columns=names)["id"].to_pylist() == expected, where
         assert pr.count(table, where=where) == len(expected), where
     assert pr.read_arrow(table, where="id >= 0") == ROWS
     audited = pr.audit(table).findings

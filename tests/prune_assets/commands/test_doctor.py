@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,10 @@ from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import doctor as doctor_module
 from prune_assets.cli import main
 from prune_assets.errors import JavaFailure
+from prune_assets.session import java
+
+# Each Java is started once for all tests.
+settings_of_java = cache(java._settings)
 
 
 @pytest.fixture
@@ -21,6 +26,7 @@ def machine(monkeypatch, tmp_path):
     """A machine with the Java of the tests and a cache of its own."""
     monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    monkeypatch.setattr(java, "_settings", settings_of_java)
     return monkeypatch
 
 
