@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import duckdb
@@ -35,17 +36,23 @@ class Truth:
         return self._answers[where]
 
     def _ask(self, where):
+        return set(connection().from_arrow(self._numbered).filter(where).select("in_group, in_row").fetchall())
+
+    @cached_property
+    def _numbered(self):
         numbered = [
             rows.append_column("in_group", pa.array([i] * len(rows), pa.int64())).append_column(
                 "in_row", pa.array(range(len(rows)), pa.int64())
             )
             for i, rows in enumerate(self.groups)
         ]
-        with duckdb.connect() as connection:
-            found = (
-                connection.from_arrow(pa.concat_tables(numbered)).filter(where).select("in_group, in_row").fetchall()
-            )
-        return set(found)
+        return pa.concat_tables(numbered)
+
+
+@cache
+def connection():
+    """Return a connection of DuckDB, which takes longer to open than a query."""
+    return duckdb.connect()
 
 
 def read_now(path, truth):

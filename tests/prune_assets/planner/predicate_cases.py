@@ -241,6 +241,27 @@ def random_predicate(chance, depth=3):
     return And(children) if kind == "and" else Or(children)
 
 
+# Leaves and their converted literals, by the id of the leaf.
+_LITERALS = {}
+
+
+def literals(leaf):
+    """Return the literals of a leaf as values to compare; they are converted once for many rows."""
+    known = _LITERALS.get(id(leaf))
+    if known is None or known[0] is not leaf:
+        match leaf:
+            case Compare(_, _, value):
+                found = [value]
+            case Interval(_, low, high):
+                found = [low, high]
+            case In(_, values):
+                found = values
+        if len(_LITERALS) > 1_000:
+            _LITERALS.clear()
+        known = _LITERALS[id(leaf)] = leaf, [comparable(each.as_py()) for each in found]
+    return known[1]
+
+
 def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
     """Evaluate a predicate over one row (a dict); True, False or None. An unsupported part counts as TRUE."""
     match predicate:
@@ -272,12 +293,13 @@ def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
         return None
     value = comparable(value)
     match predicate:
-        case Compare(_, op, literal):
-            return PYTHON[op](value, comparable(literal.as_py()))
-        case Interval(_, low, high):
-            return comparable(low.as_py()) <= value <= comparable(high.as_py())
-        case In(_, values):
-            return value in map(comparable, values.to_pylist())
+        case Compare(_, op, _):
+            return PYTHON[op](value, literals(predicate)[0])
+        case Interval():
+            low, high = literals(predicate)
+            return low <= value <= high
+        case In():
+            return value in literals(predicate)
         case _:
             return holds(predicate, value)
 
