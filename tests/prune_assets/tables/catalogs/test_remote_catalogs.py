@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
@@ -11,6 +12,7 @@ import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from botocore.loaders import JSONFileLoader
 from click.testing import CliRunner
 from deltalake import write_deltalake
 from moto import mock_aws
@@ -21,6 +23,15 @@ from prune_assets.cli import main
 from prune_assets.tables.changes import look
 
 PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_descriptions_once():
+    """Each session of boto3 would read the description of Glue, a large file, again."""
+    with pytest.MonkeyPatch.context() as patched:
+        read = cache(partial(JSONFileLoader.load_file, JSONFileLoader()))
+        patched.setattr(JSONFileLoader, "load_file", lambda _, path: read(path))
+        yield
 
 
 @pytest.fixture
