@@ -15,11 +15,10 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
-import numpy as np
-
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from prune_assets.sql.semantics import SparkSemantics
@@ -130,6 +129,8 @@ class Zone:
 
     def offsets(self, instants: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the offset at each instant from `first` to `scanned_until`; at other instants it may be wrong."""
+        import numpy as np  # checks of a zone's name import nothing heavy
+
         changes = [change for change in self.changes() if change.instant > self.first]
         after = [self.offset(max(self.first, -_CYCLE)), *(change.after for change in changes)]
         return np.array(after)[np.searchsorted([change.instant - 1 for change in changes], instants)]

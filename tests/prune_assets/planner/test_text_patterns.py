@@ -110,7 +110,7 @@ def test_strings_that_are_no_utf8(spark, tmp_path, together):
     predicates += [f"s RLIKE '{regex}'" for regex in ("^a", "^ab", "b", "^a$", "b$", "^a.b", "^\ufffd", "^é$", "^$")]
     predicates += [f"left(s, {n}) {op} '{text}'" for n in (1, 2) for op in ("=", "<=", ">", "<") for text in texts]
     skipped, proven = check(spark, tmp_path / "t", predicates + [f"NOT ({where})" for where in predicates])
-    assert skipped > 500
+    assert skipped > 400
     assert proven > 100
 
 
