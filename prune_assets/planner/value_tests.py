@@ -25,6 +25,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
 from prune_assets.session.lower_predicate import builtin_check, semantics_for
 from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
+from prune_assets.sql.functions.times import offsets
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
@@ -353,6 +354,6 @@ def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
     # Far from all times, so that no sum overflows and no class is that of an instant.
-    shown = (instants % DAY + zone.offsets(instants)) % DAY // (60 * SECOND) - (1 << 62)
+    shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
     found: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
     return found

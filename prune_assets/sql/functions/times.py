@@ -21,7 +21,7 @@ from prune_assets.sql.types.ranges import complement, joined, span
 from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import Step, moved_by
-from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND, UNKNOWN_ZONE
+from prune_assets.sql.types.zones import CYCLE, DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND, UNKNOWN_ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -149,6 +149,13 @@ def _each_moved(step: Step, zone: Zone, times: NDArray[np.int64]) -> NDArray[np.
     return moved
 
 
+def offsets(zone: Zone, instants: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the offset at each instant from `first` to `scanned_until` of a zone; at others it may be wrong."""
+    changes = [change for change in zone.changes() if change.instant > zone.first]
+    after = [zone.offset(max(zone.first, -CYCLE)), *(change.after for change in changes)]
+    return np.array(after)[np.searchsorted([change.instant - 1 for change in changes], instants)]
+
+
 def _day(argument: SparkType, zone: Zone) -> Function:
     pieces = _without_doubtful_days(_cut(argument, zone, ()), zone)
     return _of_pieces("cast", argument, DATE, lambda at: zone.local(at) // DAY, pieces)
@@ -158,7 +165,7 @@ def _local(argument: SparkType, zone: Zone) -> Function:
     cuts = [change.instant for change in zone.changes() if change.after < change.before]
     pieces = _cut(argument, zone, cuts, beyond=not zone.changes_for_ever)
     local = _of_pieces("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
-    return replace(local, each=lambda instants: instants + zone.offsets(instants))
+    return replace(local, each=lambda instants: instants + offsets(zone, instants))
 
 
 def _instant(result: SparkType, zone: Zone) -> Function:

@@ -18,9 +18,6 @@ from zoneinfo import ZoneInfo, available_timezones
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from prune_assets.sql.semantics import SparkSemantics
 
 # No limit: more than 64 bits hold.
@@ -32,7 +29,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a clock on the wall
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # Gregorian years come again after 400 of them, to the day of the week, and with them what rules say for ever.
-_CYCLE = 146_097 * DAY
+CYCLE = 146_097 * DAY
 # What can be asked of Python: well inside of its calendar, so that no offset leads out of it.
 _LEAST, _MOST = ((moment - _EPOCH) // _MICROSECOND for moment in (datetime(1, 1, 2), datetime(9999, 12, 30)))  # noqa: DTZ001
 _FROM_1981 = (datetime(1981, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
@@ -127,14 +124,6 @@ class Zone:
         """Return the local time at an instant; raises UncertainTime."""
         return instant + self.offset(instant)
 
-    def offsets(self, instants: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the offset at each instant from `first` to `scanned_until`; at other instants it may be wrong."""
-        import numpy as np  # checks of a zone's name import nothing heavy
-
-        changes = [change for change in self.changes() if change.instant > self.first]
-        after = [self.offset(max(self.first, -_CYCLE)), *(change.after for change in changes)]
-        return np.array(after)[np.searchsorted([change.instant - 1 for change in changes], instants)]
-
     def is_steady(self, instant: int) -> bool:
         """Tell whether clocks do not change within two days: there, more or less time is more or less on a clock.
 
@@ -167,7 +156,7 @@ class Zone:
 
 def _in_calendar(time: int) -> int:
     """Return a time with the same offset that Python can name: before year 1 no clock ever changed."""
-    return max(time - max(0, -(-(time - _MOST) // _CYCLE)) * _CYCLE, _LEAST)
+    return max(time - max(0, -(-(time - _MOST) // CYCLE)) * CYCLE, _LEAST)
 
 
 def _micros(offset: timedelta | None) -> int:
