@@ -141,6 +141,8 @@ class Cause(Enum):
     """The part depends on the time zone of the session, which is not known."""
     FAR_YEARS = "far years"
     """Only values before the year 1583 or after 9999 are left in doubt."""
+    CLOCKS_CHANGE = "clocks change"
+    """Clocks change near a literal. Where a local time is skipped, Spark's answer depends on its optimizer."""
 
 
 @dataclass(frozen=True, slots=True)

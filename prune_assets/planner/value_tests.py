@@ -155,7 +155,7 @@ def value_tests(
 ) -> dict[Unsupported, OnValues | OnPartitions]:
     """Return a test for each part of a predicate that is tested on values while planning.
 
-    `partitions`: the columns whose values directories or a log give. `semantics`: those of the session.
+    `partitions`: the columns whose values directories or a log give. `semantics`: the settings of the session.
     """
     tests: dict[Unsupported, OnValues | OnPartitions] = {}
     is_builtin, given = builtin_check(session), {column.path for column in partitions}
@@ -195,7 +195,8 @@ def row_tests(
 def _open_parts(lowered: LoweredPredicate) -> Iterator[tuple[Unsupported, ParsedPredicate]]:
     """Yield each unsupported condition once, with its parsed source."""
     for part in dict.fromkeys(leaf for leaf in leaves(lowered.predicate) if isinstance(leaf, Unsupported)):
-        written = lowered.written_part(part.sql) if part.is_whole else None
+        is_tested = part.is_whole and part.cause is not Cause.CLOCKS_CHANGE
+        written = lowered.written_part(part.sql) if is_tested else None
         if written is not None:
             yield part, written
 

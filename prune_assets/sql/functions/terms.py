@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Constant, Not, children_of
+from parquet_core.predicate import And, Cause, Constant, Not, children_of
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.spark_types import ON_UNKNOWN_CLOCKS, TIMESTAMP, float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind, SparkValue, computed
@@ -196,7 +196,7 @@ def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
             return Fixed(ON_UNKNOWN_CLOCKS if moment.zone is None else TIMESTAMP, ordinal, doubt=doubt)
         return Fixed(type_, moment.on_the_wall() if type_.zone is None else moment.instant(type_.zone))
     except UncertainTime:
-        raise Refusal(*UNCERTAIN_TIME) from None
+        raise Refusal(*UNCERTAIN_TIME, cause=Cause.CLOCKS_CHANGE) from None
 
 
 def _ordinal(value: SparkValue, type_: SparkType) -> int:

@@ -11,7 +11,19 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, OnPartitions, Op, Or, Unsupported
+from parquet_core.predicate import (
+    And,
+    Cause,
+    Compare,
+    Constant,
+    IsNaN,
+    IsNull,
+    IsTruth,
+    OnPartitions,
+    Op,
+    Or,
+    Unsupported,
+)
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.functions.coercion import (
     as_decimal,
@@ -179,9 +191,11 @@ class Comparisons:
         _refuse_rounded_order(chain, op, constant)
         constant = _parsed_time(constant, chain.type)
         common = wider(chain.type, constant.type, right_digits=constant.digits)
-        plain = not chain.functions and not common.is_unzoned
-        if plain and (local := _local_range(chain.type, op, constant)) is not None:
-            return self._classified(chain, local, written=op)
+        written = None if chain.functions else op
+        # Spark casts the literal to a local time, for columns and for expressions. A computed DATE is cast itself.
+        is_local = not common.is_unzoned and (written is not None or chain.type == TIMESTAMP_NTZ)
+        if is_local and (local := _local_range(chain.type, op, constant)) is not None:
+            return self._classified(chain, local, written=written)
         value, limit = to_type(chain, common), to_type(constant, common)
         assert isinstance(value, Chain)
         assert isinstance(limit, Fixed)
@@ -189,7 +203,7 @@ class Comparisons:
             raise Refusal(f"{common} is not supported for pruning here")
         wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
         doubt = _doubt(chain, [constant], [limit])
-        return self._classified(value, wanted, written=None if chain.functions else op, doubt=doubt)
+        return self._classified(value, wanted, written=written, doubt=doubt)
 
     def _classified(
         self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
@@ -341,6 +355,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
         return _TRUE if HOLDS[op](_bytes(left.plain), _bytes(right.plain)) else _FALSE
     _refuse_rounded_order(left, op, right)
     common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
+    _refuse_skipped_times(left, right)
     one, other = to_type(left, common), to_type(right, common)
     if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
         raise Refusal("the comparison has no column")
@@ -404,7 +419,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> Ranges | None:
     if column == TIMESTAMP_NTZ and zone is not None:
         if not zone.is_steady(wanted):
             # Spark casts the constant instead of the column, which is not the same where a time is skipped.
-            raise Refusal(*_CLOCKS_CHANGE)
+            raise Refusal(*_CLOCKS_CHANGE, cause=Cause.CLOCKS_CHANGE)
         return wanted_by(op, zone.local(wanted), column.least, column.greatest)
     if column != DATE:
         return None
@@ -416,6 +431,13 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> Ranges | None:
     if op is Op.EQ:
         return span(reached, passed - 1)
     return wanted_by(op, passed - 1 if op in {Op.LE, Op.GT} else reached, column.least, column.greatest)
+
+
+def _refuse_skipped_times(left: Fixed, right: Fixed) -> None:
+    """Raise Refusal for a local time compared with an instant near a change of clocks, as for a column."""
+    for one, other in ((left, right), (right, left)):
+        if one.type == TIMESTAMP_NTZ:
+            _local_range(one.type, Op.EQ, other)
 
 
 def _is_column(value: Value) -> TypeGuard[Chain]:

@@ -176,7 +176,8 @@ class Conditions:
             check_size([lowered])
         except UncertainTime:
             nulls = self.nulls_of(node)
-            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True)
+            cause = Cause.CLOCKS_CHANGE
+            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True, cause=cause)
             return self._with_constants(node) or unknown
         except Refusal as refusal:
             refuse_nested(node, self._names, self.constant)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -268,3 +269,36 @@ def test_a_plan_without_a_zone_says_what_it_needs(tmp_path):
     assert plan(tmp_path, where="ts > '2024-06-01 00:00:00'", session=zone).report.kept.rows == 0
     with pytest.raises(pr.PruneError, match=r"time zone 'Europe/Pariss' is not known: did you mean Europe/Paris\?"):
         plan(tmp_path, where="ts > '2024-06-01 00:00:00'", session=pr.SparkSemantics(time_zone="Europe/Pariss"))
+
+
+# In both zones a midnight is skipped: of a whole day in Apia, of a change to summer time in Santiago.
+SKIPPED = [("Pacific/Apia", datetime(2011, 12, 30)), ("America/Santiago", datetime(2024, 9, 8))]  # noqa: DTZ001
+LOCAL = ["at", "at + INTERVAL 1 DAY", "CAST(utc AS TIMESTAMP_NTZ) + INTERVAL 1 DAY", "CAST(utc AS TIMESTAMP_NTZ)"]
+
+
+@pytest.mark.parametrize(("zone", "midnight"), SKIPPED)
+def test_a_local_time_compared_with_an_instant_that_clocks_skip(spark, tmp_path, zone, midnight):
+    """Spark casts the literal to a local time, but its optimizer compares instants on values of a dictionary."""
+    times = [midnight + timedelta(hours=hours) for hours in range(-96, 97)]
+    table = pa.table({"at": pa.array(times, pa.timestamp("us")), "utc": pa.array(times, pa.timestamp("us", "UTC"))})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=48)
+    literals = [f"TIMESTAMP '{midnight:%Y-%m-%d}'", f"TIMESTAMP '{midnight:%Y-%m-%d} 02:30:00'"]
+    comparisons = [
+        f"{local} {op} {literal}" for local in LOCAL for op in ("<", "=", "<>", ">=") for literal in literals
+    ]
+    session_zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        rows = spark.read.parquet(str(tmp_path)).selectExpr("_metadata.row_index", *comparisons).collect()
+        for i, where in enumerate(comparisons, 1):
+            selected = {row[0] for row in rows if row[i]}
+            made = plan(tmp_path, where=where, session=spark)
+            kept, matches = (
+                {row for _, row in named_rows(made.index, ranges)}
+                for ranges in (made.evaluation.access.ranges, made.evaluation.access.matches)
+            )
+            assert matches <= selected <= kept, where
+            with contextlib.suppress(pr.PruneError):
+                assert pr.count(tmp_path, where=where, session=spark) == len(selected), where
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", session_zone)
