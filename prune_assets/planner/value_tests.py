@@ -28,8 +28,8 @@ from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, 
 from prune_assets.sql.functions.times import offsets
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.sql.syntax.lexer import TokenKind
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 from prune_assets.sql.types.zones import DAY, SECOND, Clocks, Zone
 
@@ -307,7 +307,7 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
 
 def longest_matched(written: ParsedPredicate) -> int | None:
     """Return how many characters Spark matches to the patterns of a part in reasonable time; None if any number."""
-    literals = [token.text for token in written.tokens_of_tree() if token.token_type == TokenType.STRING]
+    literals = [token.text for token in written.tokens_of_tree() if token.kind == TokenKind.STRING]
     if any(map(_REPEATED_GROUP.search, literals)):
         return _LONGEST_FOR_REPEATED_GROUPS
     wildcards = max((len(_WILDCARD.findall(literal)) for literal in literals), default=0)

@@ -38,17 +38,8 @@ from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
-from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
-from prune_assets.sql.syntax.nodes import (
-    COMPARISONS,
-    is_long_list,
-    listed_strings,
-    listed_values,
-    name_parts,
-    spark_value,
-)
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.parsed import chain_of
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
 from prune_assets.sql.types.spark_types import DATE, type_of_column
 from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind
@@ -64,14 +55,12 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
 
-_NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
 # NULL where an operand is: what Spark calls null intolerant.
-_STRICT = (*COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
+_STRICT = (nodes.Comparison, nodes.Arithmetic, nodes.Negative, nodes.Like, nodes.Between)
 _TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 # Casts between these are taken off the column, whichever way they go.
 _UNWRAPPED = ({Kind.DATE}, {Kind.DATE, Kind.TIMESTAMP}, {Kind.DATE, Kind.TIMESTAMP_NTZ})
-_TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 
 
 def as_spark_filters(
@@ -114,65 +103,61 @@ class _Filters:
         self._semantics = semantics
         self._profile = profile
 
-    def of(self, node: exp.Expr, *, negated: bool = False, depth: int = 0) -> SparkFilter:
-        while isinstance(node, exp.Not):
-            node, negated = node.this, not negated
+    def of(self, node: nodes.Node, *, negated: bool = False, depth: int = 0) -> SparkFilter:
+        while isinstance(node, nodes.Not):
+            node, negated = node.operand, not negated
         if depth > _MAX_DEPTH:
             return Opaque()
-        if isinstance(node, exp.And | exp.Or):
-            kind = exp.And if isinstance(node, exp.And) else exp.Or
+        if isinstance(node, nodes.And | nodes.Or):
+            kind = nodes.And if isinstance(node, nodes.And) else nodes.Or
             children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, kind)]
-            return all_of(children) if (kind is exp.And) != negated else any_of(children)
+            return all_of(children) if (kind is nodes.And) != negated else any_of(children)
         return self._leaf(node, negated=negated)
 
-    def _leaf(self, node: exp.Expr, *, negated: bool) -> SparkFilter:
-        if isinstance(node, exp.Is) and node.expression.name != "NULL":
+    def _leaf(self, node: nodes.Node, *, negated: bool) -> SparkFilter:
+        if isinstance(node, nodes.IsTruth):
             return self._is_truth(node, negated=negated)
         node = self._folded(node)
         if not (_is_plain(node, self._profile) or self._is_unwrapped(node)) or self._casts_column(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
-        if isinstance(node, exp.Between) and isinstance(lowered, In):
+        if isinstance(node, nodes.Between) and isinstance(lowered, In):
             # A list without gaps to the plan, to Spark the range that was written.
             lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
-        elif isinstance(node, exp.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
+        elif isinstance(node, nodes.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
             lowered = Interval(lowered.column, lowered.value, lowered.value)
-        in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
+        in_reverse = isinstance(node, nodes.Between) and not isinstance(lowered, Interval)
         if in_reverse or isinstance(lowered, Unsupported):
             return Opaque(tuple(self._strict_columns(node)))
         return filters_of(lowered, negated=negated)
 
-    def _folded(self, node: exp.Expr) -> exp.Expr:
+    def _folded(self, node: nodes.Node) -> nodes.Node:
         """Return a condition with the operands that are constants as literals (ConstantFolding)."""
-        if not isinstance(node, (*COMPARISONS, *_NULL_SAFE, exp.Between, exp.In)):
+        if not isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In)):
             return node
-        found = {i: self._conditions.constant(it) for i, it in enumerate(node.iter_expressions()) if _may_fold(it)}
-        if not any(found.values()):
-            return node
-        copy = node.copy()
-        for i, operand in enumerate(list(copy.iter_expressions())):
-            if (literal := found.get(i)) is not None:
-                literal.meta.update(operand.meta)
-                operand.replace(literal)
-        return copy
+        return node.with_children([self._constant(it) or it for it in node.children()])
 
-    def _is_unwrapped(self, node: exp.Expr) -> bool:
+    def _constant(self, operand: nodes.Node) -> nodes.Node | None:
+        literal = self._conditions.constant(operand) if _may_fold(operand) else None
+        return None if literal is None else nodes.mark(literal, operand.span)
+
+    def _is_unwrapped(self, node: nodes.Node) -> bool:
         """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
-        if not isinstance(node, (*COMPARISONS, exp.Between)):
+        if not isinstance(node, (nodes.Comparison, nodes.Between)):
             return False
-        operands = list(node.iter_expressions())
-        casts = [it for it in operands if not isinstance(fold_constants(it), exp.Literal)]
+        operands = list(node.children())
+        casts = [it for it in operands if not isinstance(fold_constants(it), nodes.Literal)]
         return len(casts) == 1 and self._is_lossless_cast(casts[0])
 
-    def _is_lossless_cast(self, node: exp.Expr) -> bool:
+    def _is_lossless_cast(self, node: nodes.Node) -> bool:
         match node:
-            case exp.Cast() if not isinstance(node, exp.TryCast):
-                to, inner = node.args.get("to"), node.this
-            case exp.Anonymous(name=name, expressions=[inner]) if (found := find(name)) and found.casts_to == DATE:
+            case nodes.Cast(inner, to, is_try=False):
+                pass
+            case nodes.Call(name, [inner]) if (found := find(name)) and found.casts_to == DATE:
                 to = DATE
             case _:
                 return False
-        column = self._scope.resolve(name_parts(inner)).column if isinstance(inner, exp.Column) else None
+        column = self._scope.resolve(inner.parts).column if isinstance(inner, nodes.Column) else None
         kind = None if column is None or column.type is None else type_of_column(column.type)
         if kind is None or to is None:
             return False
@@ -182,62 +167,61 @@ class _Filters:
             return False
         return {kind.kind, to.kind} in _UNWRAPPED
 
-    def _casts_column(self, node: exp.Expr) -> bool:
+    def _casts_column(self, node: nodes.Node) -> bool:
         """Tell whether Spark casts the column of a plain condition: to what has not all of its digits, or for good."""
-        operands = [fold_constants(operand) for operand in node.iter_expressions()]
-        columns = [self._scope.resolve(name_parts(it)).column for it in operands if isinstance(it, exp.Column)]
+        operands = [fold_constants(operand) for operand in node.children()]
+        columns = [self._scope.resolve(it.parts).column for it in operands if isinstance(it, nodes.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
-        if decimals and isinstance(node, exp.In) and is_long_list(node):
-            operands += listed_values(node)
-        values = [spark_value(it) for it in operands if isinstance(it, exp.Literal)]
+        if decimals and isinstance(node, nodes.In) and node.source:
+            operands += node.listed()
+        values = [it.value for it in operands if isinstance(it, nodes.Literal)]
         if any(self._is_cast_for_good(node, column, values) for column in columns if column is not None):
             return True
-        counts = self._semantics.minimum_precision and not isinstance(node, exp.In)
+        counts = self._semantics.minimum_precision and not isinstance(node, nodes.In)
         if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
             return True
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
-    def _is_cast_for_good(self, node: exp.Expr, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
+    def _is_cast_for_good(self, node: nodes.Node, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
         """Tell whether a column is cast, and the cast is not taken off: to a timestamp, or to the strings of a list."""
         if column.type is None or pa.types.is_string(column.type):
             return False
-        if isinstance(node, exp.In) and not self._semantics.ansi:
-            return listed_strings(node) is not None or any(value.kind is Kind.STRING for value in values)
+        if isinstance(node, nodes.In) and not self._semantics.ansi:
+            return node.strings() is not None or any(value.kind is Kind.STRING for value in values)
         as_moment = any(value.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ} for value in values)
         return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 
-    def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
+    def _is_truth(self, node: nodes.IsTruth, *, negated: bool) -> SparkFilter:
         """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
-        found = self._leaf(node.this, negated=False) if isinstance(node.this, exp.Column) else Opaque()
+        found = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
         if not isinstance(found, Filter):
             return Opaque()
-        truth = _TRUTHS[node.expression.name]
         same = (
             Filter(found.column, Rel.IS_NULL)
-            if truth is None
-            else Filter(found.column, Rel.EQ, (scalar_of(truth, pa.bool_()),))
+            if node.truth is Outcomes.NULL
+            else Filter(found.column, Rel.EQ, (scalar_of(node.truth is Outcomes.TRUE, pa.bool_()),))
         )
         return opposite(same) if negated else same
 
-    def _strict_columns(self, node: exp.Expr) -> list[Path]:
+    def _strict_columns(self, node: nodes.Node) -> list[Path]:
         found: list[Path] = []
         stack = [node]
         while stack:
             part = stack.pop()
-            if isinstance(part, exp.Column):
-                column = self._scope.resolve(name_parts(part)).nullable
+            if isinstance(part, nodes.Column):
+                column = self._scope.resolve(part.parts).nullable
                 found += [] if column is None else [column.path]
             elif _is_strict(part):
-                stack += reversed(list(part.iter_expressions()))
+                stack += reversed(list(part.children()))
         return found
 
 
-def _is_strict(node: exp.Expr) -> bool:
+def _is_strict(node: nodes.Node) -> bool:
     """Tell whether a null among its operands makes an expression null."""
     return (
         isinstance(node, _STRICT)
-        or (isinstance(node, exp.Anonymous) and (found := find(node.name)) is not None and found.infers_not_null)
-        or (isinstance(node, exp.In) and len(node.expressions) == 1)
+        or (isinstance(node, nodes.Call) and (found := find(node.name)) is not None and found.infers_not_null)
+        or (isinstance(node, nodes.In) and len(node.values) == 1)
     )
 
 
@@ -256,45 +240,37 @@ def _is_inexact_as_double(column: LeafColumn | None) -> bool:
     return bool(pa.types.is_decimal(column.type) or pa.types.is_int64(column.type))
 
 
-def _is_plain(node: exp.Expr, profile: SparkProfile) -> bool:
+def _is_plain(node: nodes.Node, profile: SparkProfile) -> bool:
     """Tell whether a condition stands between a plain column and literals."""
     match node:
-        case exp.Column() | exp.Literal():
+        case nodes.Column() | nodes.Literal():
             return True
-        case exp.Between():
-            operands = [node.this, node.args["low"], node.args["high"]]
-        case exp.Like():
+        case nodes.Like():
             # With an escape in the pattern Spark leaves LIKE as it is.
             if not _is_simplified(node, profile):
                 return False
-            operands = [node.this]
-        case exp.Anonymous(name=name) if (found := find(name)) is not None and found.role in AFFIXES:
-            operands = node.expressions
-        case exp.In():
-            if node.args.get("query") is not None:
-                return False
-            operands = list(node.iter_expressions())
-        case exp.Is():
-            operands = [node.this]
-        case _ if isinstance(node, (*COMPARISONS, *_NULL_SAFE)):
-            operands = [node.this, node.expression]
+            operands: Sequence[nodes.Node] = [node.left]
+        case nodes.Call(name) if (found := find(name)) is not None and found.role in AFFIXES:
+            operands = node.arguments
+        case nodes.Between() | nodes.In() | nodes.IsNull() | nodes.IsTruth() | nodes.Comparison() | nodes.NullSafe():
+            operands = node.children()
         case _:
             return False
-    return all(isinstance(fold_constants(operand), (exp.Column, exp.Literal)) for operand in operands)
+    return all(isinstance(fold_constants(operand), (nodes.Column, nodes.Literal)) for operand in operands)
 
 
-def _may_fold(operand: exp.Expr) -> bool:
+def _may_fold(operand: nodes.Node) -> bool:
     """Tell whether an operand may be a constant that is no literal yet."""
-    return not isinstance(fold_constants(operand), exp.Literal) and operand.find(exp.Column) is None
+    return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
 
 
-def _is_simplified(like: exp.Like, profile: SparkProfile) -> bool:
+def _is_simplified(like: nodes.Like, profile: SparkProfile) -> bool:
     """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
-    pattern = like.expression
-    if not isinstance(pattern, exp.Literal):
+    pattern = like.right
+    if not isinstance(pattern, nodes.Literal):
         return False
-    text = str(spark_value(pattern).value)
-    return like.meta.get("escape", DEFAULT_ESCAPE) not in text and (profile.joins_wildcards or "%%" not in text)
+    text = str(pattern.value.value)
+    return like.escape not in text and (profile.joins_wildcards or "%%" not in text)
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:

@@ -25,7 +25,7 @@ from parquet_core.arrow_arrays import flags_from, scalar_of
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import IsNaN, leaves
+from parquet_core.predicate import IsNaN, Op, leaves
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
 from parquet_core.trees import asked_outcomes
@@ -37,8 +37,7 @@ from prune_assets.spark_reader.as_spark_filters import filters_of
 from prune_assets.spark_reader.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.spark_reader.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS, has_unknown_order
 from prune_assets.spark_reader.spark_filters import Filter, Rel, leaves_of
-from prune_assets.sql.syntax.nodes import name_parts
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +55,6 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
-# A floored literal makes these of too few; the others, as they stand, of no less.
-_LOSING = (exp.LT, exp.NEQ, exp.NullSafeNEQ)
-_LOSING_MIRRORED = (exp.GT, exp.NEQ, exp.NullSafeNEQ)
-_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 _MICROSECONDS = re.compile(r":\d\d\.\d{3}\d*[1-9]")
 
 READER = "Spark"
@@ -308,9 +303,9 @@ def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequen
         return ()
     found: dict[str, None] = {}
     for parsed in filter(None, conjuncts):
-        for node in parsed.tree.find_all(*_COMPARISONS, exp.Between, exp.In):
-            names = {name_parts(name)[-1].casefold() for name in node.find_all(exp.Column)} & of_millis.keys()
-            if names and _loses(node) and _may_be_fine(node, parsed.text(node)):
+        for node, negated in _compared(parsed.tree):
+            names = {name.parts[-1].casefold() for name in node.all_of(nodes.Column)} & of_millis.keys()
+            if names and (negated or _loses(node)) and _may_be_fine(node, parsed.text(node)):
                 found |= {of_millis[name]: None for name in names}
     return tuple(found)
 
@@ -320,13 +315,25 @@ def _is_millis(column: LeafColumn) -> bool:
     return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
 
 
-def _loses(node: exp.Expr) -> bool:
-    if node.find_ancestor(exp.Not) is not None:
-        return True
-    column_first = isinstance(node.this, exp.Column)
-    return isinstance(node, _LOSING if column_first else _LOSING_MIRRORED)
+def _compared(tree: nodes.Node) -> Iterator[tuple[nodes.Node, bool]]:
+    """Yield each comparison, and whether it is negated."""
+    stack = [(tree, False)]
+    while stack:
+        node, negated = stack.pop()
+        if isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In)):
+            yield node, negated
+        stack += [(child, negated or isinstance(node, nodes.Not)) for child in reversed(node.children())]
 
 
-def _may_be_fine(node: exp.Expr, text: str) -> bool:
-    plain = all(isinstance(part, (exp.Column, exp.Literal)) for part in node.iter_expressions())
+def _loses(node: nodes.Node) -> bool:
+    """Tell whether a comparison with a floored literal selects too few rows."""
+    match node:
+        case nodes.Comparison(left, _, op):
+            return op in ({Op.LT, Op.NE} if isinstance(left, nodes.Column) else {Op.GT, Op.NE})
+        case _:
+            return isinstance(node, nodes.NullSafe) and not node.is_same
+
+
+def _may_be_fine(node: nodes.Node, text: str) -> bool:
+    plain = all(isinstance(part, (nodes.Column, nodes.Literal)) for part in node.children())
     return not plain or _MICROSECONDS.search(text) is not None

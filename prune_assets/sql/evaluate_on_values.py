@@ -23,8 +23,7 @@ from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.null_propagation import decides_every_value
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import COMPARISONS, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import Arithmetic, Call, Case, Column, Comparison, Literal, Node, Not, Sign
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def lower_on_rows(
 
 
 def _at_once(
-    tree: exp.Expr, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
+    tree: Node, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
 ) -> OutcomeArray | None:
     """Return the outcome for each row of values; None if a condition in the part is not lowered for all of them."""
     try:
@@ -102,7 +101,7 @@ def _at_once(
 
 
 def _one_by_one(
-    tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, values: Sequence[pa.Array], *, or_null: bool
+    tree: Node, columns: Sequence[LeafColumn], conditions: Conditions, values: Sequence[pa.Array], *, or_null: bool
 ) -> OutcomeArray:
     """Return the outcome for each row of values; raises Refusal where the first of them are unknown."""
     outcomes: list[Outcomes] = []
@@ -121,56 +120,53 @@ def divisor_of(parsed: ParsedPredicate, name: str) -> int | None:
     >>> divisor_of(parse_predicate("x % 100 IN (7, 8)"), "x"), divisor_of(parse_predicate("x % 100 = x"), "x")
     (100, None)
     """
-    divisors = {_divisor(column) for column in _every_mention(parsed, name)}
+    divisors = set(map(_divisor, _every_mention(parsed, name)))
     return divisors.pop() if len(divisors) == 1 else None
 
 
 def shows_clock(parsed: ParsedPredicate, name: str, is_builtin: Callable[[str], bool] | None) -> bool:
     """Tell whether a part depends on the column of a name by the hour and the minute that clocks show alone."""
-    calls = [column.parent for column in _every_mention(parsed, name)]
-    names = {
-        str(call.name).lower() if isinstance(call, exp.Anonymous) and len(call.expressions) == 1 else ""
-        for call in calls
-    }
+    parents = _every_mention(parsed, name)
+    names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in parents}
     return bool(names) and names <= CLOCK_FIELDS and (is_builtin is None or all(map(is_builtin, names)))
 
 
-def _every_mention(parsed: ParsedPredicate, name: str) -> list[exp.Column]:
-    """Return the nodes of the column of a name; none where the text names it more often than the tree."""
-    found = list(parsed.tree.find_all(exp.Column))
+def _every_mention(parsed: ParsedPredicate, name: str) -> list[Node]:
+    """Return the parent of each column, for a part that names one; none where the text names it more often."""
+    found = [part for part in parsed.tree.walk() for child in part.children() if isinstance(child, Column)]
     # A part of the text may be in the tree as a whole, without the columns in it.
     written = [token for token in parsed.tokens_of_tree() if token.text.strip("`").lower() == name.lower()]
     return found if len(written) == len(found) else []
 
 
-def _divisor(column: exp.Column) -> int | None:
-    rest = column.parent
-    if not isinstance(rest, exp.Mod) or rest.this is not column or not isinstance(rest.expression, exp.Literal):
-        return None
-    value = spark_value(rest.expression)
-    return abs(value.number) or None if value.kind is Kind.INTEGER else None
+def _divisor(parent: Node) -> int | None:
+    match parent:
+        case Arithmetic(Column(), Literal(value), Sign.REST) if value.kind is Kind.INTEGER:
+            return abs(value.number) or None
+        case _:
+            return None
 
 
-def _without_not(tree: exp.Expr) -> exp.Expr:
+def _without_not(tree: Node) -> Node:
     """Return the condition whose negation a part is: it is NULL, and raises, for the same rows."""
-    while isinstance(tree, (exp.Not, exp.Paren)):
-        tree = tree.this
+    while isinstance(tree, Not):
+        tree = tree.operand
     return tree
 
 
-def _evaluates_all(condition: exp.Expr) -> bool:
+def _evaluates_all(condition: Node) -> bool:
     """Return True for a comparison without a condition or choice in it: its outcome is known if nothing raises."""
-    inner = list(condition.walk())[1:] if type(condition) in COMPARISONS else [condition]
-    return not any(isinstance(part, exp.Case) or is_condition(part) or _is_choice(part) for part in inner)
+    inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
+    return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)
 
 
-def _is_choice(part: exp.Expr) -> bool:
-    function = find(part.name) if isinstance(part, exp.Anonymous) else None
+def _is_choice(part: Node) -> bool:
+    function = find(part.name) if isinstance(part, Call) else None
     return function is not None and function.role in CHOICES
 
 
 def _settle(
-    tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
+    tree: Node, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
 ) -> Outcomes:
     # Of floats there are two zeros, of which a constant is one.
     if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in row):

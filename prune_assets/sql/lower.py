@@ -158,7 +158,7 @@ def _needing_backquotes(sql: str, columns: Sequence[LeafColumn]) -> str:
 
 
 def _refuse_parameters(parsed: ParsedPredicate) -> None:
-    parameter = parsed.tree.find(Parameter)
+    parameter = next(parsed.tree.all_of(Parameter), None)
     if parameter is not None:
         name = parsed.text(parameter)
         raise WrongUse(f"predicate: the parameter {name} has no value; put its value into the text itself")

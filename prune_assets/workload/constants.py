@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+from prune_assets.sql.syntax.lexer import TokenKind, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X"})
-_LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER, TokenType.LIST})
+_LITERALS = frozenset({TokenKind.STRING, TokenKind.NUMBER, TokenKind.LIST})
 
 
 class FoundConstant(NamedTuple):
@@ -31,10 +30,10 @@ def constants_of(sql: str) -> Iterator[FoundConstant]:
     """
     tokens = tokenize(sql)
     for index, token in enumerate(tokens):
-        if token.token_type not in _LITERALS:
+        if token.kind not in _LITERALS:
             continue
         before = tokens[index - 1] if index else token
-        kind = "STRING" if token.token_type == TokenType.STRING else "NUMBER"
+        kind = "STRING" if token.kind == TokenKind.STRING else "NUMBER"
         start = token.start
         if before.text.upper() in _TYPED and kind == "STRING":
             kind, start = before.text.upper(), before.start

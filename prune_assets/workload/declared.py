@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+from prune_assets.sql.syntax.lexer import TokenKind, tokenize
 from prune_assets.workload.gather import Gathered
 from prune_assets.workload.not_understood import NotUnderstood
 from prune_assets.workload.query_shapes import ALL_COLUMNS, ScanTotals, Workload
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.lexer import Token
 
 _STATEMENT = re.compile(r"[(\s]*(SELECT|WITH)\b", re.IGNORECASE)
 _SHOWN_LINES = 5
@@ -120,7 +119,7 @@ def _columns(tokens: list[Token]) -> Iterator[str]:
             index += 2
         index += 1
         is_call = index < len(tokens) and tokens[index].text == "("
-        is_name = tokens[start].token_type in {TokenType.VAR, TokenType.IDENTIFIER}
+        is_name = tokens[start].kind in {TokenKind.WORD, TokenKind.QUOTED}
         is_alias = start > 0 and tokens[start - 1].text.upper() == "AS"
         if is_name and not is_call and not is_alias and path[0].upper() not in _WORDS:
             yield ".".join(path)

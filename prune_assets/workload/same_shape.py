@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from parquet_core.predicate import Op
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.nodes import MIRRORED, And, Between, Binary, Comparison, In, Node, Not, NullSafe, Or
 from prune_assets.sql.syntax.parsed import ParsedPredicate, chain_of, parse_predicate
-from prune_assets.sql.syntax.sqlglot_nodes import exp
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_SIGNS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NullSafeEQ: "<=>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
 
 
 def same_shape(shape: str) -> str:
@@ -33,51 +24,53 @@ def same_shape(shape: str) -> str:
         return shape
 
 
-def _form(parsed: ParsedPredicate, node: exp.Expr) -> str:  # noqa: PLR0911 - one for each kind of node
+def _form(parsed: ParsedPredicate, node: Node) -> str:  # noqa: PLR0911 - one for each kind of node
     match node:
-        case exp.Between() | exp.Not(args={"this": exp.Between()}):
+        case Between() | Not(Between()):
             return _form(parsed, _as_bounds(node))
-        case exp.And():
-            return _joined(parsed, node, exp.And, " and ")
-        case exp.Or():
-            return _joined(parsed, node, exp.Or, " or ")
-        case exp.Not():
-            return f"not ({_form(parsed, node.this)})"
-        case exp.NEQ():
-            return f"not ({_compared(parsed, node.this, '=', node.expression)})"
-        case exp.In() if {_text(parsed, one) for one in node.expressions} == {"?"}:
-            return f"{_text(parsed, node.this)} in (?)"
-        case _ if type(node) in _SIGNS:
-            return _compared(parsed, node.this, _SIGNS[type(node)], node.expression)
+        case And():
+            return _joined(parsed, node, And, " and ")
+        case Or():
+            return _joined(parsed, node, Or, " or ")
+        case Not(operand):
+            return f"not ({_form(parsed, operand)})"
+        case Comparison(left, right, Op.NE):
+            return f"not ({_compared(parsed, left, Op.EQ, right)})"
+        case In(operand, values) if {_text(parsed, one) for one in values} == {"?"}:
+            return f"{_text(parsed, operand)} in (?)"
+        case Comparison(left, right, op):
+            return _compared(parsed, left, op, right)
+        case NullSafe(left, right, True):
+            return _compared(parsed, left, "<=>", right)
         case _:
             return _text(parsed, node)
 
 
-def _as_bounds(node: exp.Expr) -> exp.Expr:
+def _as_bounds(node: Node) -> Node:
     """Return BETWEEN, or NOT BETWEEN, as the two comparisons that Spark makes of it; any other node as it is."""
     match node:
-        case exp.Between(args={"this": value, "low": low, "high": high}):
-            return exp.And(this=exp.GTE(this=value, expression=low), expression=exp.LTE(this=value, expression=high))
-        case exp.Not(args={"this": exp.Between(args={"this": value, "low": low, "high": high})}):
-            return exp.Or(this=exp.LT(this=value, expression=low), expression=exp.GT(this=value, expression=high))
+        case Between(value, low, high):
+            return And(Comparison(value, low, Op.GE), Comparison(value, high, Op.LE))
+        case Not(Between(value, low, high)):
+            return Or(Comparison(value, low, Op.LT), Comparison(value, high, Op.GT))
         case _:
             return node
 
 
-def _joined(parsed: ParsedPredicate, node: exp.Expr, connective: type[exp.Expr], word: str) -> str:
+def _joined(parsed: ParsedPredicate, node: Node, connective: type[Binary], word: str) -> str:
     """Return the parts of a chain, sorted."""
     chain = [part for one in chain_of(node, connective) for part in chain_of(_as_bounds(one), connective)]
-    forms = ((_form(parsed, one), isinstance(one, exp.And | exp.Or)) for one in chain)
+    forms = ((_form(parsed, one), isinstance(one, And | Or)) for one in chain)
     return word.join(sorted(f"({form})" if is_chain else form for form, is_chain in forms))
 
 
-def _compared(parsed: ParsedPredicate, left: exp.Expr, sign: str, right: exp.Expr) -> str:
+def _compared(parsed: ParsedPredicate, left: Node, sign: str, right: Node) -> str:
     """Return a comparison with its constant at the right."""
     first, second = _text(parsed, left), _text(parsed, right)
-    return f"{second} {_MIRRORED.get(sign, sign)} {first}" if first == "?" else f"{first} {sign} {second}"
+    return f"{second} {MIRRORED.get(sign, sign)} {first}" if first == "?" else f"{first} {sign} {second}"
 
 
-def _text(parsed: ParsedPredicate, node: exp.Expr) -> str:
+def _text(parsed: ParsedPredicate, node: Node) -> str:
     """Return the source of a node, its words in small letters and one space apart, without needless quotes."""
     tokens = tokenize(parsed.text(node, brackets=False))
     return " ".join(token.text.strip("`") for token in tokens).casefold()

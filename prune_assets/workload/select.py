@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.render import column_sql
-from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.lexer import TokenKind, tokenize
 from prune_assets.sql.syntax.parsed import parse_predicate
-from prune_assets.sql.syntax.sqlglot_nodes import SqlglotError, TokenType, exp, parse_one
 from prune_assets.workload.not_understood import NotUnderstood
 from prune_assets.workload.query_shapes import ALL_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.lexer import Token
 
     Path = tuple[str, ...]
 
-_NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
+_NAMES = {TokenKind.WORD, TokenKind.QUOTED}
 # What may follow a WHERE, by the names that sqlglot has for it.
 _AFTER_WHERE = ("group", "having", "windows", "qualify", "order", "sort", "cluster", "distribute", "limit", "offset")
 _WORDS = {"windows": "WINDOW"}
@@ -207,9 +209,9 @@ def _qualifier_at(tokens: Sequence[Token], start: int, qualifiers: Sequence[Path
         return range(0)
     path: list[str] = []
     end = start
-    while end < len(tokens) and tokens[end].token_type in _NAMES:
+    while end < len(tokens) and tokens[end].kind in _NAMES:
         text = tokens[end].text
-        path.append(text[1:-1].replace("``", "`") if tokens[end].token_type == TokenType.IDENTIFIER else text)
+        path.append(text[1:-1].replace("``", "`") if tokens[end].kind == TokenKind.QUOTED else text)
         if end + 1 == len(tokens) or tokens[end + 1].text != ".":
             break
         end += 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not, Unsupported
 from prune_assets.sql.binding.fold_constants import fold_constants
-from prune_assets.sql.functions.arithmetic import Sign, arithmetic
+from prune_assets.sql.functions.arithmetic import arithmetic
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.coercion import apply, cast_to, check_casts, common_type, to_type
 from prune_assets.sql.functions.entry import CHOICES, TESTS, Role
@@ -33,8 +33,8 @@ from prune_assets.sql.functions.terms import (
 from prune_assets.sql.functions.texts import as_text
 from prune_assets.sql.functions.time_calls import is_time_sum, time_sum
 from prune_assets.sql.refusal import Refusal, zone_needed
-from prune_assets.sql.syntax.nodes import Opaque, PropagatedConstant
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
+from prune_assets.sql.syntax.nodes import Sign
 from prune_assets.sql.types.spark_types import (
     BOOLEAN,
     ON_UNKNOWN_CLOCKS,
@@ -60,17 +60,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.zones import Clocks
 
 MAX_DEPTH = 40
-_SIGNS: dict[type[exp.Expr], Sign] = {
-    exp.Add: Sign.PLUS,
-    exp.Sub: Sign.MINUS,
-    exp.Mul: Sign.TIMES,
-    exp.Div: Sign.OVER,
-    exp.IntDiv: Sign.DIV,
-    exp.Mod: Sign.REST,
-}
 _CONDITIONS = (
-    *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.RegexpLike),
+    *(nodes.And, nodes.Or, nodes.Not, nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In, nodes.InSubquery),
+    *(nodes.IsNull, nodes.IsTruth, nodes.Like, nodes.ILike, nodes.RLike),
 )
 
 
@@ -79,28 +71,28 @@ class BindingContext(NamedTuple):
 
     semantics: SparkSemantics
     clocks: Clocks
-    column: Callable[[exp.Column], LeafColumn]
-    value: Callable[[exp.Expr], SparkValue]
-    condition: Callable[[exp.Expr], Predicate]
+    column: Callable[[nodes.Column], LeafColumn]
+    value: Callable[[nodes.Node], SparkValue]
+    condition: Callable[[nodes.Node], Predicate]
     equal: Callable[[Term, Term], Predicate]
     is_null: Callable[[Term], Predicate]
 
 
-def is_condition(node: exp.Expr) -> bool:
+def is_condition(node: nodes.Node) -> bool:
     """Tell whether a part is a condition by its form."""
     return isinstance(node, _CONDITIONS) or test_of(node) is not None
 
 
-def test_of(node: exp.Expr) -> Role | None:
+def test_of(node: nodes.Node) -> Role | None:
     """Return which test for NULL or NaN a call is, None for any other node."""
-    function = find(node.name) if isinstance(node, exp.Anonymous) and len(node.expressions) == 1 else None
+    function = find(node.name) if isinstance(node, nodes.Call) and len(node.arguments) == 1 else None
     return function.role if function is not None and function.role in TESTS else None
 
 
-def _is_deep(node: exp.Expr) -> bool:
-    level: list[exp.Expr] = [node]
+def _is_deep(node: nodes.Node) -> bool:
+    level: list[nodes.Node] = [node]
     for _ in range(MAX_DEPTH):
-        level = [child for parent in level for child in parent.iter_expressions()]
+        level = [child for parent in level for child in parent.children()]
         if not level:
             return False
     return True
@@ -114,44 +106,44 @@ class Binder:
         zone = context.clocks.zone
         self.timestamp = ON_UNKNOWN_CLOCKS if zone is None else SparkType(Kind.TIMESTAMP, zone=zone)
 
-    def operand(self, node: exp.Expr) -> Term:
+    def operand(self, node: nodes.Node) -> Term:
         """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
         node = fold_constants(node)
-        if isinstance(node, exp.Literal):
+        if isinstance(node, nodes.Literal):
             return always(self._literal(node))
-        if not isinstance(node, exp.Column) and _is_deep(node):
+        if not isinstance(node, nodes.Column) and _is_deep(node):
             raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
         return self.bind(node)
 
-    def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
+    def bind(self, node: nodes.Node) -> Term:  # noqa: PLR0911  (one a kind of node)
         """Return the term of a part of an operand; raises likewise."""
         node = fold_constants(node)
         match node:
-            case exp.Literal():
+            case nodes.Literal():
                 return always(self._literal(node))
-            case exp.Column():
+            case nodes.Column():
                 column = self.context.column(node)
                 type_ = self._type(column)
                 return always(Fixed(VOID, None) if type_ == VOID else Chain(column, type_))
-            case PropagatedConstant():
-                scalar, type_ = node.args["expression"], self._type(self.context.column(node.this))
-                return always(fixed_scalar(scalar, type_) if scalar.is_valid else Fixed(type_, None))
-            case exp.Neg():
-                return each(self.bind(node.this), minus)
-            case exp.Cast():
+            case nodes.KnownColumn(name, value):
+                type_ = self._type(self.context.column(name))
+                return always(fixed_scalar(value, type_) if value.is_valid else Fixed(type_, None))
+            case nodes.Negative(operand):
+                return each(self.bind(operand), minus)
+            case nodes.Cast():
                 return self._cast(node)
-            case exp.Case():
+            case nodes.Case():
                 return self._case(node)
-            case exp.Anonymous():
+            case nodes.Call():
                 return self._call(node)
-            case _ if type(node) in _SIGNS:
-                return self._arithmetic(_SIGNS[type(node)], node)
+            case nodes.Arithmetic():
+                return self._arithmetic(node)
             case _ if is_condition(node):
                 return self._truth(node)
             case _:
                 raise why_not(node)
 
-    def _literal(self, node: exp.Literal) -> Fixed:
+    def _literal(self, node: nodes.Literal) -> Fixed:
         value = self.context.value(node)
         if value.kind is not Kind.TIMESTAMP:
             literal = fixed(value, type_of_value(value))
@@ -168,9 +160,9 @@ class Binder:
             raise Refusal(*NO_TIMESTAMP_NTZ)
         return type_ if type_ != TIMESTAMP or self.context.clocks.zone is None else self.timestamp
 
-    def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
-        met = pairs(self.bind(node.this), self.bind(node.expression))
-        return self._one_type([Branch(guard, self._computed(sign, left, right)) for guard, left, right in met])
+    def _arithmetic(self, node: nodes.Arithmetic) -> Term:
+        met = pairs(self.bind(node.left), self.bind(node.right))
+        return self._one_type([Branch(guard, self._computed(node.sign, left, right)) for guard, left, right in met])
 
     def _computed(self, sign: Sign, left: Value, right: Value) -> Value:
         self._check([left, right])
@@ -191,21 +183,21 @@ class Binder:
             self._check(arguments)
         return call(name, arguments, self.timestamp)
 
-    def _cast(self, node: exp.Cast) -> Term:
-        to = node.args.get("to")
+    def _cast(self, node: nodes.Cast) -> Term:
+        to = node.to
         if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
             raise Refusal("a cast to this type is not supported for pruning", "compare the column itself")
         if to == TIMESTAMP:
             if self.context.clocks.timestamp_ntz:
                 raise Refusal(*NO_TIMESTAMP)
             to = self.timestamp
-        term = self.bind(node.this)
+        term = self.bind(node.operand)
         if to == STRING:
             return each(term, as_text)
-        return each(term, lambda value: _try_cast(value, to) if isinstance(node, exp.TryCast) else cast_to(value, to))
+        return each(term, lambda value: _try_cast(value, to) if node.is_try else cast_to(value, to))
 
-    def _call(self, node: exp.Anonymous) -> Term:
-        name, arguments, function = node.name, node.expressions, find(node.name)
+    def _call(self, node: nodes.Call) -> Term:
+        name, arguments, function = node.name, node.arguments, find(node.name)
         if function is not None and function.role in CHOICES and function.takes(len(arguments)):
             return _CHOICES[function.role](self, *arguments)
         if is_condition(node):
@@ -220,7 +212,7 @@ class Binder:
             raise refused(name)
         return self._one_type(branches)
 
-    def _truth(self, node: exp.Expr) -> Term:
+    def _truth(self, node: nodes.Node) -> Term:
         """Return a condition as a term of TRUE, FALSE and NULL."""
         condition = self.context.condition(node)
         if isinstance(condition, Unsupported):
@@ -232,30 +224,28 @@ class Binder:
 
     # -- choices
 
-    def _case(self, node: exp.Case) -> Term:
-        parts = node.args["ifs"]
-        if node.this is None:
-            tests = [self.context.condition(part.this) for part in parts]
+    def _case(self, node: nodes.Case) -> Term:
+        if node.operand is None:
+            tests = [self.context.condition(test) for test in node.tests]
         else:
-            value = self.bind(node.this)
-            tests = [self.context.equal(value, self.bind(part.this)) for part in parts]
-        results = [self.bind(part.args["true"]) for part in parts]
-        default = node.args.get("default")
-        results.append(always(Fixed(VOID, None)) if default is None else self.bind(default))
+            value = self.bind(node.operand)
+            tests = [self.context.equal(value, self.bind(test)) for test in node.tests]
+        results = [self.bind(result) for result in node.results]
+        results.append(always(Fixed(VOID, None)) if node.default is None else self.bind(node.default))
         return self._choice(tests, results)
 
-    def _if(self, test: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
+    def _if(self, test: nodes.Node, yes: nodes.Node, no: nodes.Node) -> Term:
         return self._choice([self.context.condition(test)], [self.bind(yes), self.bind(no)])
 
-    def _first_not_null(self, *arguments: exp.Expr) -> Term:
+    def _first_not_null(self, *arguments: nodes.Node) -> Term:
         terms = [self.bind(argument) for argument in arguments]
         tests = [negation(self.context.is_null(term)) for term in terms[:-1]]
         return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
 
-    def _nvl2(self, value: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
+    def _nvl2(self, value: nodes.Node, yes: nodes.Node, no: nodes.Node) -> Term:
         return self._choice([negation(self.context.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
 
-    def _nullif(self, value: exp.Expr, other: exp.Expr) -> Term:
+    def _nullif(self, value: nodes.Node, other: nodes.Node) -> Term:
         term = self.bind(value)
         return self._choice([self.context.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
 
@@ -317,29 +307,25 @@ def _try_cast(value: Value, to: SparkType) -> Value:
     return apply(function, value)
 
 
-_NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
-    exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
-    exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
-    exp.BitwiseNot: ("bitwise operators are not supported for pruning", ""),
-    exp.BitwiseAnd: ("bitwise operators are not supported for pruning", ""),
-    exp.BitwiseOr: ("bitwise operators are not supported for pruning", ""),
-    exp.BitwiseXor: ("bitwise operators are not supported for pruning", ""),
-    exp.Tuple: ("rows are not compared", "compare their parts"),
-    exp.DPipe: (
+_NOT_LOWERED: dict[type[nodes.Node], tuple[str, str]] = {
+    nodes.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
+    nodes.ILike: ("ILIKE ignores case, and bounds do not", ""),
+    nodes.RLike: ("a regular expression says nothing about bounds", ""),
+    **dict.fromkeys((nodes.Bitwise, nodes.BitwiseNot), ("bitwise operators are not supported for pruning", "")),
+    nodes.Row: ("rows are not compared", "compare their parts"),
+    nodes.Concat: (
         "|| joins texts, which is not supported for pruning",
         "compare the column itself; between conditions write OR",
     ),
 }
 
 
-def why_not(node: exp.Expr) -> Refusal:
+def why_not(node: nodes.Node) -> Refusal:
     """Return the reason why a part is not looked into."""
     if type(node) in _NOT_LOWERED:
         return Refusal(*_NOT_LOWERED[type(node)])
-    if isinstance(node, Opaque):
-        remedy = node.args.get("remedy")
-        return Refusal(node.this, "" if remedy is None else remedy)
-    if isinstance(node, exp.Anonymous):
+    if isinstance(node, nodes.Opaque):
+        return Refusal(node.reason, node.remedy)
+    if isinstance(node, nodes.Call):
         return refused(node.name)
     return Refusal("this is not a plain column", "compare a plain column with a literal")

@@ -10,16 +10,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.registry import REGISTRY
-from prune_assets.sql.syntax.nodes import Opaque, name_parts
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import Between, Column, Comparison, In, Literal, Node, NullSafe, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from prune_assets.sql.binding.scope import Scope
     from prune_assets.sql.functions.clock_calls import Clock
+    from prune_assets.sql.syntax.lexer import Token
     from prune_assets.sql.syntax.parsed import ParsedPredicate
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
 
 
 _CALLS = {name: function.clock for name, function in REGISTRY.items() if function.clock is not None}
@@ -57,11 +56,12 @@ def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
 
 
 def _words(parsed: ParsedPredicate, scope: Scope) -> Iterator[tuple[str, int, int]]:
-    for node in parsed.tree.find_all(exp.Column):
-        name = ".".join(name_parts(node)).lower()
+    for node in parsed.tree.all_of(Column):
+        name = ".".join(node.parts).lower()
         if name in _WORDS and not scope.has(name):
             # In brackets the node begins with them.
-            inside = range(node.meta["first"], node.meta["last"] + 1)
+            first, last = _span(node)
+            inside = range(first, last + 1)
             yield from ((name, i, i) for i in inside if _name(parsed.tokens[i]) == name)
 
 
@@ -71,11 +71,10 @@ def _name(token: Token) -> str:
 
 # Each costs a query that Spark answers while it plans.
 MAX_CONSTANTS = 8
-_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
 
 
 def with_constants(
-    parsed: ParsedPredicate, *, own: Callable[[exp.Expr], object | None], ask: Callable[[str], str | None]
+    parsed: ParsedPredicate, *, own: Callable[[Node], object | None], ask: Callable[[str], str | None]
 ) -> ParsedPredicate:
     """Return the predicate with Spark's literal in place of each constant that the own rules do not evaluate.
 
@@ -84,20 +83,25 @@ def with_constants(
     literals: dict[tuple[int, int], str] = {}
     end = -1
     for node in islice(_unknown_constants(parsed.tree, own), MAX_CONSTANTS):
-        first, last = node.meta["first"], node.meta["last"]
+        first, last = _span(node)
         if first > end and (literal := ask(parsed.text(node))) is not None:
             literals[first, last], end = literal, last
     return parsed.with_literals(literals)
 
 
-def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None]) -> Iterator[exp.Expr]:
+def _unknown_constants(tree: Node, own: Callable[[Node], object | None]) -> Iterator[Node]:
     constants = [
         operand
-        for comparison in tree.find_all(*_COMPARED)
-        for operand in comparison.iter_expressions()
-        if not isinstance(operand, exp.Literal)
-        and operand.find(exp.Column, Opaque) is None
-        and {"first", "last"} <= operand.meta.keys()
+        for comparison in tree.all_of(Comparison, NullSafe, Between, In)
+        for operand in comparison.children()
+        if not isinstance(operand, Literal)
+        and not operand.has(Column, Opaque)
+        and operand.span is not None
         and own(operand) is None
     ]
-    yield from sorted(constants, key=lambda node: int(node.meta["first"]))
+    yield from sorted(constants, key=_span)
+
+
+def _span(node: Node) -> tuple[int, int]:
+    assert node.span is not None
+    return node.span

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.signs import SURE_DIGITS
-from prune_assets.sql.syntax.nodes import spark_literal, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
+from prune_assets.sql.syntax.nodes import Sign
 from prune_assets.sql.types.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.types.floats import named_float
 from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def fold_constants(node: exp.Expr) -> exp.Expr:
+def fold_constants(node: nodes.Node) -> nodes.Node:
     """Return the literal that sums, differences and signs of literals come to, or else the node itself.
 
     Exact numbers, and dates and timestamps with intervals added or taken away. What
     overflows Spark's result type is left as it is, and so is all that is not exact.
     """
-    if isinstance(node, (exp.Literal, exp.Column)):
+    if isinstance(node, (nodes.Literal, nodes.Column)):
         return node
-    if isinstance(node, exp.Anonymous) and (bits := _float_bits(node.name)):
+    if isinstance(node, nodes.Call) and (bits := _float_bits(node.name)):
         return _named_float(node, bits)
     done: dict[int, SparkValue | None] = {}
     for part in _operands_first(node):
         done[id(part)] = _value(part, [done[id(operand)] for operand in _operands(part)])
     value = done[id(node)]
-    return node if value is None or isinstance(node, exp.Literal) else spark_literal(value)
+    return node if value is None or isinstance(node, nodes.Literal) else nodes.Literal(value)
 
 
 def _float_bits(name: str) -> int:
@@ -43,31 +43,31 @@ def _float_bits(name: str) -> int:
     return to.bits if to is not None and to.kind is Kind.DOUBLE else 0
 
 
-def _named_float(node: exp.Anonymous, bits: int) -> exp.Expr:
+def _named_float(node: nodes.Call, bits: int) -> nodes.Node:
     """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
-    arguments = node.expressions
-    if len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
+    arguments = node.arguments
+    if len(arguments) != 1 or not isinstance(arguments[0], nodes.Literal):
         return node
-    value = spark_value(arguments[0])
+    value = arguments[0].value
     number = named_float(str(value.value)) if value.kind is Kind.STRING and value.name is None else None
     if number is None:
         return node
-    return spark_literal(SparkValue(Kind.DOUBLE, number, bits=bits))
+    return nodes.Literal(SparkValue(Kind.DOUBLE, number, bits=bits))
 
 
-def _operands(node: exp.Expr) -> list[exp.Expr]:
+def _operands(node: nodes.Node) -> list[nodes.Node]:
     match node:
-        case exp.Add() | exp.Sub():
-            return [node.this, node.expression]
-        case exp.Neg():
-            return [node.this]
-        case exp.Anonymous() if (function := find(node.name)) is not None and function.role is Role.IDENTITY:
-            return list(node.expressions) if len(node.expressions) == 1 else []
+        case nodes.Arithmetic(left, right, Sign.PLUS | Sign.MINUS):
+            return [left, right]
+        case nodes.Negative(operand):
+            return [operand]
+        case nodes.Call(name, [argument]) if (function := find(name)) is not None and function.role is Role.IDENTITY:
+            return [argument]
         case _:
             return []
 
 
-def _operands_first(node: exp.Expr) -> Iterator[exp.Expr]:
+def _operands_first(node: nodes.Node) -> Iterator[nodes.Node]:
     order, stack = [], [node]
     while stack:
         order.append(stack.pop())
@@ -75,15 +75,15 @@ def _operands_first(node: exp.Expr) -> Iterator[exp.Expr]:
     return reversed(order)
 
 
-def _value(node: exp.Expr, operands: list[SparkValue | None]) -> SparkValue | None:
-    if isinstance(node, exp.Literal):
-        return spark_value(node)
+def _value(node: nodes.Node, operands: list[SparkValue | None]) -> SparkValue | None:
+    if isinstance(node, nodes.Literal):
+        return node.value
     known = [operand for operand in operands if operand is not None and operand.value is not None]
     if not known or len(known) < len(operands):
         return None
     if len(known) == 1:
-        return _signed(known[0], -1 if isinstance(node, exp.Neg) else 1)
-    sign = -1 if isinstance(node, exp.Sub) else 1
+        return _signed(known[0], -1 if isinstance(node, nodes.Negative) else 1)
+    sign = -1 if isinstance(node, nodes.Arithmetic) and node.sign is Sign.MINUS else 1
     left, right = known
     if left.is_exact_number and right.is_exact_number:
         return _sum(left, right, sign)

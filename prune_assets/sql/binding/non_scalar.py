@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.syntax.nodes import Opaque
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import Call, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,8 +38,8 @@ def refuse_non_scalar(parsed: ParsedPredicate, is_builtin: Callable[[str], bool]
     """Raise PredicateTypeError where a predicate calls such a function; `is_builtin`: whether it is Spark's own."""
     if not any(token.text.lower() in NON_SCALAR for token in parsed.tokens):
         return
-    for node in parsed.tree.find_all(exp.Anonymous, Opaque):
-        name = str(node.name if isinstance(node, exp.Anonymous) else node.args.get("call"))
+    for node in parsed.tree.walk():
+        name = node.name if isinstance(node, Call) else node.call if isinstance(node, Opaque) else ""
         if name in NON_SCALAR and (is_builtin is None or is_builtin(name)):
             raise PredicateTypeError(
                 f"predicate: {name}() is {NON_SCALAR[name]}, which WHERE does not take; compute it before"

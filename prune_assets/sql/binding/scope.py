@@ -18,8 +18,7 @@ from prune_assets.sql.binding.bind import why_not
 from prune_assets.sql.functions.clock_calls import CLOCK_NEEDED
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import name_parts, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +175,7 @@ class NameResolver:
         self._is_builtin = is_builtin
         self._binary_as_string = binary_as_string
 
-    def column(self, node: exp.Expr) -> LeafColumn:
+    def column(self, node: nodes.Node) -> LeafColumn:
         """Return the column that a name means; raises Refusal where there is none to prune on."""
         bound = self._bound(node)
         if bound.column is None:
@@ -185,11 +184,11 @@ class NameResolver:
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
 
-    def nested(self, node: exp.Column) -> str:
+    def nested(self, node: nodes.Column) -> str:
         """Say what a name means that is an array, a map or a struct; empty of any other, or where that is not known."""
         return self._resolve(node).nested
 
-    def null_path(self, node: exp.Column, *, on_rows: bool) -> Path | None:
+    def null_path(self, node: nodes.Column, *, on_rows: bool) -> Path | None:
         """Return the path of a name that is asked for null alone; None of a column that holds nothing else."""
         bound = self._bound(node)
         if on_rows and bound.group is not None:
@@ -197,20 +196,20 @@ class NameResolver:
         column = self.column(node) if bound.nullable is None else bound.nullable
         return None if column.type is not None and pa.types.is_null(column.type) else column.path
 
-    def _bound(self, node: exp.Expr) -> Bound:
-        if not isinstance(node, exp.Column):
+    def _bound(self, node: nodes.Node) -> Bound:
+        if not isinstance(node, nodes.Column):
             raise why_not(node)
         return self._resolve(node)
 
-    def _resolve(self, node: exp.Column) -> Bound:
-        return self._scope.resolve(name_parts(node), beside_text=self._is_beside_text(node))
+    def _resolve(self, node: nodes.Column) -> Bound:
+        return self._scope.resolve(node.parts)
 
-    def _is_beside_text(self, node: exp.Column) -> bool:
+    def _is_beside_text(self, node: nodes.Column, around: nodes.Node) -> bool:
         """Tell whether a name is compared with a column of strings."""
-        if not isinstance(node.parent, exp.Predicate):
+        if not isinstance(around, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In, nodes.Like)):
             return False
-        others = [other for other in node.parent.iter_expressions() if isinstance(other, exp.Column)]
-        found = [self.column_of(name_parts(other)) for other in others if other is not node]
+        others = [other for other in around.children() if isinstance(other, nodes.Column) and other is not node]
+        found = [self.column_of(other.parts) for other in others]
         return any(column is not None and pa.types.is_string(column.type) for column in found)
 
     def column_of(self, parts: tuple[str, ...]) -> LeafColumn | None:
@@ -220,10 +219,10 @@ class NameResolver:
         except (PredicateTypeError, UnknownColumn):
             return None
 
-    def value(self, node: exp.Expr) -> SparkValue:
+    def value(self, node: nodes.Node) -> SparkValue:
         """Return the value of a literal; raises Refusal for one in double quotes that may be a column."""
-        assert isinstance(node, exp.Literal)
-        value = spark_value(node)
+        assert isinstance(node, nodes.Literal)
+        value = node.value
         if value.name is not None and self._scope.has(value.name):
             raise Refusal(
                 "in double quotes this is a string or a column, as spark.sql.ansi.doubleQuotedIdentifiers says",
@@ -231,15 +230,19 @@ class NameResolver:
             )
         return value
 
-    def is_boolean(self, node: exp.Column) -> bool:
+    def is_boolean(self, node: nodes.Column) -> bool:
         """Tell whether a name means a column of booleans."""
-        column = self._scope.resolve(name_parts(node)).column
+        column = self._scope.resolve(node.parts).column
         return column is not None and pa.types.is_boolean(column.type)
 
-    def check_names(self, node: exp.Expr) -> None:
+    def check_names(self, node: nodes.Node) -> None:
         """Raise UnknownColumn, or PredicateTypeError for a name of two columns, for any name in a part."""
-        for name in node.find_all(exp.Column):
-            self._resolve(name)
+        if isinstance(node, nodes.Column):
+            self._resolve(node)
+        for around in node.walk():
+            for name in around.children():
+                if isinstance(name, nodes.Column):
+                    self._scope.resolve(name.parts, beside_text=self._is_beside_text(name, around))
 
     def is_builtin(self, name: str) -> bool:
         """Tell whether a call of this name is one of Spark's own function."""
@@ -248,14 +251,14 @@ class NameResolver:
         is_syntax = function is not None and function.is_syntax
         return self._is_builtin is None or is_syntax or self._is_builtin(name.partition(" ")[0])
 
-    def check_functions(self, node: exp.Expr) -> None:
+    def check_functions(self, node: nodes.Node) -> None:
         """Raise Refusal where the session has a function of its own under one of the names."""
         for name in _called(node) if self._is_builtin is not None else ():
             if not self.is_builtin(name):
                 raise Refusal(f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session")
 
 
-def _called(node: exp.Expr) -> set[str]:
+def _called(node: nodes.Node) -> set[str]:
     """Return the names of all functions that a part calls."""
-    ranges = {str(name) for part in node.find_all(exp.Between) if (name := part.args.get("call"))}
-    return ranges | {call.name for call in node.find_all(exp.Anonymous)}
+    ranges = {"between" for part in node.all_of(nodes.Between) if part.is_call}
+    return ranges | {call.name for call in node.all_of(nodes.Call)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
@@ -11,6 +10,7 @@ from prune_assets.sql.functions.function import recurring
 from prune_assets.sql.functions.linear import add, divide, integral_divide, multiply, subtract, subtract_from
 from prune_assets.sql.functions.terms import Chain, Fixed
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import Sign
 from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, SparkType, decimal_type, is_decimal
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
@@ -31,17 +31,6 @@ _KEPT_SCALE = 6
 # Java's remainder fails on more digits than its context has, which is that of a decimal of 128 bits or Spark's own.
 _LARGEST_QUOTIENT = 10**34
 REMAINDER = ("a remainder repeats over the column, so it is no range of it", "add a range of the column itself")
-
-
-class Sign(StrEnum):
-    """An operator of two numbers."""
-
-    PLUS = "+"
-    MINUS = "-"
-    TIMES = "*"
-    OVER = "/"
-    DIV = "div"
-    REST = "%"
 
 
 _RIGHT: Mapping[Sign, Builder] = {

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Cause, Not, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.scope import NameResolver
@@ -24,9 +23,8 @@ from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.join_date_parts import join_date_parts
 from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
-from prune_assets.sql.syntax.nodes import listed_values, spark_value
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.parsed import MAX_DEPTH, chain_of
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.types.zones import Clocks, UncertainTime
@@ -44,30 +42,28 @@ if TYPE_CHECKING:
 _FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
-def operands_of(node: exp.Expr, is_builtin: Callable[[str], bool]) -> Sequence[exp.Expr]:
+def operands_of(node: nodes.Node, is_builtin: Callable[[str], bool]) -> Sequence[nodes.Node]:
     """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node.
 
     `is_builtin`: tells whether a call is one of Spark's own function.
     """
     match node:
-        case exp.Not():
-            return [_without_double_negation(node)]
-        case exp.And():
-            return join_date_parts(chain_of(node, exp.And), is_builtin)
-        case exp.Or():
-            return chain_of(node, exp.Or)
+        case nodes.Not(operand):
+            return [_without_double_negation(operand)]
+        case nodes.And():
+            return join_date_parts(chain_of(node, nodes.And), is_builtin)
+        case nodes.Or():
+            return chain_of(node, nodes.Or)
         case _:
             return []
 
 
-def _without_double_negation(node: exp.Not) -> exp.Expr:
-    child: exp.Expr = node.this
-    while isinstance(child, exp.Not) and isinstance(child.this, exp.Not):
-        child = child.this.this
-    return child
+def _without_double_negation(node: nodes.Node) -> nodes.Node:
+    while isinstance(node, nodes.Not) and isinstance(node.operand, nodes.Not):
+        node = node.operand.operand
+    return node
 
 
-_TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MAX_DEPTH = 20
 
 
@@ -98,10 +94,11 @@ class Conditions:
         self._known: Known | None = None
         self._substituted = 0
 
-    def _text(self, node: exp.Expr, *, brackets: bool = True) -> str:
+    def _text(self, node: nodes.Node, *, brackets: bool = True) -> str:
         found = self._parsed.text(node, brackets=brackets)
         # Not the node, in which columns may be replaced by constants.
-        self._places[found] = node.meta["first"], node.meta["last"]
+        if node.span is not None:
+            self._places[found] = node.span
         return found
 
     def part(self, sql: str) -> ParsedPredicate | None:
@@ -109,30 +106,30 @@ class Conditions:
         span = self._places.get(sql)
         return None if span is None else self._parsed.part_at(*span)
 
-    def lower_conjuncts(self, tree: exp.Expr) -> list[tuple[Predicate, ...]]:
+    def lower_conjuncts(self, tree: nodes.Node) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.
 
         None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, UnknownColumn and
         PredicateSyntaxError, for what is nested too deeply.
         """
-        operands = self._operands_of(tree) if isinstance(tree, exp.And) else [tree]
+        operands = self._operands_of(tree) if isinstance(tree, nodes.And) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
-    def lower_part(self, root: exp.Expr) -> Predicate:
+    def lower_part(self, root: nodes.Node) -> Predicate:
         """Lower a part of a conjunct: unknown on rows on which a condition in it raises. Raises as `lower_tree`."""
         lowered, guards = self.lower_tree(root), self._take_guards()
         return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 
-    def _lower_conjunct(self, root: exp.Expr) -> Predicate:
+    def _lower_conjunct(self, root: nodes.Node) -> Predicate:
         lowered = self.lower_tree(root)
         guards = self._take_guards()
         return And((lowered, *guards)) if guards else lowered
 
-    def lower_tree(self, root: exp.Expr) -> Predicate:
+    def lower_tree(self, root: nodes.Node) -> Predicate:
         """Lower a tree bottom up, chains of one connective as one node; raises as `lower_conjuncts`."""
         done: list[Predicate] = []
-        stack: list[tuple[exp.Expr, int, int]] = [(root, 0, 1)]
+        stack: list[tuple[nodes.Node, int, int]] = [(root, 0, 1)]
         while stack:
             node, count, depth = stack.pop()
             children = [] if count else self._operands_of(node)
@@ -150,21 +147,21 @@ class Conditions:
                 done.append(self.lower(node))
         return done.pop()
 
-    def _operands_of(self, node: exp.Expr) -> Sequence[exp.Expr]:
-        if isinstance(node, exp.Is) and self._asks_truth(node):
-            return [node.this]
+    def _operands_of(self, node: nodes.Node) -> Sequence[nodes.Node]:
+        if isinstance(node, nodes.IsTruth) and self._asks_truth(node.operand):
+            return [node.operand]
         return operands_of(node, self._names.is_builtin)
 
-    def _connect(self, node: exp.Expr, operands: tuple[Predicate, ...]) -> Predicate:
-        if isinstance(node, exp.Not):
+    def _connect(self, node: nodes.Node, operands: tuple[Predicate, ...]) -> Predicate:
+        if isinstance(node, nodes.Not):
             return negated(node, operands[0], self._text)
-        if isinstance(node, exp.Is):
+        if isinstance(node, nodes.IsTruth):
             return self._ask_truth(node, operands[0])
-        is_or = isinstance(node, exp.Or)
+        is_or = isinstance(node, nodes.Or)
         parts = propagate_constants(lambda: self._operands_of(node), operands, self.lower_with_constants, of_or=is_or)
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
 
-    def lower(self, node: exp.Expr) -> Predicate:
+    def lower(self, node: nodes.Node) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
         self._names.check_names(node)
         self._leaves.count += 1
@@ -183,9 +180,9 @@ class Conditions:
             refuse_nested(node, self._names, self.constant)
             if (found := self._with_constants(node)) is not None:
                 return found
-            sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
+            sql, exact = rewrite_of(node, self._names.column_of) or ("", False)
             nulls = self.nulls_of(node)
-            operands = [node.this, *listed_values(node)] if isinstance(node, exp.In) else node.iter_expressions()
+            operands = (node.operand, *node.listed()) if isinstance(node, nodes.In) else node.children()
             raises = any(constant_raises(operand, refusal) for operand in operands)
             kept = Unsupported(
                 *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls),
@@ -206,7 +203,7 @@ class Conditions:
         """Predicates that are all TRUE for every row on which no lowered condition raises."""
         return tuple(self._leaves.raising)
 
-    def lower_with_constants(self, node: exp.Expr, known: Known) -> Predicate | None:
+    def lower_with_constants(self, node: nodes.Node, known: Known) -> Predicate | None:
         """Lower a part again with constants in place of columns where it is refused; None where that does not help.
 
         It is meant to stand beside the part itself, which says what may raise.
@@ -222,7 +219,7 @@ class Conditions:
             self._known, self._leaves.count = None, before
             del self._leaves.raising[raising:]
 
-    def _with_constants(self, node: exp.Expr) -> Predicate | None:
+    def _with_constants(self, node: nodes.Node) -> Predicate | None:
         """Lower a refused condition with constants in place of columns; None where it still is refused."""
         instead = substitute_constants(node, self._known, self._names.column_of) if self._known else None
         if instead is None:
@@ -239,7 +236,7 @@ class Conditions:
         self._substituted += 1
         return lowered
 
-    def _of_dates(self, node: exp.Expr, kept: Unsupported) -> Predicate | None:
+    def _of_dates(self, node: nodes.Node, kept: Unsupported) -> Predicate | None:
         """Lower a condition on the text of a date as one on the date; where the years are too far, it is `kept`."""
         dates = date_condition(node, self._names.is_builtin)
         if dates is None:
@@ -255,7 +252,7 @@ class Conditions:
         far = replace(kept, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(known), far])])
 
-    def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
+    def nulls_of(self, node: nodes.Node) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
         try:
             self._names.check_functions(node)
@@ -263,7 +260,7 @@ class Conditions:
             return ()
         return null_with(node, self._scope)
 
-    def constant(self, node: exp.Expr) -> exp.Literal | None:
+    def constant(self, node: nodes.Node) -> nodes.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         return self._leaves.constant(node)
 
@@ -280,27 +277,24 @@ class Conditions:
         self._leaves.raising.clear()
         return tuple(guards)
 
-    def _asks_truth(self, node: exp.Is) -> bool:
+    def _asks_truth(self, operand: nodes.Node) -> bool:
         """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
-        operand = node.this
-        if node.expression.name not in _TRUTHS:
-            return False
-        if isinstance(operand, exp.Column):
+        if isinstance(operand, nodes.Column):
             return self._names.is_boolean(operand)
-        if isinstance(operand, exp.Literal):
-            return spark_value(operand).kind in {Kind.NULL, Kind.BOOLEAN}
-        return not isinstance(operand, (exp.Tuple, *ARITHMETIC))
+        if isinstance(operand, nodes.Literal):
+            return operand.value.kind in {Kind.NULL, Kind.BOOLEAN}
+        return not isinstance(operand, (nodes.Row, *ARITHMETIC))
 
-    def _ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
+    def _ask_truth(self, node: nodes.IsTruth, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
         if isinstance(inner, Unsupported) and not inner.null_with:
-            rewrite = f"({inner.rewrite}) IS {node.expression.name}" if inner.rewrite else ""
+            rewrite = f"({inner.rewrite}) IS {nodes.TRUTH_NAMES[node.truth]}" if inner.rewrite else ""
             return replace(inner, sql=self._text(node), rewrite=rewrite)
         if isinstance(inner, Unsupported):
-            inner = replace(inner, sql=self._text(node.this, brackets=False))
-        return fold_truth_test(inner, _TRUTHS[node.expression.name])
+            inner = replace(inner, sql=self._text(node.operand, brackets=False))
+        return fold_truth_test(inner, node.truth)
 
-    def _nested(self, node: exp.Expr) -> Predicate:
+    def _nested(self, node: nodes.Node) -> Predicate:
         """Lower a condition inside an operand."""
         if self._depth >= _MAX_DEPTH:
             raise Refusal(f"conditions inside operands deeper than {_MAX_DEPTH} levels are not looked into")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_core.predicate import Op
 from prune_assets.sql.functions.dates import TO_DATE
 from prune_assets.sql.functions.time_calls import DATE_FORMAT
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values, spark_literal, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import MIRRORED, Between, Call, Cast, Comparison, In, Literal, Node
 from prune_assets.sql.types.calendar import day_of
 from prune_assets.sql.types.spark_types import TIMESTAMP
 from prune_assets.sql.types.spark_values import Kind, SparkValue
@@ -40,8 +39,8 @@ class DateCondition(NamedTuple):
     wherever one of them is.
     """
 
-    known: exp.Expr
-    one_of: tuple[exp.Expr, ...]
+    known: Node
+    one_of: tuple[Node, ...]
     negated: bool
 
 
@@ -50,7 +49,7 @@ class _Days(NamedTuple):
     last: int
 
 
-def date_condition(node: exp.Expr, is_builtin: Callable[[str], bool]) -> DateCondition | None:
+def date_condition(node: Node, is_builtin: Callable[[str], bool]) -> DateCondition | None:
     """Return a comparison, list or range of what date_format() makes as conditions on dates; None for others.
 
     `is_builtin`: tells whether a call is one of Spark's own function.
@@ -65,34 +64,34 @@ def date_condition(node: exp.Expr, is_builtin: Callable[[str], bool]) -> DateCon
     return DateCondition(_between(day, _Days(_FIRST, _LAST), node), between, op is Op.NE)
 
 
-def _operands(node: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr], Op]:
+def _operands(node: Node) -> tuple[Node, Sequence[Node], Op]:
     """Return what is compared, with which values, and how; no values where it is no such condition."""
     match node:
-        case exp.Between():
-            return node.this, [node.args["low"], node.args["high"]], Op.EQ
-        case exp.In() if node.args.get("query") is None:
-            return node.this, listed_values(node), Op.EQ
-        case _ if (op := COMPARISONS.get(type(node))) is None:
-            return node, [], Op.EQ
-        case _ if isinstance(node.this, exp.Literal):
-            return node.expression, [node.this], MIRRORED.get(op, op)
+        case Between(operand, low, high):
+            return operand, [low, high], Op.EQ
+        case In():
+            return node.operand, node.listed(), Op.EQ
+        case Comparison(Literal() as text, call, op):
+            return call, [text], MIRRORED.get(op, op)
+        case Comparison(call, text, op):
+            return call, [text], op
         case _:
-            return node.this, [node.expression], op
+            return node, [], Op.EQ
 
 
-def _pattern(call: exp.Expr, is_builtin: Callable[[str], bool]) -> str | None:
+def _pattern(call: Node, is_builtin: Callable[[str], bool]) -> str | None:
     """Return Python's format of a call of date_format(); None for other formats and other nodes."""
-    if not isinstance(call, exp.Anonymous) or call.name not in DATE_FORMAT.names or not is_builtin(call.name):
+    if not isinstance(call, Call) or call.name not in DATE_FORMAT.names or not is_builtin(call.name):
         return None
-    return _FORMATS.get(_text(call.expressions[1])) if len(call.expressions) == 2 else None
+    return _FORMATS.get(_text(call.arguments[1])) if len(call.arguments) == 2 else None
 
 
-def _text(node: exp.Expr) -> str:
-    value = spark_value(node) if isinstance(node, exp.Literal) else None
+def _text(node: Node) -> str:
+    value = node.value if isinstance(node, Literal) else None
     return str(value.value) if value is not None and value.kind is Kind.STRING else ""
 
 
-def _days(text: exp.Expr, pattern: str) -> _Days | None:
+def _days(text: Node, pattern: str) -> _Days | None:
     """Return the days of which the format makes a text; None for a text that it makes of no day."""
     written = _text(text)
     try:
@@ -105,7 +104,7 @@ def _days(text: exp.Expr, pattern: str) -> _Days | None:
     return _Days(first, last) if moment.strftime(pattern) == written and first >= _FIRST else None
 
 
-def _wanted(node: exp.Expr, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
+def _wanted(node: Node, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
     match op:
         case Op.LT:
             return [_Days(_FIRST, days[0].first - 1)]
@@ -116,21 +115,16 @@ def _wanted(node: exp.Expr, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
         case Op.GE:
             return [_Days(days[0].first, _LAST)]
         case _:
-            return [_Days(days[0].first, days[1].last)] if isinstance(node, exp.Between) else days
+            return [_Days(days[0].first, days[1].last)] if isinstance(node, Between) else days
 
 
-def _date(call: exp.Expr, node: exp.Expr) -> exp.Expr:
+def _date(call: Node, node: Node) -> Node:
     """Return the date that a text is made of: of whatever it is given, date_format() makes a timestamp first."""
-    moment = exp.Cast(this=call.expressions[0].copy(), to=TIMESTAMP)
-    return _like(exp.Anonymous(this=TO_DATE.names[0], expressions=[_like(moment, node)]), node)
+    assert isinstance(call, Call)
+    moment = Cast(call.arguments[0], TIMESTAMP, span=node.span)
+    return Call(TO_DATE.names[0], (moment,), span=node.span)
 
 
-def _between(day: exp.Expr, days: _Days, node: exp.Expr) -> exp.Expr:
-    ends = [_like(spark_literal(SparkValue(Kind.DATE, number)), node) for number in days]
-    return _like(exp.Between(this=day.copy(), low=ends[0], high=ends[1]), node)
-
-
-def _like(new: exp.Expr, node: exp.Expr) -> exp.Expr:
-    """Return a node with the place in the predicate of the one that it stands for."""
-    new.meta.update(node.meta)
-    return new
+def _between(day: Node, days: _Days, node: Node) -> Node:
+    first, last = (Literal(SparkValue(Kind.DATE, number), span=node.span) for number in days)
+    return Between(day, first, last, span=node.span)

@@ -22,8 +22,8 @@ from prune_assets.sql.lowering.raising_constants import constant_raises
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values, spark_literal, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
+from prune_assets.sql.syntax.nodes import MIRRORED
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.zones import Clocks
 
-ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
+ARITHMETIC = (nodes.Arithmetic, nodes.Negative, nodes.BitwiseNot)
 
 
 class LeafConditions:
@@ -50,7 +50,7 @@ class LeafConditions:
         names: NameResolver,
         text: Callable[..., str],
         clocks: Clocks,
-        condition: Callable[[exp.Expr], Predicate],
+        condition: Callable[[nodes.Node], Predicate],
         semantics: SparkSemantics,
         *,
         on_rows: bool,
@@ -67,41 +67,45 @@ class LeafConditions:
         self.count = 0
         self.raising: list[Predicate] = []
 
-    def lower(self, node: exp.Expr) -> Predicate:
+    def lower(self, node: nodes.Node) -> Predicate:
         """Return the condition as leaves; raises Refusal, PredicateTypeError and UnknownColumn."""
-        op = COMPARISONS.get(type(node))
-        if op is not None:
-            return self._compare(node.this, op, node.expression)
         match node:
-            case exp.Between():
+            case nodes.Comparison(left, right, op):
+                return self._compare(left, op, right)
+            case nodes.Between():
                 return self._between(node)
-            case exp.In():
+            case nodes.In():
                 return self._in(node)
-            case exp.Is():
-                return self._is(node)
-            case exp.NullSafeEQ() | exp.NullSafeNEQ():
-                same = self._null_safe(node.this, node.expression)
-                return same if isinstance(node, exp.NullSafeEQ) else Not(same)
+            case nodes.InSubquery():
+                raise Refusal("a subquery is not run while planning", "write the values as a list")
+            case nodes.IsNull(operand):
+                return self._is_null(operand)
+            case nodes.NullSafe(left, right, is_same):
+                same = self._null_safe(left, right)
+                return same if is_same else Not(same)
+            case nodes.IsTruth(_, truth):
+                problem = f"IS {nodes.TRUTH_NAMES[truth]} of what is not a condition is a cast"
+                raise Refusal(problem, "write a comparison")
             case _:
                 return self._single(node)
 
-    def _single(self, node: exp.Expr) -> Predicate:
+    def _single(self, node: nodes.Node) -> Predicate:
         """Lower what is a condition by itself, with no operator."""
         match node:
-            case exp.Anonymous() if (test := test_of(node)) is not None:
-                return self._test(test, node.expressions[0])
-            case exp.Anonymous() if (function := find(node.name)) is not None and function.role is Role.RAISE:
+            case nodes.Call() if (test := test_of(node)) is not None:
+                return self._test(test, node.arguments[0])
+            case nodes.Call() if (function := find(node.name)) is not None and function.role is Role.RAISE:
                 return Constant(Outcomes.UNKNOWN)
-            case exp.Column() if self._names.is_boolean(node):
+            case nodes.Column() if self._names.is_boolean(node):
                 return Compare(self._names.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
-            case exp.Literal():
+            case nodes.Literal():
                 return self._constant(node)
-            case exp.Case() | exp.Cast() | exp.Anonymous():
+            case nodes.Case() | nodes.Cast() | nodes.Call():
                 return self._terms().truth(self._bind(node))
             case _:
                 raise self._no_condition(node)
 
-    def _test(self, test: Role, operand: exp.Expr) -> Predicate:
+    def _test(self, test: Role, operand: nodes.Node) -> Predicate:
         if test is Role.IS_NAN:
             return self._terms().is_nan(self._bind(operand))
         is_null = self._is_null(operand)
@@ -118,38 +122,38 @@ class LeafConditions:
     def _is_null_term(self, term: Term) -> Predicate:
         return self._terms().is_null(term)
 
-    def constant(self, node: exp.Expr) -> exp.Literal | None:
+    def constant(self, node: nodes.Node) -> nodes.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         try:
             value = self._bind(node).single
-            return spark_literal(literal_of(value)) if isinstance(value, Fixed) else None
+            return nodes.Literal(literal_of(value)) if isinstance(value, Fixed) else None
         except (Refusal, PredicateTypeError):
             return None
 
     # -- comparisons
 
-    def _compare(self, left: exp.Expr, op: Op, right: exp.Expr) -> Predicate:
+    def _compare(self, left: nodes.Node, op: Op, right: nodes.Node) -> Predicate:
         for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
             if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
                 return known
-        if any(isinstance(one, exp.Column) and _is_null(other) for one, other in ((left, right), (right, left))):
+        if any(isinstance(one, nodes.Column) and _is_null(other) for one, other in ((left, right), (right, left))):
             return NULL
         for one, other in ((left, right), (right, left)):
-            if op is Op.EQ and is_condition(one) and _is_truth(other):
+            if op is Op.EQ and is_condition(one) and (truth := _truth(other)) is not None:
                 inner = self._condition(one)
-                return inner if other.this.value else negated(one, inner, self._text)
+                return inner if truth else negated(one, inner, self._text)
         return self._terms().compare(self._bind(left), op, self._bind(right))
 
-    def _is_whole_number(self, node: exp.Expr) -> bool:
+    def _is_whole_number(self, node: nodes.Node) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""
-        if isinstance(node, exp.Literal) or is_condition(node):
+        if isinstance(node, nodes.Literal) or is_condition(node):
             return False
         return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
-    def _between(self, node: exp.Between) -> Predicate:
-        value, least, most = (node.args[name] for name in ("this", "low", "high"))
+    def _between(self, node: nodes.Between) -> Predicate:
+        value, least, most = node.operand, node.low, node.high
         beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
-        if beyond == [None, None] and not any(end.find(exp.Column) for end in (least, most)):
+        if beyond == [None, None] and not any(end.has(nodes.Column) for end in (least, most)):
             # Where an end is refused, the other one may prune.
             with suppress(Refusal):
                 return self._terms().between(*map(self._bind, (value, least, most)))
@@ -163,12 +167,12 @@ class LeafConditions:
             raise Refusal(low.reason, low.remedy, no_value=low.no_value or high.no_value, cause=low.cause)
         return all_of((low, high))
 
-    def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
+    def _end(self, node: nodes.Between, op: Op, end: nodes.Node) -> Predicate:
         """Lower one half of a BETWEEN; one that is refused leaves the other."""
         try:
-            return self._compare(node.this, op, end)
+            return self._compare(node.operand, op, end)
         except Refusal as refusal:
-            half = f"{self._text(node.this)} {op} {self._text(end)}"
+            half = f"{self._text(node.operand)} {op} {self._text(end)}"
             raises = constant_raises(end, refusal)
             return Unsupported(
                 *(half, refusal.reason, refusal.remedy),
@@ -178,30 +182,23 @@ class LeafConditions:
                 cause=refusal.cause,
             )
 
-    def _in(self, node: exp.In) -> Predicate:
-        if node.args.get("query") is not None:
-            raise Refusal("a subquery is not run while planning", "write the values as a list")
-        term = self._bind(node.this)
+    def _in(self, node: nodes.In) -> Predicate:
+        term = self._bind(node.operand)
         if (membership := in_plain_list(term, node)) is not None:
             return membership
-        return self._terms().is_in(term, [self._bind(value) for value in listed_values(node)])
+        return self._terms().is_in(term, [self._bind(value) for value in node.listed()])
 
-    def _is(self, node: exp.Is) -> Predicate:
-        if node.expression.name != "NULL":
-            raise Refusal(f"IS {node.expression.name} of what is not a condition is a cast", "write a comparison")
-        return self._is_null(node.this)
-
-    def _is_null(self, node: exp.Expr) -> Predicate:
+    def _is_null(self, node: nodes.Node) -> Predicate:
         if is_condition(node) and not isinstance(inner := self._condition(node), Unsupported):
             return fold_truth_test(inner, Outcomes.NULL)
-        if isinstance(node, exp.Column) and (path := self._names.null_path(node, on_rows=self._on_rows)) is not None:
+        if isinstance(node, nodes.Column) and (path := self._names.null_path(node, on_rows=self._on_rows)) is not None:
             return IsNull(path)
         return self._terms().is_null(self._bind(node))
 
-    def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
+    def _null_safe(self, left: nodes.Node, right: nodes.Node) -> Predicate:
         return self._terms().null_safe(self._bind(left), self._bind(right))
 
-    def _constant(self, node: exp.Literal) -> Predicate:
+    def _constant(self, node: nodes.Literal) -> Predicate:
         value = self._names.value(node)
         if value.kind is Kind.NULL:
             return NULL
@@ -209,20 +206,20 @@ class LeafConditions:
             return Constant(Outcomes.TRUE if value.value else Outcomes.FALSE)
         raise self._no_condition(node)
 
-    def _no_condition(self, node: exp.Expr) -> Exception:
+    def _no_condition(self, node: nodes.Node) -> Exception:
         """Return why a value stands where a condition is expected."""
         problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
         cast = Refusal("Spark casts a string to a condition here", "write a comparison")
-        if isinstance(node, exp.Column):
+        if isinstance(node, nodes.Column):
             return cast if pa.types.is_string(self._names.column(node).type) else problem
-        if isinstance(node, exp.Literal) and spark_value(node).kind is Kind.STRING:
+        if isinstance(node, nodes.Literal) and node.value.kind is Kind.STRING:
             return cast
-        if isinstance(node, (exp.Literal, exp.Tuple, *ARITHMETIC)):
+        if isinstance(node, (nodes.Literal, nodes.Row, *ARITHMETIC)):
             return problem
         return why_not(node)
 
 
-def negated(node: exp.Expr, inner: Predicate, text: Callable[..., str]) -> Predicate:
+def negated(node: nodes.Node, inner: Predicate, text: Callable[..., str]) -> Predicate:
     """Return the opposite of a lowered condition, `node` being the negation as written."""
     match inner:
         case Not(child):
@@ -235,14 +232,14 @@ def negated(node: exp.Expr, inner: Predicate, text: Callable[..., str]) -> Predi
             return Not(inner)
 
 
-def _is_null(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and spark_value(node).kind is Kind.NULL
+def _is_null(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Literal) and node.value.kind is Kind.NULL
 
 
-def _is_truth(node: exp.Expr) -> bool:
-    """Tell whether a part is TRUE or FALSE as a literal."""
-    return isinstance(node, exp.Literal) and spark_value(node).kind is Kind.BOOLEAN
+def _truth(node: nodes.Node) -> bool | None:
+    """Return the value of TRUE or FALSE, None for any other node."""
+    return bool(node.value.value) if isinstance(node, nodes.Literal) and node.value.kind is Kind.BOOLEAN else None
 
 
-def _beyond_bigint(op: Op, node: exp.Expr) -> Constant | None:
-    return beyond_bigint(op, spark_value(node)) if isinstance(node, exp.Literal) else None
+def _beyond_bigint(op: Op, node: nodes.Node) -> Constant | None:
+    return beyond_bigint(op, node.value) if isinstance(node, nodes.Literal) else None

@@ -9,7 +9,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import Compare, Contains, EndsWith, Like, Not, Op, Or, StartsWith, Wildcard, successor
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import HOLDS
+from prune_assets.sql.syntax.nodes import DEFAULT_ESCAPE, HOLDS
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
@@ -71,7 +71,6 @@ def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
         return reached if op is Op.LT else Not(reached)
 
 
-DEFAULT_ESCAPE = "\\"
 # What one pattern may cost for every entry of a dictionary.
 MAX_CHARACTERS = 1_000
 # Spark matches most patterns on decoded text, where this stands for bytes that are not UTF-8.

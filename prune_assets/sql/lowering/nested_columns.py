@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.syntax.nodes import COMPARISONS, listed_values, name_parts, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.types.spark_values import Kind, kind_text
 from prune_assets.sql.types.zones import UncertainTime
 
@@ -15,35 +14,35 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.binding.scope import NameResolver
 
-    Constant = Callable[[exp.Expr], exp.Literal | None]
+    Constant = Callable[[nodes.Node], nodes.Literal | None]
 
-_COMPARED = (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
+_COMPARED = (nodes.Comparison, nodes.NullSafe, nodes.Between)
 
 
-def refuse_nested(node: exp.Expr, names: NameResolver, constant: Constant) -> None:
+def refuse_nested(node: nodes.Node, names: NameResolver, constant: Constant) -> None:
     """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
     operands = _operands(node)
-    for column in (operand for operand in operands if isinstance(operand, exp.Column)):
+    for column in (operand for operand in operands if isinstance(operand, nodes.Column)):
         nested = names.nested(column)
         kind = next(filter(None, (_kind(operand, constant) for operand in operands)), None) if nested else None
         if kind is not None:
             raise PredicateTypeError(
-                f"column {'.'.join(name_parts(column))} is {nested} and cannot be compared with {kind_text(kind)}; "
+                f"column {'.'.join(column.parts)} is {nested} and cannot be compared with {kind_text(kind)}; "
                 "compare an element or a field of it"
             )
 
 
-def _operands(node: exp.Expr) -> list[exp.Expr]:
-    if isinstance(node, exp.In):
-        return [node.this, *listed_values(node)]
-    return [*node.iter_expressions()] if isinstance(node, _COMPARED) else []
+def _operands(node: nodes.Node) -> list[nodes.Node]:
+    if isinstance(node, nodes.In):
+        return [node.operand, *node.listed()]
+    return [*node.children()] if isinstance(node, _COMPARED) else []
 
 
-def _kind(operand: exp.Expr, constant: Constant) -> Kind | None:
+def _kind(operand: nodes.Node, constant: Constant) -> Kind | None:
     """Return the kind of a constant; None for NULL, and for an operand that is not known to be a constant."""
     try:
         value = constant(operand)
     except UncertainTime:
         return None
-    kind = None if value is None else spark_value(value).kind
+    kind = None if value is None else value.value.kind
     return None if kind is Kind.NULL else kind

@@ -23,7 +23,7 @@ from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import AFFIXES, Role
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.functions.texts import KEEP_ONE_CASE
-from prune_assets.sql.lowering.like import DEFAULT_ESCAPE, compare_start, every_value, like
+from prune_assets.sql.lowering.like import compare_start, every_value, like
 from prune_assets.sql.lowering.regex_prefix import match_regex
 from prune_assets.sql.lowering.string_calls import (
     OperandReader,
@@ -37,8 +37,8 @@ from prune_assets.sql.lowering.string_calls import (
     role_of,
 )
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
+from prune_assets.sql.syntax.nodes import DEFAULT_ESCAPE, MIRRORED
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
@@ -58,25 +58,25 @@ _AFFIXES: dict[Role | None, type[StartsWith | EndsWith | Contains]] = {
 _CONDITIONS = frozenset({*AFFIXES, Role.LIKE, Role.ILIKE, Role.REGEX})
 
 
-def lower_pattern(node: exp.Expr, read: OperandReader) -> Predicate | None:
+def lower_pattern(node: nodes.Node, read: OperandReader) -> Predicate | None:
     """Return a condition on the text of a column as leaves; None when it is about something else. Raises Refusal."""
     match node:
-        case exp.Like():
-            return _like(node.this, node.expression, node.meta.get("escape", DEFAULT_ESCAPE), read)
-        case exp.All() | exp.Any():
+        case nodes.Like(operand, pattern, escape):
+            return _like(operand, pattern, escape, read)
+        case nodes.LikeList():
             return _like_list(node, read)
-        case exp.ILike():
+        case nodes.ILike():
             raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
-        case exp.RegexpLike():
-            return _regex(node, node.this, node.expression, read)
-        case exp.Anonymous() if role_of(node) in _CONDITIONS:
+        case nodes.RLike(operand, pattern):
+            return _regex(node, operand, pattern, read)
+        case nodes.Call() if role_of(node) in _CONDITIONS:
             return _condition_call(node, read)
         case _:
             return _compared(node, read)
 
 
-def _condition_call(node: exp.Anonymous, read: OperandReader) -> Predicate | None:
-    role, operands = role_of(node), node.expressions
+def _condition_call(node: nodes.Call, read: OperandReader) -> Predicate | None:
+    role, operands = role_of(node), node.arguments
     if role is Role.ILIKE:
         raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
     if role is Role.LIKE and len(operands) == 3:
@@ -93,7 +93,7 @@ def _condition_call(node: exp.Anonymous, read: OperandReader) -> Predicate | Non
 
 
 def _affix(
-    kind: type[StartsWith | EndsWith | Contains], operand: exp.Expr, affix: exp.Expr, read: OperandReader
+    kind: type[StartsWith | EndsWith | Contains], operand: nodes.Node, affix: nodes.Node, read: OperandReader
 ) -> Predicate:
     start, value = read_start(operand, read), read_value(affix, read)
     if value.kind is Kind.NULL:
@@ -104,21 +104,21 @@ def _affix(
     return _of_start(kind(start.column.path, scalar_of(literal, start.column.type)), start)
 
 
-def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, read: OperandReader) -> Predicate:
+def _like(operand: nodes.Node, pattern: nodes.Node, escape: str, read: OperandReader) -> Predicate:
     start, text = read_string_start(operand, read), read_text(pattern, read)
     return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
 
 
-def _like_list(node: exp.All | exp.Any, read: OperandReader) -> Predicate:
-    conditions = [_like(node.this, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.expressions)]
-    if node.args["negated"]:
+def _like_list(node: nodes.LikeList, read: OperandReader) -> Predicate:
+    conditions = [_like(node.operand, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.patterns)]
+    if node.negated:
         conditions = [Not(one) for one in conditions]
     if len(conditions) == 1:
         return conditions[0]
-    return And(tuple(conditions)) if isinstance(node, exp.All) else Or(tuple(conditions))
+    return And(tuple(conditions)) if node.is_all else Or(tuple(conditions))
 
 
-def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandReader) -> Predicate:
+def _regex(node: nodes.Node, operand: nodes.Node, pattern: nodes.Node, read: OperandReader) -> Predicate:
     start, regex = read_string_start(operand, read), read_text(pattern, read)
     if regex is None:
         return NULL
@@ -129,11 +129,10 @@ def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandRe
     return match_regex(start.column.path, regex, unknown)
 
 
-def _source(node: exp.Expr, read: OperandReader) -> str:
+def _source(node: nodes.Node, read: OperandReader) -> str:
     """Return SQL that says the same as a node: the source of `s NOT RLIKE 'a'` holds none of its operand alone."""
-    around = node.parent
-    within = isinstance(around, exp.Not) and around.meta.get("first") == node.meta.get("first")
-    return f"NOT ({read.text(node)})" if within else read.text(node)
+    within_not = isinstance(node, nodes.RLike) and node.within_not
+    return f"NOT ({read.text(node)})" if within_not else read.text(node)
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:
@@ -149,40 +148,40 @@ def _of_start(leaf: Predicate, start: Start) -> Predicate:
             raise Refusal("this pattern may match beyond the characters that are compared", "match the plain column")
 
 
-def _compared(node: exp.Expr, read: OperandReader) -> Predicate | None:
+def _compared(node: nodes.Node, read: OperandReader) -> Predicate | None:
     """Return a comparison of a call on strings, None when no such call is compared."""
     match node:
-        case exp.Between() | exp.In() | exp.Is():
-            call = read_call(node.this, read)
+        case nodes.Between() | nodes.In() | nodes.InSubquery() | nodes.IsNull() | nodes.IsTruth():
+            call = read_call(node.operand, read)
             return None if call is None else _one_sided(node, call, read)
-        case exp.NullSafeEQ() | exp.NullSafeNEQ():
+        case nodes.NullSafe(left, right):
             op = Op.EQ
-        case _ if type(node) in COMPARISONS:
-            op = COMPARISONS[type(node)]
+        case nodes.Comparison(left, right, op):
+            pass
         case _:
             return None
-    left, right = node.this, fold_constants(node.expression)
-    if not isinstance(right, exp.Literal):
+    right = fold_constants(right)
+    if not isinstance(right, nodes.Literal):
         left, right, op = right, fold_constants(left), MIRRORED.get(op, op)
-    call = read_call(left, read) if isinstance(right, exp.Literal) else None
+    call = read_call(left, read) if isinstance(right, nodes.Literal) else None
     if call is None:
         return None
-    if not isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
+    if not isinstance(node, nodes.NullSafe):
         return compare_call(call, op, read_value(right, read))
     same = _same(call, read_value(right, read))
-    return same if isinstance(node, exp.NullSafeEQ) else Not(same)
+    return same if node.is_same else Not(same)
 
 
-def _one_sided(node: exp.Expr, call: Start, read: OperandReader) -> Predicate | None:
+def _one_sided(node: nodes.Node, call: Start, read: OperandReader) -> Predicate | None:
     match node:
-        case exp.Between():
-            low, high = read_value(node.args["low"], read), read_value(node.args["high"], read)
+        case nodes.Between():
+            low, high = read_value(node.low, read), read_value(node.high, read)
             return And((compare_call(call, Op.GE, low), compare_call(call, Op.LE, high)))
-        case exp.In() if listed := listed_values(node):
+        case nodes.In() if listed := node.listed():
             values = [read_value(value, read) for value in _limited(listed)]
             conditions = tuple(compare_call(call, Op.EQ, value) for value in values)
             return conditions[0] if len(conditions) == 1 else Or(conditions)
-        case exp.Is() if node.expression.name == "NULL":
+        case nodes.IsNull():
             return IsNull(call.column.path)
         case _:
             return None
@@ -194,7 +193,7 @@ def _same(call: Start, value: SparkValue) -> Predicate:
     return IsTruth(compare_call(call, Op.EQ, value), Outcomes.TRUE)
 
 
-def _limited(nodes: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
-    if len(nodes) > MAX_VALUES:
+def _limited(values: Sequence[nodes.Node]) -> Sequence[nodes.Node]:
+    if len(values) > MAX_VALUES:
         raise Refusal(f"more than {MAX_VALUES} texts are not looked up one by one")
-    return nodes
+    return values

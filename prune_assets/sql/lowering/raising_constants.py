@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.nodes import spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import Arithmetic, Literal, Negative, Node, Sign
 
 if TYPE_CHECKING:
     from prune_assets.sql.refusal import Refusal
 
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
 
-
-def constant_raises(operand: exp.Expr, refusal: Refusal) -> bool:
+def constant_raises(operand: Node, refusal: Refusal) -> bool:
     """Return True if, with ansi.enabled, Spark certainly raises for this operand of a condition that was refused.
 
     Only literals and arithmetic with literals: in a call such as try_cast, or in CASE, an error may not be raised.
     """
     parts = list(operand.walk())
-    if not all(isinstance(part, (exp.Literal, *_ARITHMETIC)) for part in parts):
+    if not all(isinstance(part, (Literal, Arithmetic, Negative)) for part in parts):
         return False
     return refusal.raises or any(map(_divides_by_zero, parts))
 
 
-def _divides_by_zero(node: exp.Expr) -> bool:
-    if not isinstance(node, (exp.Div, exp.Mod, exp.IntDiv)):
-        return False
-    operands = (node.this, node.expression)
-    if not all(isinstance(operand, exp.Literal) for operand in operands):
-        return False
-    dividend, divisor = map(spark_value, operands)
-    return dividend.is_exact_number and dividend.value is not None and divisor.is_exact_number and divisor.value == 0
+def _divides_by_zero(node: Node) -> bool:
+    match node:
+        case Arithmetic(Literal(dividend), Literal(divisor), Sign.OVER | Sign.REST | Sign.DIV):
+            is_number = dividend.is_exact_number and dividend.value is not None
+            return is_number and divisor.is_exact_number and divisor.value == 0
+        case _:
+            return False

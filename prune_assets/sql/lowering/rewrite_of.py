@@ -1,7 +1,4 @@
-"""SQL that metadata can answer in place of a condition that it cannot: shown beside the remedy, never applied.
-
-A source of rewrites is a function of the condition, its text and what finds a column by name. Add one to `SUGGESTIONS`.
-"""
+"""SQL that metadata can answer in place of a condition that it cannot: shown with the remedy, never applied."""
 
 from __future__ import annotations
 
@@ -10,14 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from parquet_core.predicate import Op
 from prune_assets.sql.render import column_sql
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, name_parts, spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import Cast, Column, Comparison, Literal, Node, NullSafe
 from prune_assets.sql.types.date_literals import date_of_string
+from prune_assets.sql.types.spark_types import STRING
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from parquet_core.format.schema import LeafColumn
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
 
     FindColumn: TypeAlias = Callable[[tuple[str, ...]], LeafColumn | None]
 
-_OPS: dict[type[exp.Expr], str] = {**COMPARISONS, exp.NullSafeEQ: "<=>"}
-_NAME = r"(?:\w+|`[^`]+`)(?:\.(?:\w+|`[^`]+`))*"
-_CAST = re.compile(rf"\(*cast\s*\(\s*({_NAME})\s+as\s+string\s*\)\s*(<=>|<>|!=|=)\s*'([^'\\]*)'\s*\)*", re.IGNORECASE)
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
@@ -39,70 +34,43 @@ class Rewrite(NamedTuple):
     exact: bool
 
 
-def rewrite_of(node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
-    """Return the suggested rewrite of a condition, or None."""
-    found = (source(node, text, find) for source in SUGGESTIONS)
-    return next((rewrite for rewrite in found if rewrite is not None), None)
+def rewrite_of(node: Node, find: FindColumn) -> Rewrite | None:
+    """Return a rewrite of an equality or inequality that casts its column or its literal, or None."""
+    match node:
+        case Comparison(Literal(value), operand, Op.EQ | Op.NE as op) | Comparison(
+            operand, Literal(value), Op.EQ | Op.NE as op
+        ):
+            return _rewrite(operand, op, value, find)
+        case NullSafe(Literal(value), operand, True) | NullSafe(operand, Literal(value), True):
+            return _rewrite(operand, "<=>", value, find)
+        case _:
+            return None
 
 
-def cast_to_string(_node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
-    """Compare the plain column: `cast(x AS STRING) = '5'` is `x = 5` for an integer, and alike for a date."""
-    match = _CAST.fullmatch(text)
-    column = None if match is None else find(_parts(match[1]))
-    if match is None or column is None or column.type is None:
-        return None
-    name, op, value = match[1], match[2], match[3]
-    if pa.types.is_integer(column.type) and _INTEGER.fullmatch(value) and _fits(int(value), column.type):
-        return Rewrite(f"{name} {op} {value}", exact=True)
-    if pa.types.is_date(column.type) and _ISO_DATE.fullmatch(value) and date_of_string(value) is not None:
-        return Rewrite(f"{name} {op} DATE '{value}'", exact=True)
-    return None
+def _rewrite(operand: Node, op: str, value: SparkValue, find: FindColumn) -> Rewrite | None:
+    match operand:
+        case Cast(Column(parts), to, is_try=False) if to == STRING and value.kind is Kind.STRING:
+            literal, exact = _literal_like(find(parts), str(value.value)), True
+        case Column(parts) if value.kind is Kind.INTEGER and op != Op.NE:
+            # `s = 5` also holds for '05' and '5.0', which `s = '5'` does not.
+            literal, exact = _quoted(find(parts), value), False
+        case _:
+            return None
+    return Rewrite(f"{column_sql(parts)} {op} {literal}", exact) if literal else None
 
 
-def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
-    """Put the number in quotes: `s = 5` also holds for '05' and '5.0', which `s = '5'` does not."""
-    comparison = _comparison(node, find)
-    if comparison is None or comparison.value.kind is not Kind.INTEGER or not pa.types.is_string(comparison.type):
-        return None
-    # The order of strings is not that of numbers.
-    return (
-        Rewrite(f"{column_sql(comparison.parts)} {comparison.op} '{comparison.value.value!s}'", exact=False)
-        if comparison.op in {"=", "<=>"}
-        else None
-    )
+def _literal_like(column: LeafColumn | None, text: str) -> str:
+    """Return the literal of the column's type that Spark casts to this text, or ""."""
+    kind = None if column is None else column.type
+    if kind is not None and pa.types.is_integer(kind) and _INTEGER.fullmatch(text) and _fits(int(text), kind):
+        return text
+    is_date = kind is not None and pa.types.is_date(kind) and _ISO_DATE.fullmatch(text)
+    return f"DATE '{text}'" if is_date and date_of_string(text) is not None else ""
 
 
-SUGGESTIONS: Sequence[Callable[[exp.Expr, str, FindColumn], Rewrite | None]] = (
-    cast_to_string,
-    number_beside_string,
-)
-
-
-class _Comparison(NamedTuple):
-    parts: tuple[str, ...]
-    type: pa.DataType
-    op: str
-    value: SparkValue
-
-
-def _comparison(node: exp.Expr, find: FindColumn) -> _Comparison | None:
-    """Read `column op literal`, mirrored where the literal comes first."""
-    op = _OPS.get(type(node))
-    if op is None:
-        return None
-    left, right = node.this, node.expression
-    if isinstance(left, exp.Literal):
-        left, op, right = right, MIRRORED.get(op, op), left
-    if not isinstance(left, exp.Column) or not isinstance(right, exp.Literal):
-        return None
-    column = find(name_parts(left))
-    if column is None or column.type is None:
-        return None
-    return _Comparison(name_parts(left), column.type, op, spark_value(right))
-
-
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.strip("`") for part in re.findall(r"\w+|`[^`]+`", name))
+def _quoted(column: LeafColumn | None, value: SparkValue) -> str:
+    is_text = column is not None and column.type is not None and pa.types.is_string(column.type)
+    return f"'{value.value!s}'" if is_text else ""
 
 
 def _fits(number: int, kind: pa.DataType) -> bool:

@@ -16,7 +16,7 @@ from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.functions.texts import JOINED
 from prune_assets.sql.lowering.like import compare_start
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
@@ -62,32 +62,32 @@ _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 class OperandReader(NamedTuple):
     """How the parts of a condition are read: a column, a literal's value, and the source of a node."""
 
-    column: Callable[[exp.Expr], LeafColumn]
-    value: Callable[[exp.Literal], SparkValue]
-    text: Callable[[exp.Expr], str]
+    column: Callable[[nodes.Node], LeafColumn]
+    value: Callable[[nodes.Literal], SparkValue]
+    text: Callable[[nodes.Node], str]
 
 
-def read_call(node: exp.Expr, read: OperandReader) -> Start | None:
+def read_call(node: nodes.Node, read: OperandReader) -> Start | None:
     """Return the start of a column that a node calls for, None for any other node; raises Refusal for other calls."""
-    if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(exp.Column) is None:
+    if isinstance(node, (nodes.Call, nodes.Concat)) and not node.has(nodes.Column):
         return None
     _refuse_call(node)
     return read_start(node, read) if role_of(node) in _PREFIXES else None
 
 
-def role_of(node: exp.Expr) -> Role | None:
+def role_of(node: nodes.Node) -> Role | None:
     """Return the role of the function that a node calls, None where it has none or the node is no call."""
-    function = find(node.name) if isinstance(node, exp.Anonymous) else None
+    function = find(node.name) if isinstance(node, nodes.Call) else None
     return None if function is None else function.role
 
 
-def read_start(node: exp.Expr, read: OperandReader) -> Start:
+def read_start(node: nodes.Node, read: OperandReader) -> Start:
     """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
     role = role_of(node)
-    if not isinstance(node, exp.Anonymous) or role not in _PREFIXES:
+    if not isinstance(node, nodes.Call) or role not in _PREFIXES:
         _refuse_call(node)
         return Start(_text_column(node, read), None)
-    column, *rest = node.expressions
+    column, *rest = node.arguments
     bounds = [_character_count(operand, read) for operand in rest]
     if role is Role.LEFT:
         bounds = [1, *bounds] if len(bounds) == 1 else []
@@ -97,7 +97,7 @@ def read_start(node: exp.Expr, read: OperandReader) -> Start:
     return Start(_text_column(column, read), bounds[1] if len(bounds) == 2 else None)
 
 
-def read_string_start(node: exp.Expr, read: OperandReader) -> Start:
+def read_string_start(node: nodes.Node, read: OperandReader) -> Start:
     """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
     start = read_start(node, read)
     if pa.types.is_binary(start.column.type):
@@ -105,15 +105,15 @@ def read_string_start(node: exp.Expr, read: OperandReader) -> Start:
     return start
 
 
-def read_value(node: exp.Expr, read: OperandReader) -> SparkValue:
+def read_value(node: nodes.Node, read: OperandReader) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
-    if not isinstance(folded, exp.Literal):
+    if not isinstance(folded, nodes.Literal):
         raise Refusal("what a string is compared with is not a literal", "write a literal")
     return read.value(folded)
 
 
-def read_text(node: exp.Expr, read: OperandReader) -> str | None:
+def read_text(node: nodes.Node, read: OperandReader) -> str | None:
     """Return the text of a string literal, None for NULL; raises Refusal."""
     value = read_value(node, read)
     if value.kind is Kind.NULL:
@@ -123,22 +123,22 @@ def read_text(node: exp.Expr, read: OperandReader) -> str | None:
     return value.value
 
 
-def _refuse_call(node: exp.Expr) -> None:
-    if isinstance(node, exp.DPipe):
+def _refuse_call(node: nodes.Node) -> None:
+    if isinstance(node, nodes.Concat):
         raise Refusal(*JOINED)
-    function = find(node.name) if isinstance(node, exp.Anonymous) else None
+    function = find(node.name) if isinstance(node, nodes.Call) else None
     if function is not None and function.refusal is not None:
         raise Refusal(*function.refusal)
 
 
-def _text_column(node: exp.Expr, read: OperandReader) -> LeafColumn:
+def _text_column(node: nodes.Node, read: OperandReader) -> LeafColumn:
     column = read.column(node)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the column itself")
     return column
 
 
-def _character_count(node: exp.Expr, read: OperandReader) -> int:
+def _character_count(node: nodes.Node, read: OperandReader) -> int:
     value = read_value(node, read)
     if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
         raise Refusal("the place or count of characters is not a plain whole number", "write whole numbers")

@@ -19,8 +19,7 @@ from parquet_core.pruning import constant_answers, fold
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare
-from prune_assets.sql.syntax.nodes import PropagatedConstant, name_parts
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.nodes import Column, KnownColumn, Node, rebuilt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,21 +35,21 @@ MOST_OPERANDS = 64
 
 
 def propagate_constants(
-    nodes: Callable[[], Sequence[exp.Expr]],
+    operands: Callable[[], Sequence[Node]],
     lowered: Sequence[Predicate],
-    again: Callable[[exp.Expr, Known], Predicate | None],
+    again: Callable[[Node, Known], Predicate | None],
     *,
     of_or: bool = False,
 ) -> list[tuple[Predicate, ...]]:
     """Return each operand of an AND, and beside one that is not wholly looked into what it is of the known values.
 
-    `nodes`: their trees. `again`: lowers one with the values, None where that is no better. What is added is TRUE or
+    `operands`: their trees. `again`: lowers one with the values, None where that is no better. What is added is TRUE or
     NULL: for a row that has other values, the operand itself says what it may come to. `of_or`: the operands of an OR,
     all of which have to be FALSE for it to be; what is added is FALSE or NULL then.
     """
     replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
     known = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
-    for i, node in enumerate(nodes() if known else ()):
+    for i, node in enumerate(operands() if known else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
         more = None if instead is None else _or_null(instead, of_or=of_or)
@@ -76,20 +75,21 @@ def may_be_refined(leaf: Leaf) -> bool:
 
 
 def substitute_constants(
-    node: exp.Expr, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
-) -> exp.Expr | None:
+    node: Node, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
+) -> Node | None:
     """Return a part with the values of columns in their place, None where it names no such column."""
-    if isinstance(node, exp.Column) or not _is_small(node):
+    if isinstance(node, Column) or not _is_small(node):
         return None
-    copy, changed = node.copy(), False
-    for name in list(copy.find_all(exp.Column)):
-        column = column_of(name_parts(name))
-        if column is not None and column.path in known:
-            value = PropagatedConstant(this=name.copy(), expression=known[column.path])
-            value.meta.update(name.meta)
-            name.replace(value)
-            changed = True
-    return copy if changed else None
+
+    def value_of(name: Node) -> Node | None:
+        if not isinstance(name, Column):
+            return None
+        column = column_of(name.parts)
+        value = None if column is None else known.get(column.path)
+        return None if value is None else KnownColumn(name, value, span=name.span)
+
+    replaced = rebuilt(node, value_of)
+    return None if replaced is node else replaced
 
 
 def _constants_of(operands: Iterable[Predicate]) -> Known:
@@ -114,5 +114,5 @@ def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     return And((instead, NULL)) if of_or else Or((instead, NULL))
 
 
-def _is_small(node: exp.Expr) -> bool:
+def _is_small(node: Node) -> bool:
     return next(islice(node.walk(), MOST_NODES, None), None) is None

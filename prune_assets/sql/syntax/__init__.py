@@ -1,1 +1,1 @@
-"""From the text of a predicate to its tree: lexer, parser, literals and nodes. The only room that knows sqlglot."""
+"""From the text of a predicate to its tree: lexer, parser, literals and nodes."""

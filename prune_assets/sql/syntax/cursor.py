@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from prune_assets.sql.syntax.lexer import refuse
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+from prune_assets.sql.syntax.lexer import TokenKind, refuse
+from prune_assets.sql.syntax.nodes import mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token, exp
+    from prune_assets.sql.syntax.lexer import Token
+    from prune_assets.sql.syntax.nodes import Node
 
 _CLOSING = {"(": ")", "[": "]"}
 
@@ -35,14 +36,14 @@ class Cursor:
         index = self.position + ahead
         return self._signs[index] if index < len(self._signs) else ""
 
-    def kind(self, ahead: int = 0) -> TokenType | None:
+    def kind(self, ahead: int = 0) -> TokenKind | None:
         """Return the type of the token that comes, None at the end."""
         index = self.position + ahead
-        return self.tokens[index].token_type if index < len(self.tokens) else None
+        return self.tokens[index].kind if index < len(self.tokens) else None
 
     def is_name(self, ahead: int = 0) -> bool:
         """Tell whether a word or a back-quoted name comes."""
-        return self.kind(ahead) in {TokenType.VAR, TokenType.IDENTIFIER}
+        return self.kind(ahead) in {TokenKind.WORD, TokenKind.QUOTED}
 
     def take(self) -> Token:
         """Return the token that comes and step over it."""
@@ -56,7 +57,7 @@ class Cursor:
         if not self.is_name():
             self.fail("a name is expected here")
         token = self.take()
-        return token.text[1:-1].replace("``", "`") if token.token_type == TokenType.IDENTIFIER else token.text
+        return token.text[1:-1].replace("``", "`") if token.kind == TokenKind.QUOTED else token.text
 
     def expect(self, sign: str) -> None:
         """Step over a word or operator that has to come."""
@@ -95,18 +96,18 @@ class Cursor:
         """Raise PredicateSyntaxError for the token that comes."""
         refuse(self.sql, len(self.sql) if self.at_end else self.tokens[self.position].start, problem)
 
-    def mark(self, node: exp.Expression, first: int) -> exp.Expression:
+    def mark(self, node: Node, first: int) -> Node:
         """Note that a node reaches from token `first` to the last one read."""
-        node.meta["first"], node.meta["last"] = first, self.position - 1
-        return node
+        return mark(node, (first, self.position - 1))
 
 
-def text_of(node: exp.Expr, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
+def text_of(node: Node, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
     """Return the source of a node, without its comments; any gap becomes one space.
 
     `brackets`: False leaves out those around the whole.
     """
-    inside = tokens[node.meta["first"] : node.meta["last"] + 1]
+    assert node.span is not None
+    inside = tokens[node.span[0] : node.span[1] + 1]
     while not brackets and _is_bracketed(inside):
         inside = inside[1:-1]
     later = (f" {token.text}" if before.end < token.start else token.text for before, token in pairwise(inside))
@@ -124,6 +125,6 @@ def _is_bracketed(tokens: Sequence[Token]) -> bool:
 
 
 def _sign(token: Token) -> str:
-    if token.token_type == TokenType.VAR:
+    if token.kind == TokenKind.WORD:
         return token.text.upper()
-    return token.text if token.token_type == TokenType.UNKNOWN else ""
+    return token.text if token.kind == TokenKind.SIGN else ""

@@ -1,4 +1,4 @@
-"""Spark's grammar of expressions as an operator-precedence parser on sqlglot's tokens and nodes.
+"""Spark's grammar of expressions as an operator-precedence parser.
 
 The precedence is that of SqlBaseParser.g4: a predicate (IS, IN, BETWEEN, LIKE) follows a value once, and only AND and
 OR follow a predicate. Nesting costs no stack.
@@ -25,20 +25,45 @@ differ from those of Spark's own parser (sqlglot 30.30, `dialect="spark"`); in e
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import Cursor
-from prune_assets.sql.syntax.nodes import BINARY, LIKE_LISTS, PATTERNS, Binding, Opaque, long_list
+from prune_assets.sql.syntax.lexer import TokenKind
+from prune_assets.sql.syntax.nodes import (
+    BINARY,
+    PATTERNS,
+    PATTERNS_OF_NOT,
+    TRUTHS,
+    Between,
+    Binding,
+    BitwiseNot,
+    Call,
+    Case,
+    Cast,
+    ILike,
+    In,
+    InSubquery,
+    IsNull,
+    IsTruth,
+    Like,
+    LikeList,
+    Negative,
+    Not,
+    NullSafe,
+    Opaque,
+    Row,
+)
 from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand, read_suffixes
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string
 from prune_assets.sql.syntax.type_names import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.lexer import Token
+    from prune_assets.sql.syntax.nodes import Build, Node
 
 # Calls whose arguments are not plain expressions: units are written like columns.
 _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
@@ -46,7 +71,7 @@ _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
 _WITH_UNIT = frozenset({"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"})
 # Of which the first of three arguments is a unit.
 _ADDS = frozenset({"timestampadd", "dateadd", "date_add"})
-_PREFIXES: dict[str, type[exp.Expression]] = {"-": exp.Neg, "~": exp.BitwiseNot, "NOT": exp.Not, "!": exp.Not}
+_PREFIXES = {"-": Negative, "~": BitwiseNot, "NOT": Not, "!": Not}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
 _CLAUSES = frozenset({"GROUP", "HAVING", "LIMIT", "ORDER"})
@@ -69,14 +94,14 @@ class _Pending:
     sign: str
     binding: int
     first: int
-    node: type[exp.Expr] | None = None
+    node: Build | None = None
     negated: bool = False
     name: str = ""
     has_value: bool = False
-    arguments: list[exp.Expression] = field(default_factory=list)
+    arguments: list[Node] = field(default_factory=list)
 
 
-def parse(sql: str, tokens: Sequence[Token]) -> exp.Expression:
+def parse(sql: str, tokens: Sequence[Token]) -> Node:
     """Return the tree of a whole predicate, its nodes marked with their tokens; raises PredicateSyntaxError."""
     return _Parser(Cursor(sql, tokens)).run()
 
@@ -89,11 +114,11 @@ class _Parser:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.pending: list[_Pending] = []
-        self.done: list[exp.Expression] = []
+        self.done: list[Node] = []
         self.wants_operand = True
         self.after_predicate = False
 
-    def run(self) -> exp.Expression:
+    def run(self) -> Node:
         if not self.cursor.tokens:
             raise PredicateSyntaxError("the predicate is empty; write a condition")
         while self.wants_operand or not self.cursor.at_end:
@@ -120,7 +145,7 @@ class _Parser:
         sign = cursor.sign()
         if sign in {"NOT", "!"}:
             self._prefix_not()
-        elif sign == "-" and cursor.kind(1) == TokenType.NUMBER:
+        elif sign == "-" and cursor.kind(1) == TokenKind.NUMBER:
             cursor.take()
             self._finish(read_numeral(cursor, negative=True), first)
         elif sign in {"-", "+", "~"}:
@@ -145,7 +170,7 @@ class _Parser:
         first = self.cursor.position
         if self.cursor.sign(1) in QUERY_STARTS:
             self.cursor.skip_brackets()
-            self._finish(Opaque(this="a subquery is not run while planning"), first)
+            self._finish(Opaque("a subquery is not run while planning"), first)
         else:
             self.cursor.take()
             self.pending.append(_Pending("(", 0, first))
@@ -179,7 +204,7 @@ class _Parser:
             self._finish(_opaque_call(name), first, is_call=True)
         elif cursor.sign(1) == ")":
             cursor.position += 2
-            self._finish(exp.Anonymous(this=name, expressions=[]), first, is_call=True)
+            self._finish(Call(name), first, is_call=True)
         else:
             cursor.take()
             self.pending.append(_Pending("CALL", 0, first, name=name))
@@ -195,8 +220,7 @@ class _Parser:
             self.pending[-1].name = "WHEN"
             self.cursor.take()
 
-    def _finish(self, node: exp.Expression, first: int, *, is_call: bool = False) -> None:
-        node.meta.setdefault("first", first)
+    def _finish(self, node: Node, first: int, *, is_call: bool = False) -> None:
         whole = read_suffixes(self.cursor, self.cursor.mark(node, first), is_call=is_call)
         self.done.append(self.cursor.mark(whole, first))
         self.wants_operand = False
@@ -237,7 +261,7 @@ class _Parser:
             self._binary(sign)
         else:
             word = self.cursor.sign(-1)
-            unquoted = word in _QUOTED and self.cursor.kind() == TokenType.NUMBER
+            unquoted = word in _QUOTED and self.cursor.kind() == TokenKind.NUMBER
             hint = f"; write the value in quotes: {word} '{_QUOTED[word]}'" if unquoted else ""
             self.cursor.fail(f"an operator is expected here{hint}")
 
@@ -283,7 +307,8 @@ class _Parser:
             cursor.position += 2
             self._wait(_Pending(f"{sign} {quantifier}", 0, first, negated=negated))
         else:
-            self._wait(_Pending(sign, Binding.PREDICATE, first, node=PATTERNS[sign], negated=negated))
+            node = (PATTERNS_OF_NOT if negated else PATTERNS)[sign]
+            self._wait(_Pending(sign, Binding.PREDICATE, first, node=node, negated=negated))
 
     def _wait(self, pending: _Pending) -> None:
         self.pending.append(pending)
@@ -296,10 +321,12 @@ class _Parser:
         sign = cursor.sign()
         if sign == "DISTINCT" and cursor.sign(1) == "FROM":
             cursor.position += 2
-            self._wait(_Pending("DISTINCT", Binding.PREDICATE, first, node=exp.NullSafeNEQ, negated=negated))
-        elif sign in {"NULL", "TRUE", "FALSE", "UNKNOWN"}:
+            node = partial(NullSafe, is_same=False)
+            self._wait(_Pending("DISTINCT", Binding.PREDICATE, first, node=node, negated=negated))
+        elif sign == "NULL" or sign in TRUTHS:
             cursor.take()
-            self._settle(exp.Is(this=self.done[-1], expression=exp.Var(this=sign)), negated=negated)
+            operand = self.done[-1]
+            self._settle(IsTruth(operand, TRUTHS[sign]) if sign in TRUTHS else IsNull(operand), negated=negated)
         else:
             cursor.fail("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected after IS")
 
@@ -308,40 +335,41 @@ class _Parser:
             self.cursor.fail("IN takes a list in parentheses")
         if self.cursor.sign(1) in QUERY_STARTS:
             self.cursor.skip_brackets()
-            self._settle(exp.In(this=self.done[-1], query=Opaque(this="")), negated=negated)
-        elif self.cursor.kind(1) == TokenType.LIST:
+            self._settle(InSubquery(self.done[-1]), negated=negated)
+        elif self.cursor.kind(1) == TokenKind.LIST:
             self.cursor.take()
             literals = self.cursor.take().text
             self.cursor.expect(")")
-            self._settle(long_list(self.done[-1], literals), negated=negated)
+            self._settle(In(self.done[-1], source=literals), negated=negated)
         else:
             self.cursor.take()
             self._wait(_Pending("IN", 0, first, negated=negated))
 
-    def _settle(self, node: exp.Expression, *, negated: bool) -> None:
+    def _settle(self, node: Node, *, negated: bool) -> None:
         """Replace the operand by the predicate on it."""
-        first = self.done.pop().meta["first"]
+        first = _first(self.done.pop())
         self.cursor.mark(node, first)
-        self.done.append(self.cursor.mark(exp.Not(this=node), first) if negated else node)
+        self.done.append(self.cursor.mark(Not(node), first) if negated else node)
         self.wants_operand, self.after_predicate = False, True
 
     def _escape(self) -> None:
-        of_list = self.after_predicate and isinstance(self.done[-1], LIKE_LISTS)
+        of_list = self.after_predicate and isinstance(self.done[-1], LikeList)
         if not of_list:
             self._reduce(Binding.COMPARISON)
         of_one = bool(self.pending) and self.pending[-1].sign in {"LIKE", "ILIKE"}
-        if not (of_list or of_one) or self.cursor.kind(1) != TokenType.STRING:
+        if not (of_list or of_one) or self.cursor.kind(1) != TokenKind.STRING:
             self.cursor.fail("ESCAPE belongs after LIKE and takes a string")
         escape = read_string(self.cursor.tokens[self.cursor.position + 1].text)
         if len(escape) != 1 or escape > "\uffff":
             self.cursor.fail("ESCAPE takes a string of a single character")
         self.cursor.position += 2
         if of_list:
-            self._settle(Opaque(this="the escape of a list of patterns is not looked into"), negated=False)
+            self._settle(Opaque("the escape of a list of patterns is not looked into"), negated=False)
             return
-        self._apply(self.pending.pop())
-        whole = self.done[-1]
-        (whole.this if isinstance(whole, exp.Not) else whole).meta["escape"] = escape
+        like = self.pending.pop()
+        if like.sign == "LIKE":
+            like.node = partial(Like, escape=escape)
+        self._apply(like)
         self.after_predicate = True
 
     # -- reduction
@@ -364,7 +392,7 @@ class _Parser:
         operand = self.done.pop()
         to = read_type(self.cursor)
         self.cursor.expect(")")
-        self._finish((exp.TryCast if bracket.name == "try_cast" else exp.Cast)(this=operand, to=to), bracket.first)
+        self._finish(Cast(operand, to, is_try=bracket.name == "try_cast"), bracket.first)
 
     def _continue_case(self, bracket: _Pending, sign: str) -> None:
         self.cursor.take()
@@ -377,8 +405,7 @@ class _Parser:
         parts = bracket.arguments
         value = parts.pop(0) if bracket.has_value else None
         default = parts.pop() if bracket.name == "ELSE" else None
-        cases = [exp.If(this=when, true=then) for when, then in zip(parts[::2], parts[1::2], strict=True)]
-        self._finish(exp.Case(this=value, ifs=cases, default=default), bracket.first)
+        self._finish(Case(value, tuple(parts[::2]), tuple(parts[1::2]), default), bracket.first)
 
     def _close(self, sign: str) -> None:
         self._reduce(Binding.OR)
@@ -398,22 +425,22 @@ class _Parser:
             return
         self.pending.pop()
         if bracket.sign == "IN":
-            self._settle(exp.In(this=self.done[-1], expressions=bracket.arguments), negated=bracket.negated)
+            self._settle(In(self.done[-1], tuple(bracket.arguments)), negated=bracket.negated)
         elif bracket.binding == 0 and "LIKE" in bracket.sign:
             self._like_list(bracket)
         elif bracket.sign == "CALL":
             self._finish(_call(bracket.name, bracket.arguments), bracket.first, is_call=True)
         else:
             single = len(bracket.arguments) == 1
-            self._finish(bracket.arguments[0] if single else exp.Tuple(expressions=bracket.arguments), bracket.first)
+            self._finish(bracket.arguments[0] if single else Row(tuple(bracket.arguments)), bracket.first)
 
     def _like_list(self, bracket: _Pending) -> None:
         kind, quantifier = bracket.sign.split()
-        value, negated, every = self.done[-1], bracket.negated, quantifier == "ALL"
+        value, negated = self.done[-1], bracket.negated
         if kind == "ILIKE":
-            self._settle(exp.ILike(this=value, expression=Opaque(this="")), negated=negated)
+            self._settle(ILike(value, Opaque("")), negated=negated)
         else:
-            node = (exp.All if every else exp.Any)(this=value, expressions=bracket.arguments, negated=negated)
+            node = LikeList(value, tuple(bracket.arguments), is_all=quantifier == "ALL", negated=negated)
             self._settle(node, negated=False)
 
     def _reduce(self, binding: int) -> None:
@@ -428,18 +455,23 @@ class _Parser:
             return
         if operator.sign == "BETWEEN":
             low, value = self.done.pop(), self.done.pop()
-            node: exp.Expression = exp.Between(this=value, low=low, high=right)
+            node: Node = Between(value, low, right)
         else:
             value = self.done.pop()
             assert operator.node is not None
-            node = cast("exp.Expression", operator.node(this=value, expression=right))
-        first = value.meta["first"]
+            node = operator.node(value, right)
+        first = _first(value)
         self.cursor.mark(node, first)
-        self.done.append(self.cursor.mark(exp.Not(this=node), first) if operator.negated else node)
+        self.done.append(self.cursor.mark(Not(node), first) if operator.negated else node)
 
 
-def _unary(sign: str, operand: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this="positive", expressions=[operand]) if sign == "+" else _PREFIXES[sign](this=operand)
+def _first(node: Node) -> int:
+    assert node.span is not None
+    return node.span[0]
+
+
+def _unary(sign: str, operand: Node) -> Node:
+    return Call("positive", (operand,)) if sign == "+" else _PREFIXES[sign](operand)
 
 
 def _operands_held(pending: _Pending) -> int:
@@ -449,13 +481,13 @@ def _operands_held(pending: _Pending) -> int:
     return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
 
 
-def _call(name: str, arguments: list[exp.Expression]) -> exp.Expression:
+def _call(name: str, arguments: list[Node]) -> Node:
     """Return a call; `between(a, 1, 2)` is how Spark writes `a BETWEEN 1 AND 2`, since 4.0."""
     if name == "between" and len(arguments) == 3:
         value, low, high = arguments
-        return exp.Between(this=value, low=low, high=high, call=name)
-    return exp.Anonymous(this=name, expressions=arguments)
+        return Between(value, low, high, is_call=True)
+    return Call(name, tuple(arguments))
 
 
 def _opaque_call(name: str) -> Opaque:
-    return Opaque(this=f"{name}() is not supported for pruning", remedy="compare the column itself", call=name)
+    return Opaque(f"{name}() is not supported for pruning", "compare the column itself", name)

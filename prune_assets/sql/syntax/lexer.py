@@ -1,16 +1,37 @@
 """Cut SQL into tokens exactly as Spark's lexer does.
 
-sqlglot's tokenizer reads strings, numbers and comments in its own way (`'it''s'` becomes `its`), so
+The tokenizer of sqlglot reads strings, numbers and comments in its own way (`'it''s'` becomes `its`), so
 the rules here are those of Spark 4 (SqlBaseLexer.g4): the longest match wins, numbers before words.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from enum import IntEnum, auto
+from typing import NamedTuple, NoReturn
 
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.sql.syntax.sqlglot_nodes import Token, TokenType
+
+
+class TokenKind(IntEnum):
+    """The type of a token; SIGN: operators and punctuation."""
+
+    WORD = auto()
+    QUOTED = auto()
+    STRING = auto()
+    NUMBER = auto()
+    LIST = auto()
+    SIGN = auto()
+
+
+class Token(NamedTuple):
+    """A token with its source as written, and where that starts and ends in the text, as in a slice."""
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+
 
 EXCERPT = 30
 _CURLY = "this quote is a curly one, as word processors write it; write a straight quote"
@@ -35,7 +56,7 @@ _OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\
 # Most of what a predicate is made of, each where no longer match can begin: the rest is told apart one by one.
 LONG_REMEDY = "write many equalities of a column as one IN (...), or join with a table of the values"
 _USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
-_USUAL_KINDS = {1: TokenType.NUMBER, 2: TokenType.VAR, 3: TokenType.UNKNOWN}
+_USUAL_KINDS = {1: TokenKind.NUMBER, 2: TokenKind.WORD, 3: TokenKind.SIGN}
 # A list of plain whole numbers, or of plain strings, is one token: its values take no time until they are used.
 _GAP = r"[ \t\n\r]*+"
 _LISTS = tuple(
@@ -47,11 +68,10 @@ _GAP_OR_STRING = re.compile(r"('[^']*')|[ \t\n\r]+")
 
 
 def tokenize(sql: str) -> list[Token]:
-    """Return the tokens without white space and comments; `start` and `end` are those of a slice.
+    """Return the tokens without white space and comments; raises PredicateSyntaxError.
 
-    Words are VAR, back-quoted names IDENTIFIER, strings STRING and numbers NUMBER; all else is
-    UNKNOWN. A long list of plain values after IN is one LIST. `text` is the source as written; of a LIST without gaps
-    wider than a space. Raises PredicateSyntaxError.
+    A name in back quotes is QUOTED. A long list of plain values after IN is one LIST, whose text has no gaps wider
+    than a space.
 
     >>> [token.text for token in tokenize("x>= 1.5BD -- why")]
     ['x', '>=', '1.5BD']
@@ -66,7 +86,7 @@ def tokenize(sql: str) -> list[Token]:
             position = usual.end()
             if usual.lastindex is not None:
                 word, start = usual.group(usual.lastindex), usual.start(usual.lastindex)
-                tokens.append(Token(_USUAL_KINDS[usual.lastindex], word, start=start, end=position))
+                tokens.append(Token(_USUAL_KINDS[usual.lastindex], word, start, position))
                 if word == "(" and len(tokens) > 1 and tokens[-2].text.upper() == "IN":
                     position = _read_list(sql, position, tokens)
             continue
@@ -87,7 +107,7 @@ def _read_list(sql: str, position: int, tokens: list[Token]) -> int:
     list_sql = values.group(1)
     if _WIDE_GAP.search(list_sql):
         list_sql = _GAP_OR_STRING.sub(lambda part: part.group(1) or " ", list_sql)
-    tokens.append(Token(TokenType.LIST, list_sql, start=values.start(1), end=values.end(1)))
+    tokens.append(Token(TokenKind.LIST, list_sql, values.start(1), values.end(1)))
     return values.end(1)
 
 
@@ -124,20 +144,20 @@ def _skip(sql: str, position: int) -> int:
 
 
 def _token(sql: str, position: int) -> Token:
-    for kind, pattern in ((TokenType.STRING, _STRING), (TokenType.IDENTIFIER, _QUOTED)):
+    for kind, pattern in ((TokenKind.STRING, _STRING), (TokenKind.QUOTED, _QUOTED)):
         quoted = pattern.match(sql, position)
         if quoted:
             return _make(kind, quoted)
     number, word = _longest_number(sql, position), _WORD.match(sql, position)
     if number and (word is None or number.end() >= word.end()):
-        return _make(TokenType.NUMBER, number)
+        return _make(TokenKind.NUMBER, number)
     if word:
         if not word.group().isascii():
             refuse(sql, position, "a name with letters beyond ASCII must be written in `backticks`")
-        return _make(TokenType.VAR, word)
+        return _make(TokenKind.WORD, word)
     operator = _OPERATOR.match(sql, position)
     if operator:
-        return _make(TokenType.UNKNOWN, operator)
+        return _make(TokenKind.SIGN, operator)
     refuse(sql, position, _WRONG_CHARACTERS.get(sql[position], "Spark SQL knows no such character here"))
 
 
@@ -146,5 +166,5 @@ def _longest_number(sql: str, position: int) -> re.Match[str] | None:
     return max(numbers, key=lambda match: match.end(), default=None)
 
 
-def _make(kind: TokenType, match: re.Match[str]) -> Token:
-    return Token(kind, match.group(), start=match.start(), end=match.end())
+def _make(kind: TokenKind, match: re.Match[str]) -> Token:
+    return Token(kind, match.group(), match.start(), match.end())

@@ -1,107 +1,368 @@
-"""How sqlglot's nodes hold what Spark's grammar knows, and Spark's operators.
+"""The syntax tree of a predicate: one frozen class for each form of Spark's grammar.
 
-Every node is of a class of sqlglot: where that is compiled (`sqlglot[rs]`), a derived class has no instances.
-How tightly operators bind is said by the rules booleanExpression and valueExpression of SqlBaseParser.g4.
+sqlglot's classes do not fit: it lacks nodes for opaque parts, for a column with a known value, for `>>>` and for long
+lists kept as text, and a compiled sqlglot (`sqlglot[c]`, `sqlglot[rs]`) does not allow subclasses.
+The precedence of operators follows the rules booleanExpression and valueExpression of SqlBaseParser.g4.
 """
 
 from __future__ import annotations
 
 import re
-from enum import IntEnum
+from dataclasses import dataclass, field, replace
+from enum import IntEnum, StrEnum
+from functools import partial
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING
 
+from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Op
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.number_literals import read_number
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeAlias, TypeVar
+
+    import pyarrow as pa
+
+    from prune_assets.sql.types.spark_types import SparkType
+
+    Span: TypeAlias = tuple[int, int]
+    Build: TypeAlias = Callable[["Node", "Node"], "Node"]
+    _Class = TypeVar("_Class", bound="Node")
+
+DEFAULT_ESCAPE = "\\"
 
 
-# A part that Spark understands and that is not looked into: `this` says why, `remedy` what to write, and `call` is the
-# name of the function, where it is a call.
-Opaque = exp.Command
-# `:name` or `?`: a place for a value that is not in the text.
-Parameter = exp.Placeholder
-# `LIKE ALL` and `LIKE ANY` of several patterns, `expressions`; `negated` is each of them, not the whole.
-LIKE_LISTS = (exp.All, exp.Any)
-# The value (`expression`, a `pa.Scalar`) that has to be that of the column `this` wherever more than this part holds.
-PropagatedConstant = exp.Kwarg
+class Sign(StrEnum):
+    """An operator of two numbers."""
+
+    PLUS = "+"
+    MINUS = "-"
+    TIMES = "*"
+    OVER = "/"
+    DIV = "div"
+    REST = "%"
 
 
-def spark_literal(value: SparkValue) -> exp.Literal:
-    """Return a literal, whose `this` is its value in Spark."""
-    return exp.Literal(this=value, is_string=value.kind is Kind.STRING)
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A part of a predicate, equal to itself alone.
+
+    `span`: its first and last token, brackets around it included; None for a node that was made, not read.
+    """
+
+    span: Span | None = field(default=None, kw_only=True, repr=False)
+
+    def children(self) -> tuple[Node, ...]:
+        """Return the operands from left to right, without the values of a long list."""
+        found: list[Node] = []
+        names: tuple[str, ...] = self.__match_args__
+        for name in names:
+            part = getattr(self, name)
+            if isinstance(part, Node):
+                found.append(part)
+            elif isinstance(part, tuple):
+                found += [one for one in part if isinstance(one, Node)]
+        return tuple(found)
+
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and all below it, each before its operands."""
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children()))
+
+    def all_of(self, *classes: type[_Class]) -> Iterator[_Class]:
+        """Yield the nodes of some classes, in the order of `walk`."""
+        return (node for node in self.walk() if isinstance(node, classes))
+
+    def has(self, *classes: type[Node]) -> bool:
+        """Tell whether a node of one of the classes is in the tree."""
+        return next(self.all_of(*classes), None) is not None
+
+    def with_children(self, children: Sequence[Node]) -> Node:
+        """Return the node with other operands, given in the order of `children`."""
+        left = iter(children)
+        parts: dict[str, Any] = {}
+        names: tuple[str, ...] = self.__match_args__
+        for name in names:
+            part = getattr(self, name)
+            if isinstance(part, Node):
+                parts[name] = next(left)
+            elif isinstance(part, tuple):
+                parts[name] = tuple(next(left) if isinstance(one, Node) else one for one in part)
+        return replace(self, **parts)
 
 
-def spark_value(literal: exp.Literal) -> SparkValue:
-    """Return the value of a literal."""
-    value = literal.args["this"]
-    assert isinstance(value, SparkValue)
-    return value
+def mark(node: Node, span: Span | None) -> Node:
+    """Set the span of a node that has just been made, and return it."""
+    object.__setattr__(node, "span", span)
+    return node
 
 
-def column_name(parts: Sequence[str]) -> exp.Column:
-    """Return a name as written, without back quotes: a column, a field inside a struct, or a qualified column."""
-    return exp.Column(this=tuple(parts))
+def rebuilt(root: Node, replacement: Callable[[Node], Node | None]) -> Node:
+    """Return a tree in which each node with a replacement is replaced; unchanged subtrees are shared."""
+    done: list[Node] = []
+    stack: list[tuple[Node, int]] = [(root, 0)]
+    while stack:
+        node, count = stack.pop()
+        if count:
+            before, after = node.children(), done[-count:]
+            is_same = all(one is other for one, other in zip(before, after, strict=True))
+            done[-count:] = [node if is_same else node.with_children(after)]
+            continue
+        other = replacement(node)
+        children = node.children() if other is None else ()
+        if children:
+            stack.append((node, len(children)))
+            stack.extend((child, 0) for child in reversed(children))
+        else:
+            done.append(node if other is None else other)
+    return done.pop()
 
 
-def name_parts(column: exp.Column) -> tuple[str, ...]:
-    """Return the parts of a name from left to right."""
-    parts = column.args["this"]
-    assert isinstance(parts, tuple)
-    return parts
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal(Node):
+    """A constant with its value in Spark."""
+
+    value: SparkValue
+
+    def children(self) -> tuple[Node, ...]:
+        """Return nothing."""
+        return ()
 
 
-def long_list(value: exp.Expr, source: str) -> exp.In:
-    """Return `value IN (...)` with a long list of plain whole numbers, or of plain strings, which stay text."""
-    return exp.In(this=value, literals=source)
+@dataclass(frozen=True, slots=True, eq=False)
+class Column(Node):
+    """A name as written, without backquotes, from left to right: a column, a field of a struct, a qualified column."""
+
+    parts: tuple[str, ...]
+
+    def children(self) -> tuple[Node, ...]:
+        """Return nothing."""
+        return ()
 
 
-def is_long_list(node: exp.In) -> bool:
-    """Tell whether the values stay text: `listed_values` makes a node of each, what can do without does not ask."""
-    return "literals" in node.args
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownColumn(Node):
+    """A column with the value that it has wherever more than this part holds."""
+
+    column: Column
+    value: pa.Scalar
 
 
-def listed_numbers(node: exp.In) -> list[int] | None:
-    """Return the values of a long list of whole numbers, None of another list."""
-    text = node.args.get("literals", "'")
-    return None if text.startswith("'") else list(map(int, text.translate(_NO_SUFFIX).split(",")))
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter(Node):
+    """`:name` or `?`: a value that is not in the text."""
 
 
-def listed_strings(node: exp.In) -> list[str] | None:
-    """Return the values of a long list of strings, None of another list."""
-    text = node.args.get("literals", "")
-    return re.findall("'([^']*)'", text) if text.startswith("'") else None
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque(Node):
+    """A part that does not prune: the reason, the remedy or "", and the name of the function if it is a call."""
+
+    reason: str
+    remedy: str = ""
+    call: str = ""
 
 
-def listed_values(node: exp.In) -> list[exp.Expr]:
-    """Return each value of a list as a node; of a subquery none."""
-    if not is_long_list(node):
-        return list(node.expressions)
-    if (strings := listed_strings(node)) is not None:
-        return [spark_literal(SparkValue(Kind.STRING, value)) for value in strings]
-    sources = (source.strip() for source in node.args["literals"].split(","))
-    return [spark_literal(read_number(source.lstrip("-"), negative=source[0] == "-")) for source in sources]
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary(Node):
+    """An operator before its operand."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Unary):
+    """NOT; NOT IN, NOT BETWEEN and the like have it around the condition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Negative(Unary):
+    """`-x`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitwiseNot(Unary):
+    """`~x`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsNull(Unary):
+    """`x IS NULL`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsTruth(Unary):
+    """`x IS TRUE`, `IS FALSE` or `IS UNKNOWN` (`truth` NULL)."""
+
+    truth: Outcomes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Unary):
+    """CAST or TRY_CAST; `to`: the type, None if unsupported."""
+
+    to: SparkType | None
+    is_try: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Node):
+    """An operator between two operands."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class And(Binary):
+    """AND."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Or(Binary):
+    """OR."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison(Binary):
+    """`=`, `<>`, `<`, `<=`, `>` or `>=`."""
+
+    op: Op
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NullSafe(Binary):
+    """`<=>`, or IS DISTINCT FROM, which is its opposite (`is_same` False)."""
+
+    is_same: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arithmetic(Binary):
+    """A sum, difference, product, quotient or remainder."""
+
+    sign: Sign
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bitwise(Binary):
+    """`&`, `|`, `^` or a shift."""
+
+    sign: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Concat(Binary):
+    """`||`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Like(Binary):
+    """LIKE."""
+
+    escape: str = DEFAULT_ESCAPE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ILike(Binary):
+    """ILIKE."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RLike(Binary):
+    """RLIKE; `within_not`: written as NOT RLIKE, so that the source of the node includes the NOT."""
+
+    within_not: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LikeList(Node):
+    """LIKE ALL or LIKE ANY (`is_all` False) of several patterns; `negated`: each of them is, not the whole."""
+
+    operand: Node
+    patterns: tuple[Node, ...]
+    is_all: bool
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Between(Node):
+    """BETWEEN; `is_call`: written as `between(x, low, high)`, as Spark prints it."""
+
+    operand: Node
+    low: Node
+    high: Node
+    is_call: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class In(Node):
+    """IN with a list; `source`: the text of a long list of plain whole numbers or plain strings, or ""."""
+
+    operand: Node
+    values: tuple[Node, ...] = ()
+    source: str = ""
+
+    def numbers(self) -> list[int] | None:
+        """Return the values of a long list of whole numbers, None of another list."""
+        is_long = self.source and self.source[0] != "'"
+        return list(map(int, self.source.translate(_NO_SUFFIX).split(","))) if is_long else None
+
+    def strings(self) -> list[str] | None:
+        """Return the values of a long list of strings, None of another list."""
+        return re.findall("'([^']*)'", self.source) if self.source.startswith("'") else None
+
+    def listed(self) -> Sequence[Node]:
+        """Return each value as a node; of a long list they are made."""
+        if not self.source:
+            return self.values
+        if (strings := self.strings()) is not None:
+            return [Literal(SparkValue(Kind.STRING, value)) for value in strings]
+        sources = (source.strip() for source in self.source.split(","))
+        return [Literal(read_number(source.lstrip("-"), negative=source[0] == "-")) for source in sources]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InSubquery(Unary):
+    """IN with a subquery."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case(Node):
+    """CASE; `operand`: the value compared with each test, None if the tests are conditions."""
+
+    operand: Node | None
+    tests: tuple[Node, ...]
+    results: tuple[Node, ...]
+    default: Node | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Node):
+    """A call by its name in small letters; a unit or field that the grammar reads as a word follows the name."""
+
+    name: str
+    arguments: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row(Node):
+    """Several values in brackets."""
+
+    values: tuple[Node, ...]
 
 
 _NO_SUFFIX = str.maketrans("", "", "lL")
 
-
-COMPARISONS: Mapping[type[exp.Expr], Op] = {
-    exp.EQ: Op.EQ,
-    exp.NEQ: Op.NE,
-    exp.LT: Op.LT,
-    exp.LTE: Op.LE,
-    exp.GT: Op.GT,
-    exp.GTE: Op.GE,
-}
 HOLDS: Mapping[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 # What the operators that tell which operand is more become when the operands change sides.
 MIRRORED: Mapping[str, Op] = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
+TRUTHS: Mapping[str, Outcomes] = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
+TRUTH_NAMES: Mapping[Outcomes, str] = {truth: name for name, truth in TRUTHS.items()}
 
 
 class Binding(IntEnum):
@@ -121,39 +382,24 @@ class Binding(IntEnum):
     UNARY = 12
 
 
-# `>>>`, for which sqlglot has no node of its own.
-UnsignedRightShift = exp.Operator
-BINARY: Mapping[str, tuple[Binding, type[exp.Binary]]] = {
-    "OR": (Binding.OR, exp.Or),
-    "AND": (Binding.AND, exp.And),
-    "=": (Binding.COMPARISON, exp.EQ),
-    "==": (Binding.COMPARISON, exp.EQ),
-    "<=>": (Binding.COMPARISON, exp.NullSafeEQ),
-    "<>": (Binding.COMPARISON, exp.NEQ),
-    "!=": (Binding.COMPARISON, exp.NEQ),
-    "<": (Binding.COMPARISON, exp.LT),
-    "<=": (Binding.COMPARISON, exp.LTE),
-    "!>": (Binding.COMPARISON, exp.LTE),
-    ">": (Binding.COMPARISON, exp.GT),
-    ">=": (Binding.COMPARISON, exp.GTE),
-    "!<": (Binding.COMPARISON, exp.GTE),
-    "|": (Binding.BIT_OR, exp.BitwiseOr),
-    "^": (Binding.BIT_XOR, exp.BitwiseXor),
-    "&": (Binding.BIT_AND, exp.BitwiseAnd),
-    "<<": (Binding.SHIFT, exp.BitwiseLeftShift),
-    ">>": (Binding.SHIFT, exp.BitwiseRightShift),
-    ">>>": (Binding.SHIFT, UnsignedRightShift),
-    "+": (Binding.SUM, exp.Add),
-    "-": (Binding.SUM, exp.Sub),
-    "||": (Binding.SUM, exp.DPipe),
-    "*": (Binding.PRODUCT, exp.Mul),
-    "/": (Binding.PRODUCT, exp.Div),
-    "%": (Binding.PRODUCT, exp.Mod),
-    "DIV": (Binding.PRODUCT, exp.IntDiv),
+_SPELLINGS = {"==": Op.EQ, "!=": Op.NE, "!>": Op.LE, "!<": Op.GE} | {op.value: op for op in Op}
+_SUMS = (Sign.PLUS, Sign.MINUS)
+_SHIFTS = dict.fromkeys(("<<", ">>", ">>>"), Binding.SHIFT)
+_BITWISE = {"|": Binding.BIT_OR, "^": Binding.BIT_XOR, "&": Binding.BIT_AND, **_SHIFTS}
+BINARY: Mapping[str, tuple[Binding, Build]] = {
+    "OR": (Binding.OR, Or),
+    "AND": (Binding.AND, And),
+    "<=>": (Binding.COMPARISON, partial(NullSafe, is_same=True)),
+    "||": (Binding.SUM, Concat),
+    **{text: (Binding.COMPARISON, partial(Comparison, op=op)) for text, op in _SPELLINGS.items()},
+    **{
+        sign.value.upper(): (Binding.SUM if sign in _SUMS else Binding.PRODUCT, partial(Arithmetic, sign=sign))
+        for sign in Sign
+    },
+    **{sign: (binding, partial(Bitwise, sign=sign)) for sign, binding in _BITWISE.items()},
 }
-PATTERNS: Mapping[str, type[exp.Binary]] = {
-    "LIKE": exp.Like,
-    "ILIKE": exp.ILike,
-    "RLIKE": exp.RegexpLike,
-    "REGEXP": exp.RegexpLike,
+PATTERNS: Mapping[str, Build] = {"LIKE": Like, "ILIKE": ILike, "RLIKE": RLike, "REGEXP": RLike}
+PATTERNS_OF_NOT: Mapping[str, Build] = {
+    **PATTERNS,
+    **dict.fromkeys(("RLIKE", "REGEXP"), partial(RLike, within_not=True)),
 }

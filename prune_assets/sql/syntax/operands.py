@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.nodes import Opaque, Parameter, column_name, spark_literal
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
+from prune_assets.sql.syntax.lexer import TokenKind
+from prune_assets.sql.syntax.nodes import Call, Cast, Column, Literal, Opaque, Parameter
 from prune_assets.sql.syntax.string_literals import read_string, read_strings
 from prune_assets.sql.syntax.type_names import read_type
 from prune_assets.sql.types.date_literals import (
@@ -27,24 +27,28 @@ from prune_assets.sql.types.timestamps import is_day_with_zone, is_no_time, read
 
 if TYPE_CHECKING:
     from prune_assets.sql.syntax.cursor import Cursor
+    from prune_assets.sql.syntax.nodes import Node
 
 
-def read_suffixes(cursor: Cursor, operand: exp.Expression, *, is_call: bool) -> exp.Expression:
+def read_suffixes(cursor: Cursor, operand: Node, *, is_call: bool) -> Node:
     """Return the operand, cast where a cast follows, or an opaque node that includes what else follows it."""
-    first = cursor.position
+    assert operand.span is not None
+    first = operand.span[0]
     while True:
         if cursor.sign() == "::":
-            cursor.mark(operand, operand.meta.get("first", first))
+            cursor.mark(operand, first)
             cursor.take()
-            operand = exp.Cast(this=operand, to=read_type(cursor))
+            operand = Cast(operand, read_type(cursor))
         elif reason := _suffix(cursor, is_call=is_call):
-            operand = Opaque(this=reason, call=_called(operand))
+            operand = Opaque(reason, call=_called(operand))
         else:
             return operand
 
 
-def _called(operand: exp.Expression) -> str | None:
-    return operand.name if isinstance(operand, exp.Anonymous) else operand.args.get("call")
+def _called(operand: Node) -> str:
+    if isinstance(operand, Call):
+        return operand.name
+    return operand.call if isinstance(operand, Opaque) else ""
 
 
 def _suffix(cursor: Cursor, *, is_call: bool) -> str:
@@ -96,46 +100,46 @@ _TIMESTAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 _TYPED = _TIMESTAMPS | {"TIME"}
 
 
-def read_operand(cursor: Cursor) -> exp.Expression:
+def read_operand(cursor: Cursor) -> Node:
     """Read a literal, a column or a parameter marker."""
     sign = cursor.sign()
-    if cursor.kind() == TokenType.STRING:
-        return spark_literal(_strings(cursor))
-    if cursor.kind() == TokenType.NUMBER:
+    if cursor.kind() == TokenKind.STRING:
+        return Literal(_strings(cursor))
+    if cursor.kind() == TokenKind.NUMBER:
         return read_numeral(cursor, negative=False)
     if sign in _CONSTANTS:
         cursor.take()
-        return spark_literal(_CONSTANTS[sign])
+        return Literal(_CONSTANTS[sign])
     if sign == "?" or (sign == ":" and cursor.is_name(1)):
         cursor.position += 1 if sign == "?" else 2
-        return Parameter(this="a parameter has no value here", remedy="write the value")
+        return Parameter()
     typed = _typed_literal(cursor, sign)
     return typed if typed is not None else _column(cursor, sign)
 
 
-def read_numeral(cursor: Cursor, *, negative: bool) -> exp.Expression:
+def read_numeral(cursor: Cursor, *, negative: bool) -> Node:
     """Read a number, the minus sign before it being read already."""
     try:
         value = read_number(cursor.tokens[cursor.position].text, negative=negative)
     except NumberOutOfRange as error:
         cursor.fail(str(error))
     cursor.take()
-    return spark_literal(value)
+    return Literal(value)
 
 
 def _strings(cursor: Cursor) -> SparkValue:
     first = cursor.position
-    while cursor.kind() == TokenType.STRING:
+    while cursor.kind() == TokenKind.STRING:
         cursor.take()
     return read_strings(cursor.tokens[first : cursor.position])
 
 
-def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
+def _typed_literal(cursor: Cursor, sign: str) -> Node | None:
     if sign == "INTERVAL":
         return _interval(cursor)
-    if cursor.kind(1) != TokenType.STRING or not (sign in {"DATE", "X"} or sign in _TYPED):
+    if cursor.kind(1) != TokenKind.STRING or not (sign in {"DATE", "X"} or sign in _TYPED):
         return None
-    if cursor.kind(2) == TokenType.STRING:
+    if cursor.kind(2) == TokenKind.STRING:
         cursor.fail(f"{sign} takes one string")
     if sign == "DATE":
         return _date(cursor)
@@ -149,10 +153,10 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
     if sign in _TIMESTAMPS and (is_other_format(literal) or is_no_moment(literal)):
         cursor.fail(f"{sign} '{literal}' is in no form that Spark reads; write {sign} 'yyyy-MM-dd HH:mm:ss'")
     cursor.position += 2
-    return spark_literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
+    return Literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 
 
-def _date(cursor: Cursor) -> exp.Expression:
+def _date(cursor: Cursor) -> Node:
     literal = read_string(cursor.tokens[cursor.position + 1].text).strip(" ")
     if is_other_format(literal) or is_no_moment(literal):
         cursor.fail(f"DATE '{literal}' is in no form that Spark reads; write DATE 'yyyy-MM-dd'")
@@ -161,22 +165,22 @@ def _date(cursor: Cursor) -> exp.Expression:
     except InvalidDate as error:
         cursor.fail(str(error))
     cursor.position += 2
-    return spark_literal(value)
+    return Literal(value)
 
 
-def _bytes(cursor: Cursor) -> exp.Expression:
+def _bytes(cursor: Cursor) -> Node:
     digits = read_string(cursor.tokens[cursor.position + 1].text)
     if _HEXADECIMAL.fullmatch(digits) is None:
         cursor.fail("X takes hexadecimal digits")
     cursor.position += 2
-    return spark_literal(SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
+    return Literal(SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
 
 
-def _interval(cursor: Cursor) -> exp.Expression | None:
+def _interval(cursor: Cursor) -> Node | None:
     """Read INTERVAL with one or more counts and units; None when `interval` is a column."""
-    if cursor.kind(1) == TokenType.STRING and cursor.sign(2) not in UNITS:
+    if cursor.kind(1) == TokenKind.STRING and cursor.sign(2) not in UNITS:
         cursor.position += 2
-        return spark_literal(SparkValue(Kind.INTERVAL))
+        return Literal(SparkValue(Kind.INTERVAL))
     if not _counts_unit(cursor, 1):
         return None
     cursor.take()
@@ -185,26 +189,26 @@ def _interval(cursor: Cursor) -> exp.Expression | None:
         values.append(_count_and_unit(cursor))
     if cursor.sign() == "TO" and cursor.sign(1) in UNITS:
         cursor.position += 2
-        return spark_literal(SparkValue(Kind.INTERVAL))
-    return spark_literal(join_intervals(values))
+        return Literal(SparkValue(Kind.INTERVAL))
+    return Literal(join_intervals(values))
 
 
 def _counts_unit(cursor: Cursor, ahead: int) -> bool:
     ahead += cursor.sign(ahead) in {"+", "-"}
-    return cursor.kind(ahead) in {TokenType.STRING, TokenType.NUMBER} and cursor.sign(ahead + 1) in UNITS
+    return cursor.kind(ahead) in {TokenKind.STRING, TokenKind.NUMBER} and cursor.sign(ahead + 1) in UNITS
 
 
 def _count_and_unit(cursor: Cursor) -> SparkValue:
     sign = cursor.sign()
     cursor.position += sign in {"+", "-"}
     token = cursor.take()
-    count = read_string(token.text) if token.token_type == TokenType.STRING else token.text
+    count = read_string(token.text) if token.kind == TokenKind.STRING else token.text
     signed_twice = sign in {"+", "-"} and not count.strip(" ").isdigit()
     unit = cursor.take().text
     return SparkValue(Kind.INTERVAL) if signed_twice else read_interval(count, unit, negative=sign == "-")
 
 
-def _column(cursor: Cursor, sign: str) -> exp.Expression:
+def _column(cursor: Cursor, sign: str) -> Node:
     if not cursor.is_name():
         if sign == "&" == cursor.sign(-1):
             cursor.fail("Spark has no operator &&; write AND")
@@ -215,4 +219,4 @@ def _column(cursor: Cursor, sign: str) -> exp.Expression:
     while cursor.sign() == "." and cursor.is_name(1):
         cursor.take()
         parts.append(cursor.take_name())
-    return column_name(parts)
+    return Column(tuple(parts))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import LONG_REMEDY, refuse, tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import Token, TokenType, exp
+from prune_assets.sql.syntax.lexer import LONG_REMEDY, Token, TokenKind, refuse, tokenize
+from prune_assets.sql.syntax.nodes import And, Binary, Node, mark, rebuilt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +29,13 @@ class ParsedPredicate:
 
     sql: str
     tokens: Sequence[Token]
-    tree: exp.Expr
+    tree: Node
 
-    def text(self, node: exp.Expr, *, brackets: bool = True) -> str:
+    def text(self, node: Node, *, brackets: bool = True) -> str:
         """Return the source of a node; `brackets`: False leaves out those around the whole."""
         return text_of(node, self.sql, self.tokens, brackets=brackets)
 
-    def part(self, node: exp.Expr) -> ParsedPredicate:
+    def part(self, node: Node) -> ParsedPredicate:
         """Return a part of the predicate."""
         return replace(self, tree=node)
 
@@ -44,17 +44,15 @@ class ParsedPredicate:
         level = [self.tree]
         while level:
             for node in level:
-                if (node.meta.get("first"), node.meta.get("last")) == (first, last):
+                if node.span == (first, last):
                     return self.part(node)
-            around = [
-                node for node in level if node.meta.get("first", 0) <= first and last <= node.meta.get("last", last)
-            ]
-            level = [child for node in around for child in node.iter_expressions()]
+            around = [node for node in level if node.span is None or node.span[0] <= first <= last <= node.span[1]]
+            level = [child for node in around for child in node.children()]
         return None
 
     def conjuncts(self) -> list[ParsedPredicate]:
         """Return each operand of the topmost AND, or the whole where there is none."""
-        return [self.part(node) for node in chain_of(self.tree, exp.And)]
+        return [self.part(node) for node in chain_of(self.tree, And)]
 
     def with_literals(self, literals: Mapping[Span, str]) -> ParsedPredicate:
         """Return the predicate with a literal in place of each span of tokens, given by its first and last one.
@@ -71,26 +69,27 @@ class ParsedPredicate:
             sql += self.sql[end : token.start]
             start, end = len(sql), self.tokens[last].end
             sql += literals.get((i, last), self.sql[token.start : token.end])
-            token_type, text = (TokenType.UNKNOWN, sql[start:]) if i in last_of else (token.token_type, token.text)
-            tokens.append(Token(token_type, text, start=start, end=len(sql)))
-            tokens += [Token(TokenType.UNKNOWN, "", start=len(sql), end=len(sql)) for _ in range(last - i)]
+            kind, text = (TokenKind.SIGN, sql[start:]) if i in last_of else (token.kind, token.text)
+            tokens.append(Token(kind, text, start, len(sql)))
+            tokens += [Token(TokenKind.SIGN, "", len(sql), len(sql)) for _ in range(last - i)]
         return ParsedPredicate(sql + self.sql[end:], tokens, self._tree_with(literals))
 
-    def _tree_with(self, literals: Mapping[Span, str]) -> exp.Expr:
-        def replaced(node: exp.Expr) -> exp.Expr:
-            first, last = node.meta.get("first", 0), node.meta.get("last", -1)
+    def _tree_with(self, literals: Mapping[Span, str]) -> Node:
+        def replacement(node: Node) -> Node | None:
+            first, last = node.span or (0, -1)
             while (first, last) not in literals and first < last and self._is_bracketed(first, last):
                 first, last = first + 1, last - 1
-            return _literal_node(literals[first, last], node) if (first, last) in literals else node
+            return _literal_node(literals[first, last], node) if (first, last) in literals else None
 
-        return self.tree.transform(replaced)
+        return rebuilt(self.tree, replacement)
 
     def _is_bracketed(self, first: int, last: int) -> bool:
         return self.tokens[first].text == "(" and self.tokens[last].text == ")"
 
     def tokens_of_tree(self) -> Sequence[Token]:
         """Return the tokens of the tree."""
-        return self.tokens[self.tree.meta["first"] : self.tree.meta["last"] + 1]
+        assert self.tree.span is not None
+        return self.tokens[self.tree.span[0] : self.tree.span[1] + 1]
 
 
 def parse_predicate(sql: str) -> ParsedPredicate:
@@ -105,21 +104,21 @@ def parse_predicate(sql: str) -> ParsedPredicate:
         raise
 
 
-def _literal_node(literal: str, replaced: exp.Expr) -> exp.Expr:
+def _literal_node(literal: str, replaced: Node) -> Node:
     tree = parse_predicate(literal).tree
     for node in tree.walk():
-        node.meta.update(first=replaced.meta["first"], last=replaced.meta["last"])
+        mark(node, replaced.span)
     return tree
 
 
-def chain_of(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
+def chain_of(node: Node, connective: type[Binary]) -> list[Node]:
     """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
-    operands: list[exp.Expr] = []
+    operands: list[Node] = []
     stack = [node]
     while stack:
         part = stack.pop()
         if isinstance(part, connective):
-            stack += [part.args["expression"], part.args["this"]]
+            stack += [part.right, part.left]
         else:
             operands.append(part)
     return operands
@@ -147,13 +146,13 @@ def _refuse_statement(tokens: Sequence[Token]) -> None:
 
 
 def _refuse_many_conditions(tokens: Sequence[Token]) -> None:
-    count = sum(token.token_type == TokenType.VAR and token.text.upper() in {"AND", "OR"} for token in tokens)
+    count = sum(token.kind == TokenKind.WORD and token.text.upper() in {"AND", "OR"} for token in tokens)
     if count > MAX_CONNECTIVES:
         problem = f"it joins {count + 1:,} conditions by AND and OR, more than {MAX_CONNECTIVES:,}"
         raise PredicateSyntaxError(f"predicate: {problem}; {LONG_REMEDY}")
 
 
-_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
+_NAMES = frozenset({TokenKind.WORD, TokenKind.QUOTED})
 
 
 def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> list[LeafColumn]:
@@ -182,17 +181,17 @@ def _chains(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
     i = 0
     while i < len(tokens):
         chain: list[str] = []
-        while i < len(tokens) and tokens[i].token_type in _NAMES:
+        while i < len(tokens) and tokens[i].kind in _NAMES:
             chain.append(_text(tokens[i]))
-            dotted = i + 2 < len(tokens) and tokens[i + 1].text == "." and tokens[i + 2].token_type in _NAMES
+            dotted = i + 2 < len(tokens) and tokens[i + 1].text == "." and tokens[i + 2].kind in _NAMES
             i += 2 if dotted else 1
             if not dotted:
                 break
-        if chain and not (i < len(tokens) and tokens[i].text == "(" and tokens[i - 1].token_type == TokenType.VAR):
+        if chain and not (i < len(tokens) and tokens[i].text == "(" and tokens[i - 1].kind == TokenKind.WORD):
             yield tuple(chain)
         i += not chain
 
 
 def _text(token: Token) -> str:
     text = token.text
-    return (text[1:-1].replace("``", "`") if token.token_type == TokenType.IDENTIFIER else text).lower()
+    return (text[1:-1].replace("``", "`") if token.kind == TokenKind.QUOTED else text).lower()

@@ -6,14 +6,13 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+from prune_assets.sql.syntax.lexer import TokenKind, tokenize
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.lexer import Token
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[01][0-7]{2}|.)", re.DOTALL)
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
@@ -91,6 +90,6 @@ def has_relative_date(sql: str) -> bool:
     (True, False)
     """
     return any(
-        word.text.upper() in _TYPES and text.token_type == TokenType.STRING and is_relative_date(read_string(text.text))
+        word.text.upper() in _TYPES and text.kind == TokenKind.STRING and is_relative_date(read_string(text.text))
         for word, text in pairwise(tokenize(sql))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+from prune_assets.sql.syntax.lexer import TokenKind
 from prune_assets.sql.types.spark_types import (
     BIGINT,
     BINARY,
@@ -55,7 +55,7 @@ _ANGLES = {"<": 1, ">": -1, ">>": -2, ">>>": -3, "<>": 0}
 
 def read_type(cursor: Cursor) -> SparkType | None:
     """Read a type; None for one that no cast to is looked into."""
-    word = cursor.sign() if cursor.kind() == TokenType.VAR else ""
+    word = cursor.sign() if cursor.kind() == TokenKind.WORD else ""
     if word in _DECIMALS:
         cursor.take()
         return _decimal(cursor)
@@ -85,7 +85,7 @@ def _decimal(cursor: Cursor) -> SparkType:
 
 
 def _whole_number(cursor: Cursor) -> int:
-    if cursor.kind() != TokenType.NUMBER or not cursor.tokens[cursor.position].text.isdigit():
+    if cursor.kind() != TokenKind.NUMBER or not cursor.tokens[cursor.position].text.isdigit():
         cursor.fail("a whole number is expected here")
     # Of thousands of digits Python makes no number; of more than a few no type has use.
     return int((cursor.take().text.lstrip("0") or "0")[:_MOST_DIGITS])

@@ -18,10 +18,10 @@ from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
 from prune_assets.sql.lower import lower
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.tables.parquet.table import named_columns
 
 
@@ -53,12 +53,12 @@ class Planner:
 
     def _weakened(self, node, text, instead):
         match node:
-            case exp.And() | exp.Or():
-                word = " AND " if isinstance(node, exp.And) else " OR "
-                return word.join(f"({self._weakened(part, text, instead)})" for part in (node.this, node.expression))
+            case nodes.And() | nodes.Or():
+                word = " AND " if isinstance(node, nodes.And) else " OR "
+                return word.join(f"({self._weakened(part, text, instead)})" for part in (node.left, node.right))
             # Not that of `x IS NOT NULL`, whose operand has no text of its own.
-            case exp.Not() if text(node.this, brackets=False) != text(node, brackets=False):
-                return f"NOT ({self._weakened(node.this, text, 'false' if instead == 'true' else 'true')})"
+            case nodes.Not(operand) if text(operand, brackets=False) != text(node, brackets=False):
+                return f"NOT ({self._weakened(operand, text, 'false' if instead == 'true' else 'true')})"
             case _:
                 return instead if refused(self.lower(text(node))) else text(node)
 

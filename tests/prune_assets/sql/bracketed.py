@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import BINARY, listed_values
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 
-SIGNS = {node: sign for sign, (_, node) in BINARY.items()}
-PREFIXES = {exp.Not: "NOT", exp.Neg: "-", exp.BitwiseNot: "~"}
+PREFIXES = {nodes.Not: "NOT", nodes.Negative: "-", nodes.BitwiseNot: "~"}
 
 
 def bracketed(sql: str) -> str:
@@ -21,25 +19,42 @@ def _text(node, source) -> str:
     def inner(child) -> str:
         return f"({_text(child, source)})"
 
-    kind = type(node)
-    if kind is exp.Not and isinstance(node.this, exp.Is) and source(node.this).upper().split()[-2] == "NOT":
-        return f"{inner(node.this.this)} IS NOT {node.this.expression.name}"
-    if kind in SIGNS:
-        return f"{inner(node.this)} {SIGNS[kind]} {inner(node.expression)}"
-    if kind in PREFIXES and not isinstance(node.this, exp.Like | exp.ILike | exp.RegexpLike | exp.NullSafeNEQ):
-        return f"{PREFIXES[kind]} {inner(node.this)}"
     match node:
-        case exp.Between():
-            return f"{inner(node.this)} BETWEEN {inner(node.args['low'])} AND {inner(node.args['high'])}"
-        case exp.In() if listed_values(node):
-            return f"{inner(node.this)} IN ({', '.join(map(inner, listed_values(node)))})"
-        case exp.Is():
-            return f"{inner(node.this)} IS {node.expression.name}"
-        case exp.Anonymous(name="positive") if source(node).lstrip("( ").startswith("+"):
-            return f"+ {inner(node.expressions[0])}"
-        case exp.Anonymous() if node.name.startswith("extract "):
-            return f"extract({node.name.partition(' ')[2]} FROM {inner(node.expressions[0])})"
-        case exp.Anonymous() if node.expressions and source(node).endswith(")"):
-            return f"{source(node).lstrip('( ').partition('(')[0]}({', '.join(map(inner, node.expressions))})"
+        case nodes.Not(nodes.IsNull() | nodes.IsTruth() as test) if source(test).upper().split()[-2] == "NOT":
+            return f"{inner(test.operand)} IS NOT {truth(test)}"
+        case nodes.And() | nodes.Or() | nodes.Comparison() | nodes.Arithmetic() | nodes.Bitwise() | nodes.Concat():
+            return f"{inner(node.left)} {sign(node)} {inner(node.right)}"
+        case nodes.NullSafe(left, right, True):
+            return f"{inner(left)} <=> {inner(right)}"
+        case nodes.Not(nodes.Like() | nodes.ILike() | nodes.RLike() | nodes.NullSafe(is_same=False)):
+            return source(node)
+        case nodes.Not(operand) | nodes.Negative(operand) | nodes.BitwiseNot(operand):
+            return f"{PREFIXES[type(node)]} {inner(operand)}"
+        case nodes.Between(operand, low, high):
+            return f"{inner(operand)} BETWEEN {inner(low)} AND {inner(high)}"
+        case nodes.In(operand):
+            return f"{inner(operand)} IN ({', '.join(map(inner, node.listed()))})"
+        case nodes.IsNull(operand) | nodes.IsTruth(operand):
+            return f"{inner(operand)} IS {truth(node)}"
+        case nodes.Call("positive", [operand]) if source(node).lstrip("( ").startswith("+"):
+            return f"+ {inner(operand)}"
+        case nodes.Call(name, [operand]) if name.startswith("extract "):
+            return f"extract({name.partition(' ')[2]} FROM {inner(operand)})"
+        case nodes.Call(_, arguments) if arguments and source(node).endswith(")"):
+            return f"{source(node).lstrip('( ').partition('(')[0]}({', '.join(map(inner, arguments))})"
         case _:
             return source(node)
+
+
+def sign(node) -> str:
+    match node:
+        case nodes.And() | nodes.Or():
+            return type(node).__name__.upper()
+        case nodes.Concat():
+            return "||"
+        case nodes.Comparison(op=sign) | nodes.Arithmetic(sign=sign) | nodes.Bitwise(sign=sign):
+            return sign.upper()
+
+
+def truth(node) -> str:
+    return nodes.TRUTH_NAMES[node.truth] if isinstance(node, nodes.IsTruth) else "NULL"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from decimal import Context, Decimal
+from operator import attrgetter
 
 import pytest
 from pyspark.errors import ArithmeticException
@@ -17,7 +18,6 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import name_parts, spark_value
 from prune_assets.sql.types.spark_types import ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.zones import Clocks
@@ -58,8 +58,8 @@ def asked(*, ansi: bool = True) -> BindingContext:
     return BindingContext(
         semantics,
         Clocks.of(semantics),
-        lambda node: SCOPE.resolve(name_parts(node)).column,
-        spark_value,
+        lambda node: SCOPE.resolve(node.parts).column,
+        attrgetter("value"),
         lambda _: unknown,
         lambda *_: unknown,
         lambda _: unknown,

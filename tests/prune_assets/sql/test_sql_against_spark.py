@@ -12,10 +12,8 @@ import pytest
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.lowering.column_values import UNCERTAIN
-from prune_assets.sql.syntax import grammar
+from prune_assets.sql.syntax import grammar, nodes
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.floats import float_of_text
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import Moment
@@ -186,8 +184,8 @@ def spark_kind(kind):
 
 def described(node):
     """Return type and value as Spark reports them; digits beside Spark's for sums are checked by value alone."""
-    assert isinstance(node, exp.Literal)
-    value = spark_value(node)
+    assert isinstance(node, nodes.Literal)
+    value = node.value
     match value.kind:
         case Kind.INTEGER:
             return {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}[value.bits], value.value

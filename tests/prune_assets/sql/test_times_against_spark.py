@@ -13,10 +13,9 @@ from parquet_core.predicate import Unsupported
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.lower import lower
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import spark_value
-from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import Moment, read_moment
 from prune_assets.sql.types.zones import UncertainTime, zone_named
@@ -146,10 +145,10 @@ def test_sums_of_timestamps_and_intervals_are_the_same(spark, zone):
     wrong, known = [], 0
     for text, answer in zip(texts, answers, strict=True):
         folded = fold_constants(parse(text, tokenize(text)))
-        assert isinstance(folded, exp.Literal), text
-        assert spark_value(folded).kind is Kind.TIMESTAMP
-        assert isinstance(spark_value(folded).value, Moment), text
-        found = ours(spark_value(folded).value, zone)
+        assert isinstance(folded, nodes.Literal), text
+        assert folded.value.kind is Kind.TIMESTAMP
+        assert isinstance(folded.value.value, Moment), text
+        found = ours(folded.value.value, zone)
         known += found is not None
         if found not in {None, answer}:
             wrong.append((text, found, answer))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from operator import attrgetter
 
 import pytest
 
@@ -17,7 +18,6 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import name_parts, spark_value
 from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero
 from prune_assets.sql.types.ranges import Ranges, complement, intersection, joined, span, union
 from prune_assets.sql.types.spark_types import DOUBLE, FLOAT, INT, TINYINT, float_of_ordinal, ordinal_of_float
@@ -30,8 +30,8 @@ UNKNOWN = Constant(Outcomes.UNKNOWN)
 ASKED = BindingContext(
     SparkSemantics(),
     Clocks.of(SparkSemantics()),
-    lambda node: SCOPE.resolve(name_parts(node)).column,
-    spark_value,
+    lambda node: SCOPE.resolve(node.parts).column,
+    attrgetter("value"),
     lambda _: UNKNOWN,
     lambda *_: UNKNOWN,
     lambda _: UNKNOWN,

@@ -17,9 +17,8 @@ from prune_assets.spark_reader.spark_filters import Values
 from prune_assets.spark_reader.spark_profile import NEWEST
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.sql.syntax.lexer import SHORTEST_LIST, tokenize
+from prune_assets.sql.syntax.lexer import SHORTEST_LIST, TokenKind, tokenize
 from prune_assets.sql.syntax.parsed import parse_predicate
-from prune_assets.sql.syntax.sqlglot_nodes import TokenType
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES
 
 SEMANTICS = SparkSemantics(time_zone="UTC")
@@ -82,8 +81,8 @@ def test_it_means_what_its_values_mean_one_by_one(values, ansi):
     semantics = replace(SEMANTICS, ansi=ansi)
     for operand, negation in zip(OPERANDS, cycle(["", "NOT"]), strict=False):
         at_once, one_by_one = both_ways(operand, values, negation)
-        assert TokenType.LIST in {token.token_type for token in tokenize(at_once)}
-        assert TokenType.LIST not in {token.token_type for token in tokenize(one_by_one)}
+        assert TokenKind.LIST in {token.kind for token in tokenize(at_once)}
+        assert TokenKind.LIST not in {token.kind for token in tokenize(one_by_one)}
         found, expected = (outcome(sql, semantics) for sql in (at_once, one_by_one))
         assert found == expected, operand
 
@@ -106,7 +105,7 @@ def test_it_means_what_its_values_mean_one_by_one(values, ansi):
     ids=repr,
 )
 def test_what_is_no_long_list_of_plain_values_is_read_one_by_one(values):
-    assert TokenType.LIST not in {token.token_type for token in tokenize(both_ways("x", values)[0])}
+    assert TokenKind.LIST not in {token.kind for token in tokenize(both_ways("x", values)[0])}
 
 
 def test_its_text_is_as_short_as_that_of_any_part():
@@ -164,8 +163,7 @@ def test_row_groups_without_a_listed_value_are_skipped(table):
 
 def test_no_step_is_taken_for_each_value(table, monkeypatch):
     """From the text to the whole report: neither a token nor a node is made for a value of a plain list."""
-    made = "prune_assets.sql.syntax.nodes.spark_literal"
-    monkeypatch.setattr(made, lambda _: pytest.fail("a node for each value"))
+    monkeypatch.setattr("prune_assets.sql.syntax.nodes.In.listed", lambda _: pytest.fail("a node for each value"))
     for where in (f"k IN ({NEAR})", f"s NOT IN ({TEXTS})", f"k IN ({NEAR}) AND x > 0", f"x = 1 OR s IN ({TEXTS})"):
         assert len(tokenize(where)) < 12
         made = pr.plan(table, where=where)

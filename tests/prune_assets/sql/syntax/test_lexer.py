@@ -28,7 +28,7 @@ def one_by_one(sql):
 
 def outcome(cut, sql):
     try:
-        return [(token.token_type, token.text, token.start, token.end) for token in cut(sql)]
+        return [(token.kind, token.text, token.start, token.end) for token in cut(sql)]
     except PredicateSyntaxError as error:
         return str(error)
 
