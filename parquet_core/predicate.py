@@ -154,7 +154,7 @@ class Unsupported:
     that this part does, and nothing else. `may_raise`: reading may fail on a row because of it.
     `raises`: a constant of the part is an error, so that with ANSI Spark fails whatever the rows are. `no_value`: it
     compares with a text that is no value of the type, so it selects no row, or fails. `cause`: None where nothing
-    depends on the reason.
+    depends on the reason. `source`: the syntax tree of the part for the code that made it, None if unknown.
     """
 
     sql: str
@@ -168,6 +168,7 @@ class Unsupported:
     raises: bool = False
     no_value: bool = False
     cause: Cause | None = None
+    source: object = field(default=None, repr=False, compare=False)
 
 
 class ValueTest(Protocol):

@@ -95,7 +95,7 @@ def plan_opened(
         opened.check_columns(spark)
     lowered = lower_predicate(where, opened, session=session)
     semantics = opened.semantics
-    tests = value_tests(lowered, opened.columns, partitions=opened.partitions, session=session, semantics=semantics)
+    tests = value_tests(lowered, partitions=opened.partitions, session=session, semantics=semantics)
     predicate = replaced(lowered.predicate, tests)
     answers = opened.answers(predicate)
     if spark is not None:

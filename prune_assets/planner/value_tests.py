@@ -23,13 +23,14 @@ from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
-from prune_assets.session.lower_predicate import builtin_check, semantics_for
+from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
 from prune_assets.sql.functions.times import offsets
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.lexer import TokenKind
-from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
+from prune_assets.sql.syntax.parsed import ParsedPredicate
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 from prune_assets.sql.types.zones import DAY, SECOND, Clocks, Zone
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
     from prune_assets.sql.lower import LoweredPredicate
-    from prune_assets.sql.syntax.parsed import ParsedPredicate
+    from prune_assets.sql.syntax.nodes import Node
 
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
@@ -147,7 +148,6 @@ class RememberedTest:
 
 def value_tests(
     lowered: LoweredPredicate,
-    columns: Sequence[LeafColumn],
     *,
     partitions: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
@@ -158,9 +158,9 @@ def value_tests(
     `partitions`: the columns whose values directories or a log give. `semantics`: the settings of the session.
     """
     tests: dict[Unsupported, OnValues | OnPartitions] = {}
-    is_builtin, given = builtin_check(session), {column.path for column in partitions}
+    given = {column.path for column in partitions}
     for part, written in _open_parts(lowered):
-        test = None if len(tests) == MAX_PARTS else _value_test(part, written, columns, session, semantics, is_builtin)
+        test = None if len(tests) == MAX_PARTS else _value_test(part, written, session, semantics)
         if isinstance(test, OnValues) or (test is not None and given.issuperset(test.columns)):
             tests[part] = test
     return tests
@@ -168,7 +168,6 @@ def value_tests(
 
 def row_tests(
     lowered: LoweredPredicate,
-    columns: Sequence[LeafColumn],
     *,
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
@@ -179,15 +178,14 @@ def row_tests(
     `most`: the number of different values that are tested one by one, where a part is not evaluated on all at once.
     """
     tests: dict[Unsupported, Predicate] = {}
-    is_builtin = builtin_check(session)
     for part, written in _open_parts(lowered):
-        on_rows = lower_on_rows(written, columns, semantics, is_builtin) or part
+        on_rows = lower_on_rows(written, semantics) or part
         open_part = next((it for it in leaves(on_rows) if isinstance(it, Unsupported) and it.is_whole), None)
         if open_part is None:
             tests[part] = on_rows
         elif cause_of(open_part) is Cause.TIME_ZONE:
             tests[part] = replace(part, reason=open_part.reason, remedy=open_part.remedy, cause=open_part.cause)
-        elif (test := _value_test(part, written, columns, session, semantics, is_builtin, most)) is not None:
+        elif (test := _value_test(part, written, session, semantics, most)) is not None:
             tests[part] = test
     return tests
 
@@ -196,26 +194,23 @@ def _open_parts(lowered: LoweredPredicate) -> Iterator[tuple[Unsupported, Parsed
     """Yield each unsupported condition once, with its parsed source."""
     for part in dict.fromkeys(leaf for leaf in leaves(lowered.predicate) if isinstance(leaf, Unsupported)):
         is_tested = part.is_whole and part.cause is not Cause.CLOCKS_CHANGE
-        written = lowered.written_part(part.sql) if is_tested else None
-        if written is not None:
-            yield part, written
+        if is_tested and isinstance(part.source, ParsedPredicate):
+            yield part, part.source
 
 
-def _value_test(  # noqa: PLR0917 - a part, its columns, and what the session decides
+def _value_test(
     part: Unsupported,
     written: ParsedPredicate,
-    columns: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
-    is_builtin: Callable[[str], bool] | None,
     most: int | None = None,
 ) -> OnValues | OnPartitions | None:
     """Return a test of a part on known values of its columns; None if their values are no plain ones."""
-    named = named_by_part(written.tokens_of_tree(), columns)
+    named = named_columns(written.tree)
     if not named or not all(_has_plain_values(column, semantics) for column in named):
         return None
-    classes = classes_of(written, named[0], semantics, is_builtin) if len(named) == 1 else None
-    ask = _ask(part.sql, written, named, session, is_builtin)
+    classes = classes_of(written.tree, named[0], semantics) if len(named) == 1 else None
+    ask = _ask(part, named, session)
     longest = longest_matched(written) if _is_asked(session) else None
     test = RememberedTest(named, ask, most or _most(session), classes, longest)
     paths = tuple(column.path for column in named)
@@ -233,9 +228,7 @@ def tests_hold(
     by_path = {column.path: column for column in columns}
     return all(
         not isinstance(it.test, RememberedTest)
-        or it.test.holds(
-            _ask(part.sql, parse_predicate(part.sql), [by_path[path] for path in columns_of_leaf(it)], session, None)
-        )
+        or it.test.holds(_ask(part, [by_path[path] for path in columns_of_leaf(it)], session))
         for part, it in tests.items()
     )
 
@@ -259,18 +252,13 @@ def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
     return hasattr(session, "_jsparkSession")
 
 
-def _ask(
-    sql: str,
-    written: ParsedPredicate,
-    columns: Sequence[LeafColumn],
-    session: SparkSession | SparkSemantics | None,
-    is_builtin: Callable[[str], bool] | None,
-) -> Ask:
+def _ask(part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession | SparkSemantics | None) -> Ask:
     if session is None or isinstance(session, SparkSemantics) or not _is_asked(session):
-        return partial(evaluate_on_values, written, columns, semantics_for(session), is_builtin)
+        assert isinstance(part.source, ParsedPredicate)
+        return partial(evaluate_on_values, part.source, columns, semantics_for(session))
     from prune_assets.session.queries.ask_values import ask_values
 
-    return partial(ask_values, session, columns, sql)
+    return partial(ask_values, session, columns, part.sql)
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -331,17 +319,15 @@ def _is_text(value: bytes | None) -> bool:
         return False
 
 
-def classes_of(
-    written: ParsedPredicate, column: LeafColumn, semantics: SparkSemantics, is_builtin: Callable[[str], bool] | None
-) -> Classes | None:
+def classes_of(tree: Node, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
     """Return the classes of a column's values for a part that names it alone; None where each value is its own."""
-    name, kind = column.path[-1], column.type
+    kind = column.type
     if kind is not None and pa.types.is_signed_integer(kind):
-        divisor = divisor_of(written, name)
+        divisor = divisor_of(tree)
         return None if divisor is None or divisor >= 1 << 63 else partial(_remainders, divisor)
     if isinstance(kind, pa.TimestampType) and kind.tz is not None and kind.unit in {"ms", "us"}:
         zone = Clocks.of(semantics).zone
-        return partial(_minutes, zone) if zone is not None and shows_clock(written, name, is_builtin) else None
+        return partial(_minutes, zone) if zone is not None and shows_clock(tree) else None
     return None
 
 

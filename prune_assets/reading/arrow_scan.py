@@ -255,7 +255,7 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
 
     `session` is asked about conditions that are not evaluated here, for each value once.
     """
-    tests = row_tests(plan.lowered, plan.table.columns, session=session, semantics=plan.semantics, most=_MOST_TESTED)
+    tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)
     predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate
     filtered = dict.fromkeys(path[0] for path in columns_of(predicate))
     valued = {*names, *(path[0] for path in typed_columns(predicate))}

@@ -44,8 +44,7 @@ class SparkRead:
     def filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
         plan = self.plan
-        written = plan.lowered.written_conjuncts()
-        return as_spark_filters(written, plan.table.columns, semantics=plan.semantics, profile=self.profile)
+        return as_spark_filters(plan.lowered.parsed, semantics=plan.semantics, profile=self.profile)
 
     @cached_property
     def scan(self) -> SparkScan:

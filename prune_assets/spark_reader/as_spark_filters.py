@@ -34,7 +34,6 @@ from parquet_core.predicate import (
 )
 from prune_assets.spark_reader.spark_filters import Filter, Opaque, Rel, Truth, Values, all_of, any_of, opposite
 from prune_assets.sql.binding.fold_constants import fold_constants
-from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
@@ -64,30 +63,14 @@ _UNWRAPPED = ({Kind.DATE}, {Kind.DATE, Kind.TIMESTAMP}, {Kind.DATE, Kind.TIMESTA
 
 
 def as_spark_filters(
-    conjuncts: Sequence[ParsedPredicate | None],
-    columns: Sequence[LeafColumn],
-    *,
-    semantics: SparkSemantics,
-    profile: SparkProfile,
+    conjuncts: Sequence[ParsedPredicate | None], *, semantics: SparkSemantics, profile: SparkProfile
 ) -> SparkFilter:
-    """Return conjuncts as Spark's data sources are asked them.
-
-    The text of a part of a Column may be none that can be read back (None): nothing is known of it then.
-    """
-    found = [_of_conjunct(parsed, columns, semantics, profile) for parsed in conjuncts]
+    """Return conjuncts, their names bound, as the filters of Spark's data sources; None for one that is not parsed."""
+    found = [
+        Opaque() if parsed is None else _Filters(Conditions(parsed, semantics), semantics, profile).of(parsed.tree)
+        for parsed in conjuncts
+    ]
     return found[0] if len(found) == 1 else all_of(found)
-
-
-def _of_conjunct(
-    parsed: ParsedPredicate | None, columns: Sequence[LeafColumn], semantics: SparkSemantics, profile: SparkProfile
-) -> SparkFilter:
-    if parsed is None or "${" in parsed.sql:
-        return Opaque()
-    if not semantics.knows_literals_of(parsed.sql):
-        return Opaque()
-    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, parsed, semantics)
-    return _Filters(scope, conditions, semantics, profile).of(parsed.tree)
 
 
 # What is nested deeper is taken for something that is not pushed down.
@@ -97,8 +80,7 @@ _MAX_DEPTH = 100
 class _Filters:
     """Walks the tree of a predicate, negations on the way down."""
 
-    def __init__(self, scope: Scope, conditions: Conditions, semantics: SparkSemantics, profile: SparkProfile) -> None:
-        self._scope = scope
+    def __init__(self, conditions: Conditions, semantics: SparkSemantics, profile: SparkProfile) -> None:
         self._conditions = conditions
         self._semantics = semantics
         self._profile = profile
@@ -157,7 +139,7 @@ class _Filters:
                 to = DATE
             case _:
                 return False
-        column = self._scope.resolve(inner.parts).column if isinstance(inner, nodes.Column) else None
+        column = inner.bound.column if isinstance(inner, nodes.Column) else None
         kind = None if column is None or column.type is None else type_of_column(column.type)
         if kind is None or to is None:
             return False
@@ -170,7 +152,7 @@ class _Filters:
     def _casts_column(self, node: nodes.Node) -> bool:
         """Tell whether Spark casts the column of a plain condition: to what has not all of its digits, or for good."""
         operands = [fold_constants(operand) for operand in node.children()]
-        columns = [self._scope.resolve(it.parts).column for it in operands if isinstance(it, nodes.Column)]
+        columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
         if decimals and isinstance(node, nodes.In) and node.source:
             operands += node.listed()
@@ -209,7 +191,7 @@ class _Filters:
         while stack:
             part = stack.pop()
             if isinstance(part, nodes.Column):
-                column = self._scope.resolve(part.parts).nullable
+                column = part.bound.nullable
                 found += [] if column is None else [column.path]
             elif _is_strict(part):
                 stack += reversed(list(part.children()))

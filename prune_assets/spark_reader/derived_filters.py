@@ -64,8 +64,8 @@ def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -
         return ()
     bounds = SurvivorBounds(index, access)
     found = []
-    for written, (_, conjunct) in zip(plan.lowered.written_conjuncts(), plan.lowered.conjuncts, strict=True):
-        pushed = as_spark_filters([written], plan.table.columns, semantics=plan.semantics, profile=profile)
+    for written, (_, conjunct) in zip(plan.lowered.parsed, plan.lowered.conjuncts, strict=True):
+        pushed = as_spark_filters([written], semantics=plan.semantics, profile=profile)
         if any(isinstance(part, Opaque) for part in parts_of(pushed)):
             found.append(cut_to_survivors(necessary(conjunct), bounds))
     found.append(survivor_ranges(plan.evaluation, index))

@@ -283,7 +283,7 @@ def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[Reade
 
 def _of_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
     stored = dict.fromkeys(chain(plan.index.columns, *(kind.columns for kind in plan.index.kinds)))
-    fine = compares_finely(plan.lowered.written_conjuncts(), tuple(stored))
+    fine = compares_finely(plan.lowered.parsed, tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
             yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)

@@ -16,18 +16,17 @@ from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Unsupported, columns_of_leaf, leaves
 from parquet_core.pruning import fold
 from prune_assets.sql.binding.bind import is_condition
-from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
 from prune_assets.sql.functions.entry import CHOICES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
-from prune_assets.sql.lowering.null_propagation import decides_every_value
+from prune_assets.sql.lowering.null_propagation import decides_every_value, null_with
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import Arithmetic, Call, Case, Column, Comparison, Literal, Node, Not, Sign
+from prune_assets.sql.syntax.nodes import Arithmetic, Call, Case, Column, Comparison, Literal, Node, Not, Opaque, Sign
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
@@ -40,23 +39,18 @@ _TRIED_NODES = 1_000
 
 
 def evaluate_on_values(
-    parsed: ParsedPredicate,
-    columns: Sequence[LeafColumn],
-    semantics: SparkSemantics,
-    is_builtin: Callable[[str], bool] | None,
-    values: Sequence[pa.Array],
+    parsed: ParsedPredicate, columns: Sequence[LeafColumn], semantics: SparkSemantics, values: Sequence[pa.Array]
 ) -> list[Outcomes]:
     """Return the possible outcomes of a part for each row of values.
 
-    NULL is one of them, as a part may raise, unless it is known that this one does not. `values`: an array for each
-    column.
+    NULL is one of them, as a part may raise, unless it is known that this one does not. `parsed`: its names bound.
+    `values`: an array for each column.
     Raises Refusal where they say nothing of any value.
     """
-    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = partial(Conditions, scope, parsed, semantics, is_builtin)
+    conditions = partial(Conditions, parsed, semantics)
     condition = _without_not(parsed.tree)
-    nulls = conditions().nulls_of(condition)
-    may_raise = not nulls or not decides_every_value(condition, scope)
+    nulls = null_with(condition)
+    may_raise = not nulls or not decides_every_value(condition)
     is_null = np.zeros(len(values[0]), np.bool_)
     for column, of in zip(columns, values, strict=True):
         is_null |= ~valid_flags(of) & (column.path in nulls)
@@ -70,16 +64,10 @@ def evaluate_on_values(
     return list(map(Outcomes, outcomes.tolist()))
 
 
-def lower_on_rows(
-    parsed: ParsedPredicate,
-    columns: Sequence[LeafColumn],
-    semantics: SparkSemantics,
-    is_builtin: Callable[[str], bool] | None,
-) -> Predicate | None:
+def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predicate | None:
     """Return a part as a predicate on rows, in which conditions may be unsupported; None if it is an error."""
-    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     try:
-        return Conditions(scope, parsed, semantics, is_builtin, on_rows=True).lower_part(parsed.tree)
+        return Conditions(parsed, semantics, on_rows=True).lower_part(parsed.tree)
     except PruneError:
         return None
 
@@ -113,30 +101,28 @@ def _one_by_one(
     return np.array(outcomes, np.uint8)
 
 
-def divisor_of(parsed: ParsedPredicate, name: str) -> int | None:
-    """Return the number by whose remainders alone a part depends on the column of a name, None where there is none.
+def divisor_of(tree: Node) -> int | None:
+    """Return the divisor if a part that names one column depends on its remainders alone, else None.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
-    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)"), "x"), divisor_of(parse_predicate("x % 100 = x"), "x")
+    >>> divisor_of(parse_predicate("x % 100 IN (7, 8)").tree), divisor_of(parse_predicate("x % 100 = x").tree)
     (100, None)
     """
-    divisors = set(map(_divisor, _every_mention(parsed, name)))
+    divisors = set(map(_divisor, _parents(tree)))
     return divisors.pop() if len(divisors) == 1 else None
 
 
-def shows_clock(parsed: ParsedPredicate, name: str, is_builtin: Callable[[str], bool] | None) -> bool:
-    """Tell whether a part depends on the column of a name by the hour and the minute that clocks show alone."""
-    parents = _every_mention(parsed, name)
-    names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in parents}
-    return bool(names) and names <= CLOCK_FIELDS and (is_builtin is None or all(map(is_builtin, names)))
+def shows_clock(tree: Node) -> bool:
+    """Tell whether a part that names one column depends on the hour and the minute that clocks show alone."""
+    names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in _parents(tree)}
+    return bool(names) and names <= CLOCK_FIELDS
 
 
-def _every_mention(parsed: ParsedPredicate, name: str) -> list[Node]:
-    """Return the parent of each column, for a part that names one; none where the text names it more often."""
-    found = [part for part in parsed.tree.walk() for child in part.children() if isinstance(child, Column)]
-    # A part of the text may be in the tree as a whole, without the columns in it.
-    written = [token for token in parsed.tokens_of_tree() if token.text.strip("`").lower() == name.lower()]
-    return found if len(written) == len(found) else []
+def _parents(tree: Node) -> list[Node]:
+    """Return the parent of each column; none if an opaque part may name columns."""
+    if isinstance(tree, Column) or any(part.columns != () for part in tree.all_of(Opaque)):
+        return []
+    return [part for part in tree.walk() for child in part.children() if isinstance(child, Column)]
 
 
 def _divisor(parent: Node) -> int | None:

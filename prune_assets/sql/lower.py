@@ -9,12 +9,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from parquet_core.predicate import And, Unsupported, leaves
+from parquet_core.predicate import And, Unsupported
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
 from prune_assets.sql.binding.clock import with_constants
 from prune_assets.sql.binding.non_scalar import refuse_non_scalar
-from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.binding.scope import Scope, bind_names
 from prune_assets.sql.functions.clock_calls import Clock
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.render import render
@@ -23,15 +23,12 @@ from prune_assets.sql.syntax.nodes import Parameter
 from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
-
-# The tree of a longer predicate is not held as long as a plan is: it takes a kilobyte for each.
-MAX_KEPT_TOKENS = 20_000
 
 # Predicates that are asked again are not lowered again: so many, and none that is longer.
 _REMEMBERED = 64
@@ -49,8 +46,8 @@ class LoweredPredicate:
     `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
     `current_date()` and the like, and with constants that Spark computed; None where it has none of these. Conjuncts
     are those of it. Spark has to be asked it,
-    not `sql`, to see the same day. `parsed`: each conjunct as it was parsed; of a very long predicate, and where parts
-    have no text of their own, none. `parts`: likewise each part that cannot be lowered, by its source.
+    not `sql`, to see the same day. `parsed`: each conjunct as it was parsed, its names bound; None for one that is not
+    parsed.
     """
 
     sql: str
@@ -59,21 +56,12 @@ class LoweredPredicate:
     normalized: str
     frozen: str | None = None
     now: int | None = None
-    parsed: tuple[ParsedPredicate, ...] = field(default=(), repr=False, compare=False)
-    parts: Mapping[str, ParsedPredicate] = field(default_factory=dict, repr=False, compare=False)
+    parsed: tuple[ParsedPredicate | None, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def frozen_sql(self) -> str:
         """The predicate that was lowered: as written, but for what the clock said."""
         return self.sql if self.frozen is None else self.frozen
-
-    def written_conjuncts(self) -> tuple[ParsedPredicate | None, ...]:
-        """Return each conjunct as it was parsed, None for a text that cannot be; what is not held is parsed again."""
-        return self.parsed or tuple(_parsed_again(text) for text, _ in self.conjuncts)
-
-    def written_part(self, sql: str) -> ParsedPredicate | None:
-        """Return a part that cannot be lowered as it was parsed, likewise."""
-        return self.parts.get(sql) or _parsed_again(sql)
 
 
 def lower(
@@ -136,15 +124,15 @@ def _lower(
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     refuse_non_scalar(parsed, is_builtin)
     _refuse_parameters(parsed)
-    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     if clock.asks_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
+        scope = Scope(columns, case_sensitive=semantics.case_sensitive)
         parsed = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_builtin)
     now = now if parsed.sql != sql else None
-    conditions = Conditions(scope, parsed, semantics, is_builtin)
-    if fold is not None and (folded := with_constants(parsed, own=conditions.constant, ask=fold)) is not parsed:
-        parsed, conditions = folded, Conditions(scope, folded, semantics, is_builtin)
-    lowered = _lowered(parsed, conditions)
+    parsed = bind_names(parsed, columns, semantics, is_builtin)
+    if fold is not None:
+        parsed = with_constants(parsed, own=Conditions(parsed, semantics).constant, ask=fold)
+    lowered = _lowered(parsed, Conditions(parsed, semantics))
     return lowered if parsed.sql == sql else replace(lowered, sql=sql, frozen=parsed.sql, now=now)
 
 
@@ -170,21 +158,8 @@ def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicat
     predicate = all_of([*chain.from_iterable(parts)])
     written = parsed.conjuncts()
     texts = [part.text(part.tree) for part in written]
-    kept = tuple(written) if len(parsed.tokens) <= MAX_KEPT_TOKENS else ()
-    return LoweredPredicate(
-        parsed.sql,
-        predicate,
-        tuple(zip(texts, lowered, strict=True)),
-        render(predicate),
-        parsed=kept,
-        parts=_unsupported_parts(predicate, conditions) if kept else {},
-    )
-
-
-def _unsupported_parts(predicate: Predicate, conditions: Conditions) -> dict[str, ParsedPredicate]:
-    """Return the parts that are not supported and stand as they are written, by their source."""
-    written = {leaf.sql: conditions.part(leaf.sql) for leaf in leaves(predicate) if isinstance(leaf, Unsupported)}
-    return {sql: part for sql, part in written.items() if part is not None}
+    conjuncts = tuple(zip(texts, lowered, strict=True))
+    return LoweredPredicate(parsed.sql, predicate, conjuncts, render(predicate), parsed=tuple(written))
 
 
 def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
@@ -194,14 +169,8 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
     conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
     predicate = all_of([tree for _, tree in conjuncts])
     sql = " AND ".join(part.sql for part in parts)
-    lowered = LoweredPredicate(
-        sql,
-        predicate,
-        conjuncts,
-        render(predicate),
-        parsed=tuple(chain.from_iterable(part.parsed for part in parts)) if all(part.parsed for part in parts) else (),
-        parts=dict(chain.from_iterable(part.parts.items() for part in parts)),
-    )
+    parsed = tuple(chain.from_iterable(part.parsed for part in parts))
+    lowered = LoweredPredicate(sql, predicate, conjuncts, render(predicate), parsed=parsed)
     clocks = [part.now for part in parts if part.frozen is not None]
     if not clocks:
         return lowered
@@ -211,11 +180,4 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
 def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
     """Return a predicate of which nothing can be lowered."""
     whole = Unsupported(sql.strip(), reason, remedy)
-    return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
-
-
-def _parsed_again(sql: str) -> ParsedPredicate | None:
-    try:
-        return parse_predicate(sql)
-    except PredicateSyntaxError:  # the text of a part of a Column
-        return None
+    return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole), parsed=(None,))

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.sql.types.spark_values import SparkValue
     from prune_assets.sql.types.zones import Clocks
 
 MAX_DEPTH = 40
@@ -67,15 +66,22 @@ _CONDITIONS = (
 
 
 class BindingContext(NamedTuple):
-    """What the binder is given: the session, name resolution, and how conditions inside operands are lowered."""
+    """What the binder is given: the session, and how conditions inside operands are lowered."""
 
     semantics: SparkSemantics
     clocks: Clocks
-    column: Callable[[nodes.Column], LeafColumn]
-    value: Callable[[nodes.Node], SparkValue]
     condition: Callable[[nodes.Node], Predicate]
     equal: Callable[[Term, Term], Predicate]
     is_null: Callable[[Term], Predicate]
+
+
+def column_of(node: nodes.Node) -> LeafColumn:
+    """Return the column that a name means; raises Refusal if predicates do not prune on it."""
+    if not isinstance(node, nodes.Column):
+        raise why_not(node)
+    if node.bound.column is None:
+        raise Refusal(node.bound.reason, node.bound.remedy)
+    return node.bound.column
 
 
 def is_condition(node: nodes.Node) -> bool:
@@ -122,11 +128,11 @@ class Binder:
             case nodes.Literal():
                 return always(self._literal(node))
             case nodes.Column():
-                column = self.context.column(node)
+                column = column_of(node)
                 type_ = self._type(column)
                 return always(Fixed(VOID, None) if type_ == VOID else Chain(column, type_))
             case nodes.KnownColumn(name, value):
-                type_ = self._type(self.context.column(name))
+                type_ = self._type(column_of(name))
                 return always(fixed_scalar(value, type_) if value.is_valid else Fixed(type_, None))
             case nodes.Negative(operand):
                 return each(self.bind(operand), minus)
@@ -144,7 +150,7 @@ class Binder:
                 raise why_not(node)
 
     def _literal(self, node: nodes.Literal) -> Fixed:
-        value = self.context.value(node)
+        value = node.value
         if value.kind is not Kind.TIMESTAMP:
             literal = fixed(value, type_of_value(value))
             return literal if self.context.semantics.minimum_precision else replace(literal, digits=0)

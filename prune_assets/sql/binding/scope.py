@@ -1,9 +1,9 @@
-"""The columns of a table, found by name with Spark's rules of case and nesting."""
+"""Bind names: the columns of a table, found by name with Spark's rules of case and nesting."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,23 +14,39 @@ from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.printable import listed
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.binding.bind import why_not
 from prune_assets.sql.functions.clock_calls import CLOCK_NEEDED
 from prune_assets.sql.functions.registry import find
-from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax import nodes
+from prune_assets.sql.syntax.nodes import (
+    Between,
+    Bound,
+    Call,
+    Column,
+    Comparison,
+    In,
+    Like,
+    Literal,
+    Node,
+    NullSafe,
+    Opaque,
+    UserCall,
+    rebuilt,
+)
+from prune_assets.sql.syntax.parsed import named_by_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
     Parts = tuple[str, ...]
-    from collections.abc import Callable
 
-    from parquet_core.predicate import Path
-    from prune_assets.sql.types.spark_values import SparkValue
-
+_STRING_OR_COLUMN = (
+    "in double quotes this is a string or a column, as spark.sql.ansi.doubleQuotedIdentifiers says",
+    "write 'string' or `column`",
+)
+_BINARY_AS_STRING = "with spark.sql.parquet.binaryAsString Spark reads a string here"
 _ROUNDED_BY_WRITE = ", prune write does of top-level columns"
 # Of so many fields of one name a message tells.
 _SHOWN_FIELDS = 3
@@ -40,22 +56,6 @@ _FILE_METADATA_FIELDS = (
     *("file_path", "file_name", "file_size", "file_modification_time", "file_block_start", "file_block_length"),
     *("row_index", "row_id", "base_row_id", "row_commit_version", "default_row_commit_version"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a name means: a column that predicates can prune on, or why there is none.
-
-    `nullable`: the column whose IS NULL prunes, whatever its values are. `nested`: what it is if for certain no value
-    of a plain type, in words. `group`: the path of a struct, list or map, whose nulls are known where rows are read.
-    """
-
-    column: LeafColumn | None
-    reason: str = ""
-    remedy: str = ""
-    nullable: LeafColumn | None = None
-    nested: str = ""
-    group: Path | None = None
 
 
 class Scope:
@@ -73,7 +73,7 @@ class Scope:
         return any(top.lower() == name.lower() for top in self._tops)
 
     def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
-        """Return the binding of a name; raises UnknownColumn, or PredicateTypeError if two columns match.
+        """Return the meaning of a name; raises UnknownColumn, or PredicateTypeError if two columns match.
 
         `beside_text`: it is compared with a column of strings, and may be a text without its quotes.
         """
@@ -82,8 +82,8 @@ class Scope:
             function = find(parts[0].lower()) if len(parts) == 1 else None
             if function is not None and function.without_brackets:
                 if function.clock is not None:
-                    return Bound(None, *CLOCK_NEEDED)
-                return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
+                    return Bound(None, *CLOCK_NEEDED, is_word=True)
+                return Bound(None, f"{parts[0].lower()} is not evaluated while planning", is_word=True)
             if self._key(parts[0]) == FILE_METADATA:
                 return _of_file(parts)
             self._unknown(parts, beside_text=beside_text)
@@ -94,6 +94,13 @@ class Scope:
                 "set spark.sql.caseSensitive or rename one"
             )
         return self._field(parts, matching)
+
+    def find(self, parts: Parts) -> LeafColumn | None:
+        """Return the column that a name means and predicates prune on, None if there is none."""
+        try:
+            return self.resolve(parts).column
+        except (PredicateTypeError, UnknownColumn):
+            return None
 
     def _field(self, parts: Parts, matching: list[LeafColumn]) -> Bound:
         wanted = [self._key(part) for part in parts]
@@ -158,107 +165,100 @@ def _of_file(parts: Parts) -> Bound:
 def _usable(column: LeafColumn) -> Bound:
     if column.unsupported:
         remedy = _ROUNDED_BY_WRITE if counts_nanoseconds(column.type, column.physical) else ""
-        return Bound(None, f"{column.unsupported}{remedy}", nullable=column if tells_nulls(column) else None)
+        nullable = column if tells_nulls(column) else None
+        return Bound(None, f"{column.unsupported}{remedy}", leaf=column, nullable=nullable)
     if column.type is None:
-        return Bound(None, "the type of this column is not understood")
-    return Bound(column, nullable=column)
+        return Bound(None, "the type of this column is not understood", leaf=column)
+    return Bound(column, leaf=column, nullable=column)
 
 
-class NameResolver:
-    """Resolves the parts of predicates on one table; `is_builtin`: whether a name still is that of Spark's function.
+def bind_names(
+    parsed: ParsedPredicate,
+    columns: Sequence[LeafColumn],
+    semantics: SparkSemantics,
+    is_builtin: Callable[[str], bool] | None = None,
+) -> ParsedPredicate:
+    """Return a predicate in which each name has its meaning in a table, and each call is one of Spark's functions.
 
-    `binary_as_string`: what Spark reads of bytes that the file does not call text.
+    `is_builtin`: tells whether a name means Spark's own function in the session; None if each does.
+    Raises UnknownColumn, and PredicateTypeError for a name of two columns.
     """
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    meanings = _meanings(parsed.tree, scope)
+    if semantics.binary_as_string:
+        meanings = {parts: _as_string(bound) for parts, bound in meanings.items()}
 
-    def __init__(self, scope: Scope, is_builtin: Callable[[str], bool] | None, *, binary_as_string: bool) -> None:
-        self._scope = scope
-        self._is_builtin = is_builtin
-        self._binary_as_string = binary_as_string
+    def bound(node: Node) -> Node | None:
+        match node:
+            case Column(parts):
+                return replace(node, bound=meanings[parts])
+            case Literal(value) if value.name is not None and scope.has(value.name):
+                return Opaque(*_STRING_OR_COLUMN, span=node.span)
+            case Call() | Between() if not _is_builtin(name := _called(node), is_builtin):
+                reason = f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session"
+                return UserCall(reason, call=name, columns=_named_within(parsed, node, columns), span=node.span)
+            case Opaque():
+                return replace(node, columns=_named_within(parsed, node, columns))
+            case _:
+                return None
 
-    def column(self, node: nodes.Node) -> LeafColumn:
-        """Return the column that a name means; raises Refusal where there is none to prune on."""
-        bound = self._bound(node)
-        if bound.column is None:
-            raise Refusal(bound.reason, bound.remedy)
-        if self._binary_as_string and pa.types.is_binary(bound.column.type):
-            raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
-        return bound.column
-
-    def nested(self, node: nodes.Column) -> str:
-        """Say what a name means that is an array, a map or a struct; empty of any other, or where that is not known."""
-        return self._resolve(node).nested
-
-    def null_path(self, node: nodes.Column, *, on_rows: bool) -> Path | None:
-        """Return the path of a name that is asked for null alone; None of a column that holds nothing else."""
-        bound = self._bound(node)
-        if on_rows and bound.group is not None:
-            return bound.group
-        column = self.column(node) if bound.nullable is None else bound.nullable
-        return None if column.type is not None and pa.types.is_null(column.type) else column.path
-
-    def _bound(self, node: nodes.Node) -> Bound:
-        if not isinstance(node, nodes.Column):
-            raise why_not(node)
-        return self._resolve(node)
-
-    def _resolve(self, node: nodes.Column) -> Bound:
-        return self._scope.resolve(node.parts)
-
-    def _is_beside_text(self, node: nodes.Column, around: nodes.Node) -> bool:
-        """Tell whether a name is compared with a column of strings."""
-        if not isinstance(around, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In, nodes.Like)):
-            return False
-        others = [other for other in around.children() if isinstance(other, nodes.Column) and other is not node]
-        found = [self.column_of(other.parts) for other in others]
-        return any(column is not None and pa.types.is_string(column.type) for column in found)
-
-    def column_of(self, parts: tuple[str, ...]) -> LeafColumn | None:
-        """Return the column that a name in a rewrite means, None when there is none to prune on."""
-        try:
-            return self._scope.resolve(parts).column
-        except (PredicateTypeError, UnknownColumn):
-            return None
-
-    def value(self, node: nodes.Node) -> SparkValue:
-        """Return the value of a literal; raises Refusal for one in double quotes that may be a column."""
-        assert isinstance(node, nodes.Literal)
-        value = node.value
-        if value.name is not None and self._scope.has(value.name):
-            raise Refusal(
-                "in double quotes this is a string or a column, as spark.sql.ansi.doubleQuotedIdentifiers says",
-                "write 'string' or `column`",
-            )
-        return value
-
-    def is_boolean(self, node: nodes.Column) -> bool:
-        """Tell whether a name means a column of booleans."""
-        column = self._scope.resolve(node.parts).column
-        return column is not None and pa.types.is_boolean(column.type)
-
-    def check_names(self, node: nodes.Node) -> None:
-        """Raise UnknownColumn, or PredicateTypeError for a name of two columns, for any name in a part."""
-        if isinstance(node, nodes.Column):
-            self._resolve(node)
-        for around in node.walk():
-            for name in around.children():
-                if isinstance(name, nodes.Column):
-                    self._scope.resolve(name.parts, beside_text=self._is_beside_text(name, around))
-
-    def is_builtin(self, name: str) -> bool:
-        """Tell whether a call of this name is one of Spark's own function."""
-        function = find(name)
-        # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
-        is_syntax = function is not None and function.is_syntax
-        return self._is_builtin is None or is_syntax or self._is_builtin(name.partition(" ")[0])
-
-    def check_functions(self, node: nodes.Node) -> None:
-        """Raise Refusal where the session has a function of its own under one of the names."""
-        for name in _called(node) if self._is_builtin is not None else ():
-            if not self.is_builtin(name):
-                raise Refusal(f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session")
+    return replace(parsed, tree=rebuilt(parsed.tree, bound))
 
 
-def _called(node: nodes.Node) -> set[str]:
-    """Return the names of all functions that a part calls."""
-    ranges = {"between" for part in node.all_of(nodes.Between) if part.is_call}
-    return ranges | {call.name for call in node.all_of(nodes.Call)}
+def named_columns(tree: Node) -> list[LeafColumn] | None:
+    """Return the columns that a bound part names, each once; None if a name is not that of a single column."""
+    found: dict[tuple[str, ...], LeafColumn] = {}
+    for node in tree.walk():
+        if isinstance(node, Opaque):
+            if node.columns is None:
+                return None
+            found |= {column.path: column for column in node.columns}
+        elif isinstance(node, Column) and not node.bound.is_word:
+            if node.bound.leaf is None:
+                return None
+            found[node.bound.leaf.path] = node.bound.leaf
+    return list(found.values())
+
+
+def _meanings(tree: Node, scope: Scope) -> dict[Parts, Bound]:
+    """Return the meaning of each name in a tree; the first one that has none raises."""
+    conditions = {name: node for node in tree.walk() for name in node.children() if isinstance(name, Column)}
+    if isinstance(tree, Column):
+        conditions[tree] = tree
+    found: dict[Parts, Bound] = {}
+    for name in sorted(conditions, key=lambda name: name.span or (0, 0)):
+        if name.parts not in found:
+            found[name.parts] = scope.resolve(name.parts, beside_text=_is_beside_text(name, conditions[name], scope))
+    return found
+
+
+def _is_beside_text(name: Column, condition: Node, scope: Scope) -> bool:
+    """Tell whether a name is compared with a column of strings."""
+    if not isinstance(condition, (Comparison, NullSafe, Between, In, Like)):
+        return False
+    others = [other.parts for other in condition.children() if isinstance(other, Column) and other is not name]
+    return any(pa.types.is_string(column.type) for parts in others if (column := scope.find(parts)) is not None)
+
+
+def _as_string(bound: Bound) -> Bound:
+    is_binary = bound.column is not None and pa.types.is_binary(bound.column.type)
+    return replace(bound, column=None, reason=_BINARY_AS_STRING, remedy="") if is_binary else bound
+
+
+def _called(node: Node) -> str:
+    """Return the name of the function that a node calls, "" if it is not a call."""
+    return node.name if isinstance(node, Call) else "between" if isinstance(node, Between) and node.is_call else ""
+
+
+def _is_builtin(name: str, is_builtin: Callable[[str], bool] | None) -> bool:
+    """Tell whether a call of this name is one of Spark's own function; "" is no call."""
+    function = find(name)
+    # `extract year` is the name that the grammar gives EXTRACT(YEAR FROM ..).
+    is_syntax = function is not None and function.is_syntax
+    return is_builtin is None or not name or is_syntax or is_builtin(name.partition(" ")[0])
+
+
+def _named_within(parsed: ParsedPredicate, node: Node, columns: Sequence[LeafColumn]) -> tuple[LeafColumn, ...] | None:
+    if node.span is None:
+        return None
+    return named_by_part(parsed.tokens[node.span[0] : node.span[1] + 1], columns)

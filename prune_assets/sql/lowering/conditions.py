@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 from parquet_core.predicate import And, Cause, Not, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
 from prune_assets.sql.lowering.formatted_dates import date_condition
-from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
+from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, is_boolean, negated
 from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
 from prune_assets.sql.lowering.patterns import lower_pattern
 from prune_assets.sql.lowering.raising_constants import constant_raises
 from prune_assets.sql.lowering.rewrite_of import rewrite_of
-from prune_assets.sql.lowering.string_calls import OperandReader
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.join_date_parts import join_date_parts
@@ -30,10 +28,9 @@ from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.types.zones import Clocks, UncertainTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
-    from prune_assets.sql.binding.scope import Scope
+    from parquet_core.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.simplify.propagate_constants import Known
     from prune_assets.sql.syntax.parsed import ParsedPredicate
@@ -42,16 +39,13 @@ if TYPE_CHECKING:
 _FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
-def operands_of(node: nodes.Node, is_builtin: Callable[[str], bool]) -> Sequence[nodes.Node]:
-    """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node.
-
-    `is_builtin`: tells whether a call is one of Spark's own function.
-    """
+def operands_of(node: nodes.Node) -> Sequence[nodes.Node]:
+    """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node."""
     match node:
         case nodes.Not(operand):
             return [_without_double_negation(operand)]
         case nodes.And():
-            return join_date_parts(chain_of(node, nodes.And), is_builtin)
+            return join_date_parts(chain_of(node, nodes.And))
         case nodes.Or():
             return chain_of(node, nodes.Or)
         case _:
@@ -70,46 +64,22 @@ _MAX_DEPTH = 20
 class Conditions:
     """Lowers conditions on the columns of one table.
 
-    `parsed`: the predicate that they are parts of.
-    `is_builtin` tells whether a name still is that of Spark's own function.
-    `on_rows`: conditions without a range are tested on rows.
+    `parsed`: the predicate that they are parts of, its names bound. `on_rows`: conditions without a range are tested
+    on rows.
     """
 
-    def __init__(
-        self,
-        scope: Scope,
-        parsed: ParsedPredicate,
-        semantics: SparkSemantics,
-        is_builtin: Callable[[str], bool] | None = None,
-        *,
-        on_rows: bool = False,
-    ) -> None:
-        self._scope = scope
+    def __init__(self, parsed: ParsedPredicate, semantics: SparkSemantics, *, on_rows: bool = False) -> None:
         self._parsed = parsed
-        self._places: dict[str, tuple[int, int]] = {}
-        self._names = NameResolver(scope, is_builtin, binary_as_string=semantics.binary_as_string)
-        how = (Clocks.of(semantics), self._nested, semantics)
-        self._leaves = LeafConditions(self._names, self._text, *how, on_rows=on_rows)
+        self._written: dict[nodes.Node, nodes.Node] = {}
+        self._leaves = LeafConditions(parsed, Clocks.of(semantics), self._nested, semantics, on_rows=on_rows)
         self._depth = 0
         self._known: Known | None = None
         self._substituted = 0
 
-    def _text(self, node: nodes.Node, *, brackets: bool = True) -> str:
-        found = self._parsed.text(node, brackets=brackets)
-        # Not the node, in which columns may be replaced by constants.
-        if node.span is not None:
-            self._places[found] = node.span
-        return found
-
-    def part(self, sql: str) -> ParsedPredicate | None:
-        """Return the part of the predicate with this source, None where no part that was lowered has it."""
-        span = self._places.get(sql)
-        return None if span is None else self._parsed.part_at(*span)
-
     def lower_conjuncts(self, tree: nodes.Node) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.
 
-        None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, UnknownColumn and
+        None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, and
         PredicateSyntaxError, for what is nested too deeply.
         """
         operands = self._operands_of(tree) if isinstance(tree, nodes.And) else [tree]
@@ -150,11 +120,18 @@ class Conditions:
     def _operands_of(self, node: nodes.Node) -> Sequence[nodes.Node]:
         if isinstance(node, nodes.IsTruth) and self._asks_truth(node.operand):
             return [node.operand]
-        return operands_of(node, self._names.is_builtin)
+        operands = operands_of(node)
+        if isinstance(node, nodes.And):
+            self._written |= dict(zip(operands, chain_of(node, nodes.And), strict=True))
+        return operands
+
+    def _source(self, node: nodes.Node) -> ParsedPredicate:
+        """Return the part as written in the place of a node that may be made of others."""
+        return self._parsed.part(self._written.get(node, node))
 
     def _connect(self, node: nodes.Node, operands: tuple[Predicate, ...]) -> Predicate:
         if isinstance(node, nodes.Not):
-            return negated(node, operands[0], self._text)
+            return negated(node, operands[0], self._parsed)
         if isinstance(node, nodes.IsTruth):
             return self._ask_truth(node, operands[0])
         is_or = isinstance(node, nodes.Or)
@@ -162,34 +139,36 @@ class Conditions:
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
 
     def lower(self, node: nodes.Node) -> Predicate:
-        """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
-        self._names.check_names(node)
+        """Return the condition as leaves; raises PredicateTypeError."""
         self._leaves.count += 1
-        outer, self._leaves.sql = self._leaves.sql, self._text(node)
+        outer, self._leaves.sql = self._leaves.sql, self._parsed.text(node)
         try:
-            self._names.check_functions(node)
-            pattern = lower_pattern(node, OperandReader(self._names.column, self._names.value, self._text))
+            pattern = lower_pattern(node, self._parsed)
             lowered = self._leaves.lower(node) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
-            nulls = self.nulls_of(node)
-            cause = Cause.CLOCKS_CHANGE
-            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True, cause=cause)
+            unknown = Unsupported(
+                *(self._leaves.sql, *UNCERTAIN_TIME),
+                null_with=null_with(node),
+                is_whole=True,
+                cause=Cause.CLOCKS_CHANGE,
+                source=self._source(node),
+            )
             return self._with_constants(node) or unknown
         except Refusal as refusal:
-            refuse_nested(node, self._names, self.constant)
+            refuse_nested(node, self.constant)
             if (found := self._with_constants(node)) is not None:
                 return found
-            sql, exact = rewrite_of(node, self._names.column_of) or ("", False)
-            nulls = self.nulls_of(node)
+            sql, exact = rewrite_of(node) or ("", False)
             operands = (node.operand, *node.listed()) if isinstance(node, nodes.In) else node.children()
             raises = any(constant_raises(operand, refusal) for operand in operands)
             kept = Unsupported(
-                *(self._text(node), refusal.reason, refusal.remedy, sql, exact, nulls),
+                *(self._leaves.sql, refusal.reason, refusal.remedy, sql, exact, null_with(node)),
                 is_whole=True,
                 raises=raises,
                 no_value=refusal.no_value,
                 cause=refusal.cause,
+                source=self._source(node),
             )
             return self._of_dates(node, kept) or kept
         else:
@@ -221,12 +200,11 @@ class Conditions:
 
     def _with_constants(self, node: nodes.Node) -> Predicate | None:
         """Lower a refused condition with constants in place of columns; None where it still is refused."""
-        instead = substitute_constants(node, self._known, self._names.column_of) if self._known else None
+        instead = substitute_constants(node, self._known) if self._known else None
         if instead is None:
             return None
         known, self._known = self._known, {}
         try:
-            self._names.check_functions(instead)
             lowered = self._leaves.lower(instead)
             check_size([lowered])
         except (Refusal, UncertainTime, PredicateTypeError):
@@ -238,7 +216,7 @@ class Conditions:
 
     def _of_dates(self, node: nodes.Node, kept: Unsupported) -> Predicate | None:
         """Lower a condition on the text of a date as one on the date; where the years are too far, it is `kept`."""
-        dates = date_condition(node, self._names.is_builtin)
+        dates = date_condition(node)
         if dates is None:
             return None
         raising = len(self._leaves.raising)
@@ -251,14 +229,6 @@ class Conditions:
         # Not tested on values, which takes long where there are many: the days decide all but those of far years.
         far = replace(kept, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(known), far])])
-
-    def nulls_of(self, node: nodes.Node) -> tuple[Path, ...]:
-        """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
-        try:
-            self._names.check_functions(node)
-        except Refusal:
-            return ()
-        return null_with(node, self._scope)
 
     def constant(self, node: nodes.Node) -> nodes.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
@@ -280,7 +250,7 @@ class Conditions:
     def _asks_truth(self, operand: nodes.Node) -> bool:
         """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
         if isinstance(operand, nodes.Column):
-            return self._names.is_boolean(operand)
+            return is_boolean(operand)
         if isinstance(operand, nodes.Literal):
             return operand.value.kind in {Kind.NULL, Kind.BOOLEAN}
         return not isinstance(operand, (nodes.Row, *ARITHMETIC))
@@ -289,9 +259,10 @@ class Conditions:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
         if isinstance(inner, Unsupported) and not inner.null_with:
             rewrite = f"({inner.rewrite}) IS {nodes.TRUTH_NAMES[node.truth]}" if inner.rewrite else ""
-            return replace(inner, sql=self._text(node), rewrite=rewrite)
+            source = self._source(node)
+            return replace(inner, sql=self._parsed.text(node), rewrite=rewrite, source=source)
         if isinstance(inner, Unsupported):
-            inner = replace(inner, sql=self._text(node.operand, brackets=False))
+            inner = replace(inner, sql=self._parsed.text(node.operand, brackets=False))
         return fold_truth_test(inner, node.truth)
 
     def _nested(self, node: nodes.Node) -> Predicate:

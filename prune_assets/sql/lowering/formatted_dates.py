@@ -17,7 +17,7 @@ from prune_assets.sql.types.spark_types import TIMESTAMP
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _FIRST, _LAST = day_of(1583, 1, 1), day_of(9999, 12, 31)
 # As Python writes them; days and months that a format does not have are all of them.
@@ -49,13 +49,10 @@ class _Days(NamedTuple):
     last: int
 
 
-def date_condition(node: Node, is_builtin: Callable[[str], bool]) -> DateCondition | None:
-    """Return a comparison, list or range of what date_format() makes as conditions on dates; None for others.
-
-    `is_builtin`: tells whether a call is one of Spark's own function.
-    """
+def date_condition(node: Node) -> DateCondition | None:
+    """Return a comparison, list or range of what date_format() makes as conditions on dates; None for others."""
     call, texts, op = _operands(node)
-    pattern = _pattern(call, is_builtin)
+    pattern = _pattern(call)
     found = [days for text in texts if pattern and (days := _days(text, pattern)) is not None]
     if not found or len(found) < len(texts):
         return None
@@ -79,9 +76,9 @@ def _operands(node: Node) -> tuple[Node, Sequence[Node], Op]:
             return node, [], Op.EQ
 
 
-def _pattern(call: Node, is_builtin: Callable[[str], bool]) -> str | None:
+def _pattern(call: Node) -> str | None:
     """Return Python's format of a call of date_format(); None for other formats and other nodes."""
-    if not isinstance(call, Call) or call.name not in DATE_FORMAT.names or not is_builtin(call.name):
+    if not isinstance(call, Call) or call.name not in DATE_FORMAT.names:
         return None
     return _FORMATS.get(_text(call.arguments[1])) if len(call.arguments) == 2 else None
 

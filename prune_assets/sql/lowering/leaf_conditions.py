@@ -12,7 +12,7 @@ from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, IsNull, Not, Op, Unsupported
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.binding.bind import Binder, BindingContext, is_condition, test_of, why_not
+from prune_assets.sql.binding.bind import Binder, BindingContext, column_of, is_condition, test_of, why_not
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import NULL, Fixed, literal_of
@@ -29,10 +29,10 @@ from prune_assets.sql.types.spark_values import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parquet_core.predicate import Predicate
-    from prune_assets.sql.binding.scope import NameResolver
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.zones import Clocks
 
 ARITHMETIC = (nodes.Arithmetic, nodes.Negative, nodes.BitwiseNot)
@@ -47,28 +47,25 @@ class LeafConditions:
 
     def __init__(
         self,
-        names: NameResolver,
-        text: Callable[..., str],
+        parsed: ParsedPredicate,
         clocks: Clocks,
         condition: Callable[[nodes.Node], Predicate],
         semantics: SparkSemantics,
         *,
         on_rows: bool,
     ) -> None:
-        self._names = names
-        self._text = text
+        self._parsed = parsed
         self._semantics = semantics
         self._on_rows = on_rows
         self._condition = condition
-        named = (names.column, names.value)
-        context = BindingContext(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
+        context = BindingContext(semantics, clocks, condition, self._equal_terms, self._is_null_term)
         self._bind = Binder(context).operand
         self.sql = ""
         self.count = 0
         self.raising: list[Predicate] = []
 
     def lower(self, node: nodes.Node) -> Predicate:
-        """Return the condition as leaves; raises Refusal, PredicateTypeError and UnknownColumn."""
+        """Return the condition as leaves; raises Refusal and PredicateTypeError."""
         match node:
             case nodes.Comparison(left, right, op):
                 return self._compare(left, op, right)
@@ -93,11 +90,11 @@ class LeafConditions:
         """Lower what is a condition by itself, with no operator."""
         match node:
             case nodes.Call() if (test := test_of(node)) is not None:
-                return self._test(test, node.arguments[0])
+                return self._test(test, node)
             case nodes.Call() if (function := find(node.name)) is not None and function.role is Role.RAISE:
                 return Constant(Outcomes.UNKNOWN)
-            case nodes.Column() if self._names.is_boolean(node):
-                return Compare(self._names.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
+            case nodes.Column() if is_boolean(node):
+                return Compare(column_of(node).path, Op.EQ, scalar_of(1, pa.bool_()))
             case nodes.Literal():
                 return self._constant(node)
             case nodes.Case() | nodes.Cast() | nodes.Call():
@@ -105,11 +102,12 @@ class LeafConditions:
             case _:
                 raise self._no_condition(node)
 
-    def _test(self, test: Role, operand: nodes.Node) -> Predicate:
+    def _test(self, test: Role, node: nodes.Call) -> Predicate:
+        (operand,) = node.arguments
         if test is Role.IS_NAN:
             return self._terms().is_nan(self._bind(operand))
         is_null = self._is_null(operand)
-        return is_null if test is Role.IS_NULL else negated(operand, is_null, self._text)
+        return is_null if test is Role.IS_NULL else negated(node, is_null, self._parsed)
 
     # -- terms
 
@@ -141,7 +139,7 @@ class LeafConditions:
         for one, other in ((left, right), (right, left)):
             if op is Op.EQ and is_condition(one) and (truth := _truth(other)) is not None:
                 inner = self._condition(one)
-                return inner if truth else negated(one, inner, self._text)
+                return inner if truth else negated(one, inner, self._parsed)
         return self._terms().compare(self._bind(left), op, self._bind(right))
 
     def _is_whole_number(self, node: nodes.Node) -> bool:
@@ -172,7 +170,7 @@ class LeafConditions:
         try:
             return self._compare(node.operand, op, end)
         except Refusal as refusal:
-            half = f"{self._text(node.operand)} {op} {self._text(end)}"
+            half = f"{self._parsed.text(node.operand)} {op} {self._parsed.text(end)}"
             raises = constant_raises(end, refusal)
             return Unsupported(
                 *(half, refusal.reason, refusal.remedy),
@@ -180,6 +178,7 @@ class LeafConditions:
                 raises=raises,
                 no_value=refusal.no_value,
                 cause=refusal.cause,
+                source=self._parsed.part(nodes.Comparison(node.operand, end, op, span=node.span)),
             )
 
     def _in(self, node: nodes.In) -> Predicate:
@@ -191,7 +190,7 @@ class LeafConditions:
     def _is_null(self, node: nodes.Node) -> Predicate:
         if is_condition(node) and not isinstance(inner := self._condition(node), Unsupported):
             return fold_truth_test(inner, Outcomes.NULL)
-        if isinstance(node, nodes.Column) and (path := self._names.null_path(node, on_rows=self._on_rows)) is not None:
+        if isinstance(node, nodes.Column) and (path := _null_path(node, on_rows=self._on_rows)) is not None:
             return IsNull(path)
         return self._terms().is_null(self._bind(node))
 
@@ -199,19 +198,20 @@ class LeafConditions:
         return self._terms().null_safe(self._bind(left), self._bind(right))
 
     def _constant(self, node: nodes.Literal) -> Predicate:
-        value = self._names.value(node)
-        if value.kind is Kind.NULL:
+        if node.value.kind is Kind.NULL:
             return NULL
-        if value.kind is Kind.BOOLEAN:
-            return Constant(Outcomes.TRUE if value.value else Outcomes.FALSE)
+        if node.value.kind is Kind.BOOLEAN:
+            return Constant(Outcomes.TRUE if node.value.value else Outcomes.FALSE)
         raise self._no_condition(node)
 
     def _no_condition(self, node: nodes.Node) -> Exception:
         """Return why a value stands where a condition is expected."""
-        problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
+        problem = PredicateTypeError(
+            f"{self._parsed.text(node)} is a value, not a condition; compare it with something"
+        )
         cast = Refusal("Spark casts a string to a condition here", "write a comparison")
         if isinstance(node, nodes.Column):
-            return cast if pa.types.is_string(self._names.column(node).type) else problem
+            return cast if pa.types.is_string(column_of(node).type) else problem
         if isinstance(node, nodes.Literal) and node.value.kind is Kind.STRING:
             return cast
         if isinstance(node, (nodes.Literal, nodes.Row, *ARITHMETIC)):
@@ -219,7 +219,22 @@ class LeafConditions:
         return why_not(node)
 
 
-def negated(node: nodes.Node, inner: Predicate, text: Callable[..., str]) -> Predicate:
+def is_boolean(name: nodes.Column) -> bool:
+    """Tell whether a name means a column of booleans."""
+    column = name.bound.column
+    return column is not None and pa.types.is_boolean(column.type)
+
+
+def _null_path(name: nodes.Column, *, on_rows: bool) -> Path | None:
+    """Return the path of a name that is tested for null alone; None for a column of nulls."""
+    bound = name.bound
+    if on_rows and bound.group is not None:
+        return bound.group
+    column = column_of(name) if bound.nullable is None else bound.nullable
+    return None if column.type is not None and pa.types.is_null(column.type) else column.path
+
+
+def negated(node: nodes.Node, inner: Predicate, parsed: ParsedPredicate) -> Predicate:
     """Return the opposite of a lowered condition, `node` being the negation as written."""
     match inner:
         case Not(child):
@@ -227,7 +242,7 @@ def negated(node: nodes.Node, inner: Predicate, text: Callable[..., str]) -> Pre
         case Unsupported(_, _, _, rewrite):
             # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
             opposite = f"NOT ({rewrite})" if rewrite else ""
-            return replace(inner, sql=text(node), rewrite=opposite)
+            return replace(inner, sql=parsed.text(node), rewrite=opposite, source=parsed.part(node))
         case _:
             return Not(inner)
 

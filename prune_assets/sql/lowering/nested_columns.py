@@ -12,18 +12,16 @@ from prune_assets.sql.types.zones import UncertainTime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prune_assets.sql.binding.scope import NameResolver
-
     Constant = Callable[[nodes.Node], nodes.Literal | None]
 
 _COMPARED = (nodes.Comparison, nodes.NullSafe, nodes.Between)
 
 
-def refuse_nested(node: nodes.Node, names: NameResolver, constant: Constant) -> None:
+def refuse_nested(node: nodes.Node, constant: Constant) -> None:
     """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
     operands = _operands(node)
     for column in (operand for operand in operands if isinstance(operand, nodes.Column)):
-        nested = names.nested(column)
+        nested = column.bound.nested
         kind = next(filter(None, (_kind(operand, constant) for operand in operands)), None) if nested else None
         if kind is not None:
             raise PredicateTypeError(

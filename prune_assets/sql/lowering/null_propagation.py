@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from parquet_core.errors import UnknownColumn
 from parquet_core.predicate import Op
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import field_of_call, find
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from prune_assets.sql.binding.scope import Scope
     from prune_assets.sql.functions.entry import SqlFunction
 
     _Types: TypeAlias = Mapping[Callable[[pa.DataType], bool], bool]
@@ -40,23 +38,25 @@ _COLUMN_TYPES: _Types = {pa.types.is_string: True, pa.types.is_integer: False}
 _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 
 
-def null_with(node: nodes.Node, scope: Scope) -> tuple[Path, ...]:
-    """Return the columns that make a condition NULL by being null, each once; functions are taken for Spark's own.
+def null_with(node: nodes.Node) -> tuple[Path, ...]:
+    """Return the columns that make a condition NULL by being null, each once; none if it calls a user's function.
 
     Not those beside which another operand may raise all the same.
     """
-    candidates = tuple(dict.fromkeys(_columns(node, scope)))
+    if node.has(nodes.UserCall):
+        return ()
+    candidates = tuple(dict.fromkeys(_columns(node)))
     above = _above_columns(node) if candidates else frozenset()
     raising = list(
         islice((part for part in _evaluated(node) if id(part) in above and _may_raise(part)), MOST_RAISING + 1)
     )
-    if len(raising) > MOST_RAISING or (candidates and _casts_strings(node, scope)):
+    if len(raising) > MOST_RAISING or (candidates and _casts_strings(node)):
         return ()
-    harmless = [set(_columns(part, scope)) for part in raising]
+    harmless = [set(_columns(part)) for part in raising]
     return tuple(column for column in candidates if all(column in columns for columns in harmless))
 
 
-def decides_every_value(node: nodes.Node, scope: Scope) -> bool:
+def decides_every_value(node: nodes.Node) -> bool:
     """Tell whether a condition is TRUE or FALSE, and raises nothing, for every value of its columns but null.
 
     Known of comparisons of a column, a field of its date, a text without a cast, or a remainder with literals.
@@ -64,7 +64,7 @@ def decides_every_value(node: nodes.Node, scope: Scope) -> bool:
     if not isinstance(node, (nodes.Comparison, nodes.Between, nodes.In)):
         return False
     operand, *others = node.children()
-    is_text = _is_text(operand, scope)
+    is_text = _is_text(operand)
     return is_text is not None and all(_is_literal(other, is_text=is_text) for other in others)
 
 
@@ -73,14 +73,14 @@ def _is_literal(node: nodes.Node, *, is_text: bool) -> bool:
     return isinstance(node, nodes.Literal) and node.value.kind in kinds
 
 
-def _is_text(node: nodes.Node, scope: Scope) -> bool | None:
+def _is_text(node: nodes.Node) -> bool | None:
     """Return whether a value is a text; None for one that is neither text nor number, may raise, or may be NULL."""
     levels: list[_Level] = []
     kinds = _COLUMN_TYPES
     while kinds is _COLUMN_TYPES and (level := _operand_of(node)) is not None:
         levels.append(level)
         node, kinds = level.operand, level.types
-    is_text = _kind_of(node, scope, kinds)
+    is_text = _kind_of(node, kinds)
     for level in reversed(levels):
         is_text = level.is_text if is_text is level.operand_is_text else None
     return is_text
@@ -111,8 +111,8 @@ def _operand_of(node: nodes.Node) -> _Level | None:
     return _Level(arguments[0], operand_is_text=True, is_text=is_text, types=_COLUMN_TYPES)
 
 
-def _kind_of(node: nodes.Node, scope: Scope, kinds: _Types) -> bool | None:
-    bound = _bound(node, scope) if isinstance(node, nodes.Column) else []
+def _kind_of(node: nodes.Node, kinds: _Types) -> bool | None:
+    bound = _bound(node) if isinstance(node, nodes.Column) else []
     return next((is_text for is_kind, is_text in kinds.items() if bound and is_kind(bound[0].type)), None)
 
 
@@ -143,20 +143,20 @@ def _may_raise(part: nodes.Node) -> bool:
     return isinstance(part, _ARITHMETIC) or (isinstance(part, nodes.Call) and fails)
 
 
-def _casts_strings(node: nodes.Node, scope: Scope) -> bool:
+def _casts_strings(node: nodes.Node) -> bool:
     """Tell whether columns of strings stand beside others, for which Spark may cast them and fail."""
-    types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name, scope)]
+    types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name)]
     return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
 
 
-def _columns(node: nodes.Node, scope: Scope) -> list[Path]:
+def _columns(node: nodes.Node) -> list[Path]:
     paths: list[Path] = []
     stack = [node]
     while stack:
         part = stack.pop()
         if isinstance(part, nodes.Column):
-            paths += [column.path for column in _bound(part, scope)]
-        elif _is_order(part) and _may_ignore_null(part, scope):
+            paths += [column.path for column in _bound(part)]
+        elif _is_order(part) and _may_ignore_null(part):
             continue
         elif isinstance(part, _OF_FIRST):
             stack.append(part.operand)
@@ -169,16 +169,16 @@ def _is_order(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Between) or (isinstance(node, nodes.Comparison) and node.op in MIRRORED)
 
 
-def _may_ignore_null(comparison: nodes.Node, scope: Scope) -> bool:
+def _may_ignore_null(comparison: nodes.Node) -> bool:
     """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
     operands = list(comparison.children())
     literals = [operand for operand in operands if isinstance(operand, nodes.Literal) and _is_beyond_bigint(operand)]
     compared = operands[:1] if isinstance(comparison, nodes.Between) else operands
     others = [operand for operand in compared if operand not in literals]
-    return bool(literals) and not any(_has_fractions(operand, scope) for operand in others)
+    return bool(literals) and not any(_has_fractions(operand) for operand in others)
 
 
-def _has_fractions(node: nodes.Node, scope: Scope) -> bool:
+def _has_fractions(node: nodes.Node) -> bool:
     """Tell whether the type of a value is surely none of whole numbers."""
     stack = [node]
     while stack:
@@ -187,7 +187,7 @@ def _has_fractions(node: nodes.Node, scope: Scope) -> bool:
             if part.to is not None and part.to.kind in {Kind.DECIMAL, Kind.DOUBLE}:
                 return True
         elif isinstance(part, nodes.Column):
-            if any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(part, scope)):
+            if any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(part)):
                 return True
         elif _keeps_fractions(part):
             stack += part.children()
@@ -209,9 +209,5 @@ def _function(node: nodes.Node) -> SqlFunction | None:
     return find(node.name) if isinstance(node, nodes.Call) else None
 
 
-def _bound(name: nodes.Column, scope: Scope) -> list[LeafColumn]:
-    try:
-        column = scope.resolve(name.parts).nullable
-    except UnknownColumn:
-        return []
-    return [] if column is None else [column]
+def _bound(name: nodes.Column) -> list[LeafColumn]:
+    return [] if name.bound.nullable is None else [name.bound.nullable]

@@ -26,7 +26,6 @@ from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lowering.like import compare_start, every_value, like
 from prune_assets.sql.lowering.regex_prefix import match_regex
 from prune_assets.sql.lowering.string_calls import (
-    OperandReader,
     compare_call,
     plain_text,
     read_call,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Predicate
     from prune_assets.sql.lowering.string_calls import Start
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
 
 # A leaf of its own is made for each.
@@ -58,44 +58,42 @@ _AFFIXES: dict[Role | None, type[StartsWith | EndsWith | Contains]] = {
 _CONDITIONS = frozenset({*AFFIXES, Role.LIKE, Role.ILIKE, Role.REGEX})
 
 
-def lower_pattern(node: nodes.Node, read: OperandReader) -> Predicate | None:
+def lower_pattern(node: nodes.Node, parsed: ParsedPredicate) -> Predicate | None:
     """Return a condition on the text of a column as leaves; None when it is about something else. Raises Refusal."""
     match node:
         case nodes.Like(operand, pattern, escape):
-            return _like(operand, pattern, escape, read)
+            return _like(operand, pattern, escape)
         case nodes.LikeList():
-            return _like_list(node, read)
+            return _like_list(node)
         case nodes.ILike():
             raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
         case nodes.RLike(operand, pattern):
-            return _regex(node, operand, pattern, read)
+            return _regex(node, operand, pattern, parsed)
         case nodes.Call() if role_of(node) in _CONDITIONS:
-            return _condition_call(node, read)
+            return _condition_call(node, parsed)
         case _:
-            return _compared(node, read)
+            return _compared(node)
 
 
-def _condition_call(node: nodes.Call, read: OperandReader) -> Predicate | None:
+def _condition_call(node: nodes.Call, parsed: ParsedPredicate) -> Predicate | None:
     role, operands = role_of(node), node.arguments
     if role is Role.ILIKE:
         raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
     if role is Role.LIKE and len(operands) == 3:
-        escape = read_text(operands[2], read)
+        escape = read_text(operands[2])
         if escape is None or len(escape) != 1 or escape > "\uffff":
             raise Refusal("the escape is not a single character")
-        return _like(operands[0], operands[1], escape, read)
+        return _like(operands[0], operands[1], escape)
     if len(operands) != 2:
         return None
     value, pattern = operands
     if role in _AFFIXES:
-        return _affix(_AFFIXES[role], value, pattern, read)
-    return _like(value, pattern, DEFAULT_ESCAPE, read) if role is Role.LIKE else _regex(node, value, pattern, read)
+        return _affix(_AFFIXES[role], value, pattern)
+    return _like(value, pattern, DEFAULT_ESCAPE) if role is Role.LIKE else _regex(node, value, pattern, parsed)
 
 
-def _affix(
-    kind: type[StartsWith | EndsWith | Contains], operand: nodes.Node, affix: nodes.Node, read: OperandReader
-) -> Predicate:
-    start, value = read_start(operand, read), read_value(affix, read)
+def _affix(kind: type[StartsWith | EndsWith | Contains], operand: nodes.Node, affix: nodes.Node) -> Predicate:
+    start, value = read_start(operand), read_value(affix)
     if value.kind is Kind.NULL:
         return NULL
     literal = plain_text(start.column, value)
@@ -104,13 +102,13 @@ def _affix(
     return _of_start(kind(start.column.path, scalar_of(literal, start.column.type)), start)
 
 
-def _like(operand: nodes.Node, pattern: nodes.Node, escape: str, read: OperandReader) -> Predicate:
-    start, text = read_string_start(operand, read), read_text(pattern, read)
+def _like(operand: nodes.Node, pattern: nodes.Node, escape: str) -> Predicate:
+    start, text = read_string_start(operand), read_text(pattern)
     return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
 
 
-def _like_list(node: nodes.LikeList, read: OperandReader) -> Predicate:
-    conditions = [_like(node.operand, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.patterns)]
+def _like_list(node: nodes.LikeList) -> Predicate:
+    conditions = [_like(node.operand, pattern, DEFAULT_ESCAPE) for pattern in _limited(node.patterns)]
     if node.negated:
         conditions = [Not(one) for one in conditions]
     if len(conditions) == 1:
@@ -118,21 +116,17 @@ def _like_list(node: nodes.LikeList, read: OperandReader) -> Predicate:
     return And(tuple(conditions)) if node.is_all else Or(tuple(conditions))
 
 
-def _regex(node: nodes.Node, operand: nodes.Node, pattern: nodes.Node, read: OperandReader) -> Predicate:
-    start, regex = read_string_start(operand, read), read_text(pattern, read)
+def _regex(node: nodes.Node, operand: nodes.Node, pattern: nodes.Node, parsed: ParsedPredicate) -> Predicate:
+    start, regex = read_string_start(operand), read_text(pattern)
     if regex is None:
         return NULL
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
     why = "only the literal text at the beginning of a regular expression prunes"
-    unknown = Unsupported(_source(node, read), why, is_whole=True)
-    return match_regex(start.column.path, regex, unknown)
-
-
-def _source(node: nodes.Node, read: OperandReader) -> str:
-    """Return SQL that says the same as a node: the source of `s NOT RLIKE 'a'` holds none of its operand alone."""
+    # The text of `s NOT RLIKE 'a'` has no part without the NOT.
     within_not = isinstance(node, nodes.RLike) and node.within_not
-    return f"NOT ({read.text(node)})" if within_not else read.text(node)
+    sql = f"NOT ({parsed.text(node)})" if within_not else parsed.text(node)
+    return match_regex(start.column.path, regex, Unsupported(sql, why, is_whole=True, source=parsed.part(node)))
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:
@@ -148,12 +142,12 @@ def _of_start(leaf: Predicate, start: Start) -> Predicate:
             raise Refusal("this pattern may match beyond the characters that are compared", "match the plain column")
 
 
-def _compared(node: nodes.Node, read: OperandReader) -> Predicate | None:
+def _compared(node: nodes.Node) -> Predicate | None:
     """Return a comparison of a call on strings, None when no such call is compared."""
     match node:
         case nodes.Between() | nodes.In() | nodes.InSubquery() | nodes.IsNull() | nodes.IsTruth():
-            call = read_call(node.operand, read)
-            return None if call is None else _one_sided(node, call, read)
+            call = read_call(node.operand)
+            return None if call is None else _one_sided(node, call)
         case nodes.NullSafe(left, right):
             op = Op.EQ
         case nodes.Comparison(left, right, op):
@@ -163,22 +157,22 @@ def _compared(node: nodes.Node, read: OperandReader) -> Predicate | None:
     right = fold_constants(right)
     if not isinstance(right, nodes.Literal):
         left, right, op = right, fold_constants(left), MIRRORED.get(op, op)
-    call = read_call(left, read) if isinstance(right, nodes.Literal) else None
+    call = read_call(left) if isinstance(right, nodes.Literal) else None
     if call is None:
         return None
     if not isinstance(node, nodes.NullSafe):
-        return compare_call(call, op, read_value(right, read))
-    same = _same(call, read_value(right, read))
+        return compare_call(call, op, read_value(right))
+    same = _same(call, read_value(right))
     return same if node.is_same else Not(same)
 
 
-def _one_sided(node: nodes.Node, call: Start, read: OperandReader) -> Predicate | None:
+def _one_sided(node: nodes.Node, call: Start) -> Predicate | None:
     match node:
         case nodes.Between():
-            low, high = read_value(node.low, read), read_value(node.high, read)
+            low, high = read_value(node.low), read_value(node.high)
             return And((compare_call(call, Op.GE, low), compare_call(call, Op.LE, high)))
         case nodes.In() if listed := node.listed():
-            values = [read_value(value, read) for value in _limited(listed)]
+            values = [read_value(value) for value in _limited(listed)]
             conditions = tuple(compare_call(call, Op.EQ, value) for value in values)
             return conditions[0] if len(conditions) == 1 else Or(conditions)
         case nodes.IsNull():

@@ -15,13 +15,8 @@ from prune_assets.sql.types.spark_types import STRING
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
     from parquet_core.format.schema import LeafColumn
     from prune_assets.sql.types.spark_values import SparkValue
-
-    FindColumn: TypeAlias = Callable[[tuple[str, ...]], LeafColumn | None]
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
@@ -34,29 +29,29 @@ class Rewrite(NamedTuple):
     exact: bool
 
 
-def rewrite_of(node: Node, find: FindColumn) -> Rewrite | None:
+def rewrite_of(node: Node) -> Rewrite | None:
     """Return a rewrite of an equality or inequality that casts its column or its literal, or None."""
     match node:
         case Comparison(Literal(value), operand, Op.EQ | Op.NE as op) | Comparison(
             operand, Literal(value), Op.EQ | Op.NE as op
         ):
-            return _rewrite(operand, op, value, find)
+            return _rewrite(operand, op, value)
         case NullSafe(Literal(value), operand, True) | NullSafe(operand, Literal(value), True):
-            return _rewrite(operand, "<=>", value, find)
+            return _rewrite(operand, "<=>", value)
         case _:
             return None
 
 
-def _rewrite(operand: Node, op: str, value: SparkValue, find: FindColumn) -> Rewrite | None:
+def _rewrite(operand: Node, op: str, value: SparkValue) -> Rewrite | None:
     match operand:
-        case Cast(Column(parts), to, is_try=False) if to == STRING and value.kind is Kind.STRING:
-            literal, exact = _literal_like(find(parts), str(value.value)), True
-        case Column(parts) if value.kind is Kind.INTEGER and op != Op.NE:
+        case Cast(Column() as name, to, is_try=False) if to == STRING and value.kind is Kind.STRING:
+            literal, exact = _literal_like(name.bound.column, str(value.value)), True
+        case Column() as name if value.kind is Kind.INTEGER and op != Op.NE:
             # `s = 5` also holds for '05' and '5.0', which `s = '5'` does not.
-            literal, exact = _quoted(find(parts), value), False
+            literal, exact = _quoted(name.bound.column, value), False
         case _:
             return None
-    return Rewrite(f"{column_sql(parts)} {op} {literal}", exact) if literal else None
+    return Rewrite(f"{column_sql(name.parts)} {op} {literal}", exact) if literal else None
 
 
 def _literal_like(column: LeafColumn | None, text: str) -> str:

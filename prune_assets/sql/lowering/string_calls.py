@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import Compare, Op
+from prune_assets.sql.binding.bind import column_of, why_not
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
@@ -20,8 +21,6 @@ from prune_assets.sql.syntax import nodes
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.sql.types.spark_values import SparkValue
@@ -59,20 +58,12 @@ def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
 _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 
 
-class OperandReader(NamedTuple):
-    """How the parts of a condition are read: a column, a literal's value, and the source of a node."""
-
-    column: Callable[[nodes.Node], LeafColumn]
-    value: Callable[[nodes.Literal], SparkValue]
-    text: Callable[[nodes.Node], str]
-
-
-def read_call(node: nodes.Node, read: OperandReader) -> Start | None:
+def read_call(node: nodes.Node) -> Start | None:
     """Return the start of a column that a node calls for, None for any other node; raises Refusal for other calls."""
     if isinstance(node, (nodes.Call, nodes.Concat)) and not node.has(nodes.Column):
         return None
     _refuse_call(node)
-    return read_start(node, read) if role_of(node) in _PREFIXES else None
+    return read_start(node) if role_of(node) in _PREFIXES else None
 
 
 def role_of(node: nodes.Node) -> Role | None:
@@ -81,41 +72,43 @@ def role_of(node: nodes.Node) -> Role | None:
     return None if function is None else function.role
 
 
-def read_start(node: nodes.Node, read: OperandReader) -> Start:
+def read_start(node: nodes.Node) -> Start:
     """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
     role = role_of(node)
     if not isinstance(node, nodes.Call) or role not in _PREFIXES:
         _refuse_call(node)
-        return Start(_text_column(node, read), None)
+        return Start(_text_column(node), None)
     column, *rest = node.arguments
-    bounds = [_character_count(operand, read) for operand in rest]
+    bounds = [_character_count(operand) for operand in rest]
     if role is Role.LEFT:
         bounds = [1, *bounds] if len(bounds) == 1 else []
     # Spark counts from 1 and takes 0 for it.
     if len(bounds) not in {1, 2} or bounds[0] not in {0, 1}:
         raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
-    return Start(_text_column(column, read), bounds[1] if len(bounds) == 2 else None)
+    return Start(_text_column(column), bounds[1] if len(bounds) == 2 else None)
 
 
-def read_string_start(node: nodes.Node, read: OperandReader) -> Start:
+def read_string_start(node: nodes.Node) -> Start:
     """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
-    start = read_start(node, read)
+    start = read_start(node)
     if pa.types.is_binary(start.column.type):
         raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")
     return start
 
 
-def read_value(node: nodes.Node, read: OperandReader) -> SparkValue:
+def read_value(node: nodes.Node) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
+    if isinstance(folded, nodes.Opaque):
+        raise why_not(folded)
     if not isinstance(folded, nodes.Literal):
         raise Refusal("what a string is compared with is not a literal", "write a literal")
-    return read.value(folded)
+    return folded.value
 
 
-def read_text(node: nodes.Node, read: OperandReader) -> str | None:
+def read_text(node: nodes.Node) -> str | None:
     """Return the text of a string literal, None for NULL; raises Refusal."""
-    value = read_value(node, read)
+    value = read_value(node)
     if value.kind is Kind.NULL:
         return None
     if value.kind is not Kind.STRING or not isinstance(value.value, str):
@@ -131,15 +124,15 @@ def _refuse_call(node: nodes.Node) -> None:
         raise Refusal(*function.refusal)
 
 
-def _text_column(node: nodes.Node, read: OperandReader) -> LeafColumn:
-    column = read.column(node)
+def _text_column(node: nodes.Node) -> LeafColumn:
+    column = column_of(node)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the column itself")
     return column
 
 
-def _character_count(node: nodes.Node, read: OperandReader) -> int:
-    value = read_value(node, read)
+def _character_count(node: nodes.Node) -> int:
+    value = read_value(node)
     if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
         raise Refusal("the place or count of characters is not a plain whole number", "write whole numbers")
     return value.number

@@ -17,7 +17,7 @@ from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
     from prune_assets.sql.functions.date_fields import DateField
@@ -29,12 +29,12 @@ _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
 
-def join_date_parts(operands: Sequence[Node], is_builtin: Callable[[str], bool]) -> list[Node]:
+def join_date_parts(operands: Sequence[Node]) -> list[Node]:
     """Return operands of an AND in which months, quarters and days beside their year are dates.
 
-    A new operand keeps the marks of the one that it replaces. `is_builtin`: whether a call is one of Spark's function.
+    A new operand keeps the span of the one that it replaces.
     """
-    fields = [_field(operand, is_builtin) for operand in operands]
+    fields = [_field(operand) for operand in operands]
     years = _named(operands, fields, YEAR)
     if not years:
         return list(operands)
@@ -93,13 +93,13 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> Litera
     return Literal(SparkValue(Kind.DATE, day))
 
 
-def _field(operand: Node, is_builtin: Callable[[str], bool]) -> _Field | None:
+def _field(operand: Node) -> _Field | None:
     """Return the field and column of a comparison or list of `field(column)`.
 
     Names that differ in case are not taken for one column.
     """
     match operand:
-        case Comparison(Call(name, [Column(parts)])) | In(Call(name, [Column(parts)])) if is_builtin(name):
+        case Comparison(Call(name, [Column(parts)])) | In(Call(name, [Column(parts)])):
             field = field_of_call(name)
             return None if field is None else (field, parts)
         case _:

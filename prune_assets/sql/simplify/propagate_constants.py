@@ -24,7 +24,6 @@ from prune_assets.sql.syntax.nodes import Column, KnownColumn, Node, rebuilt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Leaf, Path, Predicate
 
     Known = Mapping[Path, pa.Scalar]
@@ -74,9 +73,7 @@ def may_be_refined(leaf: Leaf) -> bool:
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 
-def substitute_constants(
-    node: Node, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
-) -> Node | None:
+def substitute_constants(node: Node, known: Known) -> Node | None:
     """Return a part with the values of columns in their place, None where it names no such column."""
     if isinstance(node, Column) or not _is_small(node):
         return None
@@ -84,7 +81,7 @@ def substitute_constants(
     def value_of(name: Node) -> Node | None:
         if not isinstance(name, Column):
             return None
-        column = column_of(name.parts)
+        column = name.bound.column
         value = None if column is None else known.get(column.path)
         return None if value is None else KnownColumn(name, value, span=name.span)
 

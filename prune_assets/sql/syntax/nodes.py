@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
     from prune_assets.sql.types.spark_types import SparkType
 
     Span: TypeAlias = tuple[int, int]
@@ -134,11 +136,35 @@ class Literal(Node):
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The meaning of a name in a table: a column that predicates prune on, or the reason why it does not prune.
+
+    `leaf`: the column with this name, whether it prunes or not. `nullable`: the column whose IS NULL prunes.
+    `nested`: the words for an array, a map or a struct, "" if the name may be a plain value. `group`: the path of a
+    struct, list or map, whose nulls are known where rows are read. `is_word`: the name is that of a function that is
+    called without brackets.
+    """
+
+    column: LeafColumn | None
+    reason: str = ""
+    remedy: str = ""
+    leaf: LeafColumn | None = None
+    nullable: LeafColumn | None = None
+    nested: str = ""
+    group: Path | None = None
+    is_word: bool = False
+
+
+UNBOUND = Bound(None, "names are not bound yet")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Column(Node):
-    """A name as written, without backquotes, from left to right: a column, a field of a struct, a qualified column."""
+    """A name without backquotes, by its parts, and its meaning in a table."""
 
     parts: tuple[str, ...]
+    bound: Bound = field(default=UNBOUND, repr=False)
 
     def children(self) -> tuple[Node, ...]:
         """Return nothing."""
@@ -160,11 +186,20 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Node):
-    """A part that does not prune: the reason, the remedy or "", and the name of the function if it is a call."""
+    """A part that does not prune: the reason, the remedy or "", and the name of the function if it is a call.
+
+    `columns`: the columns that its text names, None if unknown or not bound yet.
+    """
 
     reason: str
     remedy: str = ""
     call: str = ""
+    columns: tuple[LeafColumn, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserCall(Opaque):
+    """A call of a function that is not one of Spark's own in the session."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,6 +207,10 @@ class Unary(Node):
     """An operator before its operand."""
 
     operand: Node
+
+    def children(self) -> tuple[Node, ...]:
+        """Return the operand."""
+        return (self.operand,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,6 +254,10 @@ class Binary(Node):
 
     left: Node
     right: Node
+
+    def children(self) -> tuple[Node, ...]:
+        """Return the left and the right operand."""
+        return (self.left, self.right)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

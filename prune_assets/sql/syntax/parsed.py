@@ -39,17 +39,6 @@ class ParsedPredicate:
         """Return a part of the predicate."""
         return replace(self, tree=node)
 
-    def part_at(self, first: int, last: int) -> ParsedPredicate | None:
-        """Return the part that reaches from one token to another, None where the tree has none."""
-        level = [self.tree]
-        while level:
-            for node in level:
-                if node.span == (first, last):
-                    return self.part(node)
-            around = [node for node in level if node.span is None or node.span[0] <= first <= last <= node.span[1]]
-            level = [child for node in around for child in node.children()]
-        return None
-
     def conjuncts(self) -> list[ParsedPredicate]:
         """Return each operand of the topmost AND, or the whole where there is none."""
         return [self.part(node) for node in chain_of(self.tree, And)]
@@ -155,8 +144,8 @@ def _refuse_many_conditions(tokens: Sequence[Token]) -> None:
 _NAMES = frozenset({TokenKind.WORD, TokenKind.QUOTED})
 
 
-def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> list[LeafColumn]:
-    """Return the columns that tokens name; none where they name a struct as a whole, or what may be two columns.
+def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> tuple[LeafColumn, ...] | None:
+    """Return the columns that tokens name; None if they name a whole struct, or a name may mean two columns.
 
     Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
     """
@@ -167,9 +156,9 @@ def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> lis
             continue
         meant = [column for column in columns if _is_named(column, chain)]
         if len(meant) != 1:
-            return []
+            return None
         named[meant[0].path] = meant[0]
-    return list(named.values())
+    return tuple(named.values())
 
 
 def _is_named(column: LeafColumn, chain: tuple[str, ...]) -> bool:

@@ -24,7 +24,7 @@ from parquet_core.errors import (
     UnsupportedFeature,
     WrongUse,
 )
-from parquet_core.predicate import columns_of
+from parquet_core.predicate import Unsupported, columns_of, leaves
 from parquet_core.printable import printable, redacted
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import address, is_remote, list_data_files, local_path
@@ -35,7 +35,8 @@ from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.startup_log import cause
 from prune_assets.session.stores import check_reach
-from prune_assets.sql.syntax.parsed import named_by_part
+from prune_assets.sql.binding.scope import named_columns
+from prune_assets.sql.syntax.parsed import ParsedPredicate
 from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.tables.delta.opening import has_log, table_of
 from prune_assets.tables.same_partitions import check_same_partitions
@@ -249,10 +250,9 @@ def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Pre
     lowered = lower_predicate(where, opened, session=df.sparkSession)
     partitions = target.schema.partition_columns
     named = [*columns_of(lowered.predicate)]
+    parts = [leaf.source for leaf in leaves(lowered.predicate) if isinstance(leaf, Unsupported)]
     named += [
-        column.path
-        for part in lowered.parts.values()
-        for column in named_by_part(part.tokens_of_tree(), opened.columns)
+        column.path for part in parts if isinstance(part, ParsedPredicate) for column in named_columns(part.tree) or ()
     ]
     if partitions and (others := {path[0]: None for path in named if path[0] not in partitions}):
         raise WrongUse(

@@ -10,6 +10,7 @@ from call_counts import calls
 import prune_assets as pr
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
+from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.refusal import Refusal
@@ -48,7 +49,9 @@ def evaluated(table, sql, values):
     columns = {column.name: column for column in read_dataset(str(table)).columns}
     column = columns["s" if "(s)" in sql else "a"]
     array = pa.array(values, column.type)
-    return evaluate_on_values(parse_predicate(sql), [column], SparkSemantics(), None, [array])
+    return evaluate_on_values(
+        bind_names(parse_predicate(sql), [column], SparkSemantics()), [column], SparkSemantics(), [array]
+    )
 
 
 @pytest.mark.parametrize(

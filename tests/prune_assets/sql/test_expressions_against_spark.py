@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from decimal import Context, Decimal
-from operator import attrgetter
 
 import pytest
 from pyspark.errors import ArithmeticException
@@ -12,12 +11,11 @@ from pyspark.errors import ArithmeticException
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
 from prune_assets.sql.binding.bind import Binder, BindingContext
-from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.parsed import parse_predicate
 from prune_assets.sql.types.spark_types import ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.zones import Clocks
@@ -27,7 +25,6 @@ from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES,
 
 pytestmark = pytest.mark.spark
 
-SCOPE = Scope(FIXTURE_COLUMNS, case_sensitive=False)
 RAISES = "raises"
 WIDE = Context(prec=60)
 NO_ORDINAL = {"s", "day", "bin", "b", "st"}
@@ -58,8 +55,6 @@ def asked(*, ansi: bool = True) -> BindingContext:
     return BindingContext(
         semantics,
         Clocks.of(semantics),
-        lambda node: SCOPE.resolve(node.parts).column,
-        attrgetter("value"),
         lambda _: unknown,
         lambda *_: unknown,
         lambda _: unknown,
@@ -69,7 +64,8 @@ def asked(*, ansi: bool = True) -> BindingContext:
 def term(sql, *, on=True):
     """Return the term of an expression, None where it is not looked into."""
     try:
-        return Binder(asked(ansi=on)).operand(parse(sql, tokenize(sql)))
+        tree = bind_names(parse_predicate(sql), FIXTURE_COLUMNS, SparkSemantics(ansi=on)).tree
+        return Binder(asked(ansi=on)).operand(tree)
     except Refusal:
         return None
 

@@ -9,6 +9,10 @@ from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
+from prune_assets.planner.value_tests import row_tests
+from prune_assets.spark_reader.as_spark_filters import as_spark_filters
+from prune_assets.spark_reader.spark_profile import NEWEST
+from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.render import render
@@ -473,10 +477,18 @@ def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkey
 @pytest.mark.parametrize(
     "where", ["day = DATE '2024-01-01' AND x IN (1, 2)", "day = current_date()", "day < now()::date"]
 )
-def test_a_text_is_parsed_once(monkeypatch, where):
-    parsed = []
+def test_a_text_is_parsed_and_bound_once(monkeypatch, where):
+    """From the text to the filters of Spark and the tests on rows."""
+    parsed, bound = [], []
     monkeypatch.setattr(
         "prune_assets.sql.lower.parse_predicate", lambda sql: parsed.append(sql) or parse_predicate(sql)
     )
-    lower(f"{where} AND x <> 4711", FIXTURE_COLUMNS, semantics=SparkSemantics(time_zone="UTC")).written_conjuncts()
-    assert parsed == [f"{where} AND x <> 4711"]
+    monkeypatch.setattr(
+        "prune_assets.sql.lower.bind_names", lambda one, *rest: bound.append(one.sql) or bind_names(one, *rest)
+    )
+    semantics = SparkSemantics(time_zone="UTC")
+    lowered = lower(f"{where} AND x % 100 = 7 AND x <> 4711", FIXTURE_COLUMNS, semantics=semantics)
+    as_spark_filters(lowered.parsed, semantics=semantics, profile=NEWEST)
+    row_tests(lowered, session=None, semantics=semantics, most=10)
+    assert parsed == [f"{where} AND x % 100 = 7 AND x <> 4711"]
+    assert len(bound) == 1

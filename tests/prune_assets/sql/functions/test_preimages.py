@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
-from operator import attrgetter
 
 import pytest
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, Op
 from prune_assets.sql.binding.bind import Binder, BindingContext
-from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.lowering.column_values import classify_values, wanted_by
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.parsed import parse_predicate
 from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero
 from prune_assets.sql.types.ranges import Ranges, complement, intersection, joined, span, union
 from prune_assets.sql.types.spark_types import DOUBLE, FLOAT, INT, TINYINT, float_of_ordinal, ordinal_of_float
@@ -25,13 +23,10 @@ from prune_assets.sql.types.zones import Clocks
 from tests.prune_assets.sql.random_expressions import expression
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
-SCOPE = Scope(FIXTURE_COLUMNS, case_sensitive=False)
 UNKNOWN = Constant(Outcomes.UNKNOWN)
 ASKED = BindingContext(
     SparkSemantics(),
     Clocks.of(SparkSemantics()),
-    lambda node: SCOPE.resolve(node.parts).column,
-    attrgetter("value"),
     lambda _: UNKNOWN,
     lambda *_: UNKNOWN,
     lambda _: UNKNOWN,
@@ -59,7 +54,7 @@ def test_each_value_is_sorted_as_the_functions_say(column):
     while tried < 60:
         try:
             text = expression(draw, column, draw.randint(1, 3))
-            term = Binder(ASKED).operand(parse(text, tokenize(text)))
+            term = Binder(ASKED).operand(bind_names(parse_predicate(text), FIXTURE_COLUMNS, SparkSemantics()).tree)
         except Refusal:
             continue
         chain = term.single

@@ -53,7 +53,7 @@ def outcome(sql: str, semantics: SparkSemantics) -> object:
         lowered = lower(sql, FIXTURE_COLUMNS, semantics=semantics)
     except PredicateTypeError as refusal:
         return str(refusal)
-    filters = as_spark_filters(lowered.written_conjuncts(), FIXTURE_COLUMNS, semantics=semantics, profile=NEWEST)
+    filters = as_spark_filters(lowered.parsed, semantics=semantics, profile=NEWEST)
     return as_plain(lowered.predicate), as_plain(filters)
 
 
@@ -69,7 +69,7 @@ def as_plain(part: object) -> object:
         case tuple():
             return [as_plain(child) for child in part]
         case _ if is_dataclass(part):
-            return type(part).__name__, [as_plain(getattr(part, it.name)) for it in fields(part)]
+            return type(part).__name__, [as_plain(getattr(part, it.name)) for it in fields(part) if it.compare]
         case _:
             return part
 

@@ -79,16 +79,11 @@ def test_a_plan_and_its_report_parse_the_text_once(table, counted, where):
         ("x in (1, 2 + 3)", "2 + 3"),
     ],
 )
-def test_a_part_is_found_where_it_stands(sql, part):
+def test_a_part_has_its_text_and_tokens(sql, part):
     whole = parse_predicate(sql)
-    first = next(i for i, token in enumerate(whole.tokens) if token.start == sql.index(part))
-    last = next(i for i, token in enumerate(whole.tokens) if token.end == sql.index(part) + len(part))
-    found = whole.part_at(first, last)
-    assert found is not None
-    assert found.text(found.tree) == part
+    found = whole.part(next(node for node in whole.tree.walk() if whole.text(node) == part))
     assert type(found.tree) is type(parse_predicate(part).tree)
     assert [token.text for token in found.tokens_of_tree()] == [token.text for token in parse_predicate(part).tokens]
-    assert whole.part_at(first, len(whole.tokens)) is None
 
 
 def test_conjuncts_have_the_texts_of_the_operands():
