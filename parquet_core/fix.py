@@ -53,3 +53,7 @@ class Fix:
 
     def __str__(self) -> str:
         return self.text(WORDS)
+
+
+LEAVE_OUT = Fix("leave the column out")
+WRITE_AGAIN = Fix("the file is damaged, write it again")
