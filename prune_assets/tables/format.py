@@ -60,7 +60,7 @@ class Format:
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
     `directory_of`: the directory of a table whose location may be a file that lists its own.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
-    `fingerprint`: changes when a table does. `versions_grow`: its version does so by one.
+    `fingerprint`: changes when a table does; an integer is its version. `versions_grow`: its version does so by one.
     `history`: the number, the time in milliseconds of UTC, and what is known of the commit of the newest versions, at
     most so many; None for tables without versions.
     `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
@@ -78,7 +78,7 @@ class Format:
     name: str
     is_at: Callable[[Location], bool]
     open: Callable[[Location, OpenOptions], Table | None]
-    fingerprint: Callable[[str], str]
+    fingerprint: Callable[[str], int | str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
     history: Callable[[str, int], Sequence[tuple[int, int | None, Mapping[str, Any]]]] | None = None
     versions_grow: bool = False

@@ -163,10 +163,10 @@ def _latest(table: str) -> IcebergSnapshot:
     return open_iceberg(place, version=None, timestamp=None, allow=())
 
 
-def snapshot_fingerprint(table: str) -> str:
-    """Return the id of the current snapshot, in words."""
+def current_snapshot(table: str) -> int:
+    """Return the id of the current snapshot; 0 for a table without snapshots."""
     snapshot = _latest(table).snapshot
-    return f"version {0 if snapshot is None else snapshot.snapshot_id}"
+    return 0 if snapshot is None else snapshot.snapshot_id
 
 
 def snapshot_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
@@ -233,7 +233,7 @@ ICEBERG = Format(
     look_ahead=looking_ahead,
     directory_of=_directory_of,
     open=_open,
-    fingerprint=snapshot_fingerprint,
+    fingerprint=current_snapshot,
     partition_files=partition_files,
     history=snapshot_history,
     read_alone_by="Spark and Iceberg",
