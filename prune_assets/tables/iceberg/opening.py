@@ -141,7 +141,7 @@ BY_NAME = (
     "catalog.database.table"
 )
 # Iceberg's writer takes properties of the table in place of parquet-java's options, it has no limit of rows in a row
-# group, and files of pyarrow do not replace those of the table.
+# group, and files of pyarrow cannot replace its files.
 _SETTINGS = {
     Setting.PAGE_ROWS: ", or write with the table property write.parquet.page-row-limit={value}",
     Setting.BLOOM_FILTER: ", or write with the table property write.parquet.bloom-filter-enabled.column.{value}=true; "
