@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import deltalog.errors
 import parquet_core.errors
 import prune_assets.errors
+from parquet_core.errors import PruneError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +27,12 @@ METHODS = frozenset(
 )
 SEARCHES = frozenset({"search", "match", "fullmatch", "findall", "sub"})
 # Errors whose messages this project makes.
-ERRORS = frozenset(
-    {name for module in (parquet_core.errors, deltalog.errors, prune_assets.errors) for name in vars(module)}
-    - {"ImportError", "ValueError"}
-) | {"NotUnderstood", "Refusal"}
+ERRORS = {"NotUnderstood", "Refusal"} | {
+    name
+    for module in (parquet_core.errors, deltalog.errors, prune_assets.errors)
+    for name, found in vars(module).items()
+    if isinstance(found, type) and issubclass(found, PruneError)
+}
 # Decisions by a text that are left, per file. Only ever remove entries.
 KNOWN = Counter({
     # `prune_assets/sql` has to mark the remedies that help only to skip.
