@@ -35,8 +35,6 @@ ERRORS = {"NotUnderstood", "Refusal"} | {
 }
 # Decisions by a text that are left, per file. Only ever remove entries.
 KNOWN = Counter({
-    # `prune_assets/sql` has to mark the remedies that help only to skip.
-    "parquet_core/evidence/each_row.py": 1,
     # `prune_assets/workload/declared.py` and `select.py` have to keep what a reason quotes of a query beside it.
     "prune_assets/workload/redact.py": 1,
 })  # fmt: skip
