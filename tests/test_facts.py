@@ -34,10 +34,7 @@ ERRORS = {"NotUnderstood", "Refusal"} | {
     if isinstance(found, type) and issubclass(found, PruneError)
 }
 # Decisions by a text that are left, per file. Only ever remove entries.
-KNOWN = Counter({
-    # `prune_assets/workload/declared.py` and `select.py` have to keep what a reason quotes of a query beside it.
-    "prune_assets/workload/redact.py": 1,
-})  # fmt: skip
+KNOWN = Counter[str]()
 
 
 def is_text(node: ast.expr) -> bool:
