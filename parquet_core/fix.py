@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,22 @@ class Step(Enum):
     EVALUATE_IN_SPARK = "let Spark evaluate it"
     READ_IN_SPARK = "read it with Spark"
     STAY_IN_PARTITIONS = "filter its rows out, or widen the condition on the partition columns"
+    READ_ROWS = "rows=True"
+
+
+class Setting(Enum):
+    """A setting of writers at the end of a remedy; the value is its text for plain Parquet files.
+
+    Table formats that have settings of their own have other texts, with `{value}` as the placeholder.
+    """
+
+    PAGE_ROWS = ", or write with parquet.page.row.count.limit={value}"
+    BLOOM_FILTER = ", or write with parquet.bloom.filter.enabled#{value}=true; the spelling after # is case-sensitive"
+    NO_DICTIONARY = ", or write with parquet.enable.dictionary#{value}=false"
+    STATISTICS = ": without parquet.column.statistics.enabled#NAME=false"
+    PAGE_INDEX = ", or with write_page_index=True in pyarrow"
+    LARGE_ROW_GROUPS = ", or pass min_rows_per_group=100_000 to write_to_dataset or write_dataset of pyarrow"
+    SMALL_ROW_GROUPS = "LayoutSpec(sort_by=.., row_group_rows=.., page_rows=..)"
 
 
 OPTIMIZES = frozenset({Step.OPTIMIZE, Step.OPTIMIZE_ROWS, Step.OPTIMIZE_FULL})
@@ -35,21 +51,36 @@ WORDS: dict[Step, str] = {}
 class Fix:
     """A remedy: text around a step. `step`: None if the text says all. `place`: the table that the step is for.
 
+    `setting`: the setting of a writer that ends the remedy, with `value`; None if the text says all.
+
     >>> Fix("merge them: ", Step.OPTIMIZE, ", or write larger files").text({Step.OPTIMIZE: "optimize {place}"})
     'merge them: optimize TABLE, or write larger files'
+    >>> str(Fix("rewrite them", setting=Setting.PAGE_ROWS, value=100))
+    'rewrite them, or write with parquet.page.row.count.limit=100'
     """
 
     before: str = ""
     step: Step | None = None
     after: str = ""
     place: str = "TABLE"
+    setting: Setting | None = None
+    value: object = ""
 
     def text(self, words: Mapping[Step, str], *, layout: str = "layout.yaml") -> str:
         """Return the remedy in the words of a tool; `layout`: the path of the layout."""
-        if self.step is None:
-            return self.before + self.after
-        step = words.get(self.step, self.step.value).format(place=self.place, layout=layout)
-        return f"{self.before}{step}{self.after}"
+        step = "" if self.step is None else words.get(self.step, self.step.value)
+        return f"{self.before}{step.format(place=self.place, layout=layout)}{self.with_setting({}).after}"
+
+    def with_setting(self, texts: Mapping[Setting, str]) -> Fix:
+        """Return the remedy with its setting as text, for a table format whose settings have other texts."""
+        if self.setting is None:
+            return self
+        text = texts.get(self.setting, self.setting.value).format(value=self.value)
+        return replace(self, after=f"{self.after}{text}", setting=None)
 
     def __str__(self) -> str:
         return self.text(WORDS)
+
+
+LEAVE_OUT = Fix("leave the column out")
+WRITE_AGAIN = Fix("the file is damaged, write it again")

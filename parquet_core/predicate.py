@@ -145,6 +145,12 @@ class Cause(Enum):
     """Clocks change near a literal. Where a local time is skipped, Spark's answer depends on its optimizer."""
 
 
+class SkippingRemedy(str):
+    """A remedy that helps metadata to skip, and does not help to evaluate the part on rows."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """A part that no metadata is asked about: it keeps data.

@@ -15,6 +15,7 @@ SHELL = {
     Step.EVALUATE_IN_SPARK: "let Spark evaluate it, by pr.read",
     Step.READ_IN_SPARK: "read it with pr.read",
     Step.STAY_IN_PARTITIONS: Step.STAY_IN_PARTITIONS.value,
+    Step.READ_ROWS: "--rows (rows=True)",
 }
 DAGSTER = SHELL | {
     Step.OPTIMIZE: "the job of `build_optimize_job`",
@@ -23,10 +24,12 @@ DAGSTER = SHELL | {
     Step.WRITE_TABLE: "materialize the asset with this layout",
     # The author of an asset writes no condition: the partitions of the run are the condition.
     Step.STAY_IN_PARTITIONS: "return rows of the partitions of the run alone",
+    Step.READ_ROWS: Step.READ_ROWS.value,
 }
 AIRFLOW = SHELL | {
     Step.OPTIMIZE: "a task of OptimizeTableOperator",
     Step.OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
     Step.OPTIMIZE_FULL: "a task of SortedWriteOperator",
     Step.WRITE_TABLE: "a task of SortedWriteOperator",
+    Step.READ_ROWS: Step.READ_ROWS.value,
 }

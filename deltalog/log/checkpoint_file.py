@@ -19,6 +19,7 @@ from deltalog.log.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, Statist
 from deltalog.log.paths import canonical_paths, path_array
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.fix import Fix
 from parquet_core.format.leaf_type import Physical
 from parquet_core.values import Footer, ValueReader, open_values, read_arrow_footers
 
@@ -47,7 +48,7 @@ _STORAGE_TYPES = path_array(["u", "p", "i"])
 _PARSED = ("add", "stats_parsed")
 _INSTANT = pa.timestamp("us", "UTC")
 _PLAIN = re.compile(r"\w+", re.ASCII)
-_REMEDY = "restore the checkpoint or remove it"
+RESTORE = Fix("restore the checkpoint or remove it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,10 @@ class CheckpointFile:
             with open_values(named, traffic=self.traffic, footer=self._footer[0]) as opened:
                 yield opened
         except (MalformedFile, UnsupportedFeature) as error:
-            raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
+            raise MalformedLog(error.problem, RESTORE) from None
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             reason = " ".join(str(error).split())[:300] or type(error).__name__
-            raise MalformedLog(f"{self.file.path}: {reason}; {_REMEDY}") from None
+            raise MalformedLog(f"{self.file.path}: {reason}", RESTORE) from None
 
     def _check(self, footer: Footer) -> None:
         most = max(_LEAST_ROWS, self.file.size * _ROWS_PER_BYTE)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from deltalog.errors import MalformedLog
 from deltalog.log.actions import FullAdd, FullLine, FullRemove
 from deltalog.log.checkpoint import load_checkpoint
+from deltalog.log.checkpoint_file import RESTORE
 from deltalog.log.commit_file import read_commits
 from deltalog.log.file_block import identities
 from deltalog.log.listing import list_log
@@ -138,7 +139,7 @@ def _naming(file: CheckpointFile) -> Iterator[None]:
         yield
     except (pa.ArrowException, ValueError, KeyError) as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise MalformedLog(f"{file.file.path}: {reason}; restore the checkpoint or remove it") from None
+        raise MalformedLog(f"{file.file.path}: {reason}", RESTORE) from None
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:

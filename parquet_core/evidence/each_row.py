@@ -12,7 +12,15 @@ from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_valu
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.fix import Fix, Step
 from parquet_core.outcomes import Outcomes, may_match, must_match
-from parquet_core.predicate import CompareColumns, Constant, OnPartitions, OnValues, Unsupported, leaves
+from parquet_core.predicate import (
+    CompareColumns,
+    Constant,
+    OnPartitions,
+    OnValues,
+    SkippingRemedy,
+    Unsupported,
+    leaves,
+)
 from parquet_core.pruning import constant_answers, fold
 
 if TYPE_CHECKING:
@@ -23,9 +31,6 @@ if TYPE_CHECKING:
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
-
-# How a remedy begins by which a part is evaluated; others help metadata to skip alone, as `add a range` does.
-_OTHERWISE = ("compare ", "pass ", "put ", "set ", "write ")
 
 
 class RowUse(Enum):
@@ -80,7 +85,7 @@ def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedF
     ('rows are not counted: f(x) = 1: f() is not known here', <Step.EVALUATE_IN_SPARK: 'let Spark evaluate it'>)
     """
     reasons = "; ".join(filter(None, (part.reason, why)))
-    instead = f"{part.remedy}, or " if part.remedy.startswith(_OTHERWISE) else ""
+    instead = "" if not part.remedy or isinstance(part.remedy, SkippingRemedy) else f"{part.remedy}, or "
     return UnsupportedFeature(f"{use.value}: {part.sql}: {reasons}", Fix(instead, Step.EVALUATE_IN_SPARK))
 
 

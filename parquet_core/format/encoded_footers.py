@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, TypeV
 import numpy as np
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
+from parquet_core.fix import Fix
 from parquet_core.format.other_formats import not_parquet
 from parquet_core.storage import IN_FLIGHT, DataFile, Ranges, Traffic, check_size, gather, is_remote
 
@@ -172,19 +173,17 @@ def _refuse(end: bytes, file: DataFile) -> NoReturn:
     if end[4:] != MAGIC and _NEWER_MAGIC.fullmatch(end[4:]):
         raise UnsupportedFeature(
             f"{file.path}: its footer is of the form {end[4:].decode('latin-1')!r}, newer than PAR1, which is not "
-            "supported by this version; write it again with a PAR1 footer"
+            "supported by this version",
+            Fix("write it again with a PAR1 footer"),
         )
     if end[4:] != MAGIC:
-        raise not_parquet(
-            file.path, "does not end in PAR1: no Parquet file, or cut off; leave it out or write it again"
-        )
+        fix = Fix("leave it out or write it again")
+        raise not_parquet(file.path, "does not end in PAR1: no Parquet file, or cut off", fix)
     length = int.from_bytes(end[:4], "little")
     if length + 12 > file.size:
         raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
-    raise UnsupportedFeature(
-        f"{file.path}: a footer of {length} bytes, which is more than {_longest()}; write fewer columns or row groups "
-        f"into a file, or allow it: {FOOTER_VARIABLE}={length}"
-    )
+    fix = Fix(f"write fewer columns or row groups into a file, or allow it: {FOOTER_VARIABLE}={length}")
+    raise UnsupportedFeature(f"{file.path}: a footer of {length} bytes, which is more than {_longest()}", fix)
 
 
 def _longest() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from parquet_core.errors import MalformedFile
+from parquet_core.fix import Fix
 
 _FORMATS = {
     ".arrow": "Arrow IPC",
@@ -40,11 +41,12 @@ def other_format(path: str) -> str | None:
     return next((_FORMATS.get(suffix) for suffix in reversed(suffixes) if suffix not in _COMPRESSED), None)
 
 
-def not_parquet(path: str, problem: str) -> MalformedFile:
-    """Return the error for bytes that are not Parquet; `problem`: the fault of the bytes, and the next step.
+def not_parquet(path: str, problem: str, fix: Fix | None = None) -> MalformedFile:
+    """Return the error for bytes that are not Parquet; `fix`: the next step, None if `problem` says all.
 
     A name decides nothing: a Parquet file is read whatever its name is.
     """
     if (name := other_format(path)) is None:
-        return MalformedFile(f"{path}: {problem}")
-    return MalformedFile(f"{path}: is not a Parquet file but {name}, by its name; leave it out, or write it as Parquet")
+        return MalformedFile(f"{path}: {problem}", *filter(None, [fix]))
+    fix = Fix("leave it out, or write it as Parquet")
+    return MalformedFile(f"{path}: is not a Parquet file but {name}, by its name", fix)

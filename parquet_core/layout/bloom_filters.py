@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.fix import Fix, Step
+from parquet_core.fix import Fix, Setting, Step
 from parquet_core.format.schema import Physical
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place
@@ -95,24 +95,26 @@ def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tupl
                 "every data page is dictionary-encoded, and parquet-java writes no filter then; "
                 "the dictionary answers the same question exactly (confirmed by the encodings)"
             ),
-            replace(fix, after=f", or write with parquet.enable.dictionary#{name}=false"),
+            replace(fix, setting=Setting.NO_DICTIONARY, value=name),
         )
     writer = _WRITERS.get(application)
     why = f"{created_by or 'an unnamed writer'} writes none by default (inferred)"
     if writer is not None:
-        why, fix = writer.why, replace(fix, after=f", or {writer.remedy.format(name=name)}")
+        why, after = writer.why, writer.remedy.format(name=name)
+        fix = replace(fix, after=after, setting=writer.setting, value=name)
     beside = "; every data page uses the dictionary, which can skip in place of the filter" if in_dictionary else ""
     return why + beside, fix
 
 
 class _Writer(NamedTuple):
     why: str
-    remedy: str
+    remedy: str = ""
+    setting: Setting | None = None
 
 
 _ARROW_RS = _Writer(
     "it was not requested when arrow-rs wrote the file (inferred)",
-    "write with WriterProperties.set_column_bloom_filter_enabled, in deltalake with "
+    ", or write with WriterProperties.set_column_bloom_filter_enabled, in deltalake with "
     "WriterProperties(column_properties={{'{name}': ColumnProperties(bloom_filter_properties="
     "BloomFilterProperties(True))}})",
 )
@@ -120,15 +122,15 @@ _ARROW_RS = _Writer(
 _WRITERS = {
     PARQUET_JAVA: _Writer(
         "it was not requested when the file was written (inferred)",
-        "write with parquet.bloom.filter.enabled#{name}=true; the spelling after # is case-sensitive",
+        setting=Setting.BLOOM_FILTER,
     ),
     "parquet-cpp-arrow": _Writer(
         "it was not requested when pyarrow, or Arrow's C++ library, wrote the file (inferred)",
-        "write with bloom_filter_options={{'{name}': True}} (pyarrow 24 or newer)",
+        ", or write with bloom_filter_options={{'{name}': True}} (pyarrow 24 or newer)",
     ),
     "DuckDB": _Writer(
         "DuckDB writes filters of dictionary-encoded chunks alone, since version 1.2 (inferred)",
-        "raise DICTIONARY_SIZE_LIMIT above the distinct values of {name} in a row group",
+        ", or raise DICTIONARY_SIZE_LIMIT above the distinct values of {name} in a row group",
     ),
     "delta-rs": _ARROW_RS,
     "parquet-rs": _ARROW_RS,

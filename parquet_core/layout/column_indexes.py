@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.fix import Fix, Step
+from parquet_core.fix import Fix, Setting, Step
 from parquet_core.format.schema import Physical
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.bound_layout import BoundLayout
 
 MAX_STATS_SIZE = 4096
-REWRITE_WITH_INDEXES = Fix(
-    "rewrite the files: ", Step.WRITE_TABLE, ", or write with Spark, or with write_page_index=True in pyarrow"
-)
+REWRITE_WITH_INDEXES = Fix("rewrite the files: ", Step.WRITE_TABLE, ", or write with Spark", setting=Setting.PAGE_INDEX)
 _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 
 
@@ -167,7 +165,7 @@ def _cause(
         return _nan(column, "inferred", Severity.WARN)
     return _Cause(
         "statistics were switched off for this column, or a page has none (inferred)",
-        Fix("write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false"),
+        Fix("write with statistics of these columns", setting=Setting.STATISTICS),
     )
 
 

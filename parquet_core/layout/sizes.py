@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.fix import Fix, Step
+from parquet_core.fix import Fix, Setting, Step
 from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, Severity
@@ -35,7 +35,8 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             f"{int((rows > limit).sum()):,} of {counted(len(rows), 'row group')} have more than {limit:,} rows, "
             f"at most {largest:,}"
         )
-        fix = _rewrite(f"parquet.block.row.count.limit={limit} (Spark 4.1 or newer)")
+        after = f", or write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
+        fix = Fix("rewrite the files: ", Step.WRITE_TABLE, after)
         return Finding("size.row_groups", Severity.WARN, location, message, fix=fix)
     message = (
         f"{counted(len(rows), 'row group')} in {counted(len(index.files), 'file')}, at most {counted(largest, 'row')}"
@@ -55,13 +56,9 @@ def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             largest, where = int(rows[page]), row_group_place(index, int(positions[group]), column)
     if largest > layout.page_rows:
         message = f"the largest of {counted(pages, 'page')} has {largest:,} rows, more than {layout.page_rows:,}"
-        fix = _rewrite(f"parquet.page.row.count.limit={layout.page_rows}")
+        fix = Fix("rewrite the files: ", Step.WRITE_TABLE, setting=Setting.PAGE_ROWS, value=layout.page_rows)
         return Finding("size.pages", Severity.WARN, where, message, fix=fix)
     return Finding("size.pages", Severity.INFO, "table", f"{counted(pages, 'page')}, at most {counted(largest, 'row')}")
-
-
-def _rewrite(option: str) -> Fix:
-    return Fix("rewrite the files: ", Step.WRITE_TABLE, f", or write with {option}")
 
 
 SIZES_WITHIN_LIMITS = Check(

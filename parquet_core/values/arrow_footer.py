@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature
+from parquet_core.fix import WRITE_AGAIN, Fix
 from parquet_core.format.compact import BINARY, ENCODED_LIST, INTEGER, decode, decode_tables, list_of, rows_of, struct
 from parquet_core.format.encoded_footers import MAGIC, encoded_footers
 from parquet_core.format.schema import MAX_NESTING, Repetition
@@ -40,7 +41,7 @@ _EMPTY_PATH = bytes([_FIELD | 9, 8])  # the next field is a list; of texts, none
 def reading(file: DataFile, what: str = "") -> Iterator[None]:
     """Turn what Arrow says against a file inside into MalformedFile or UnsupportedFeature.
 
-    `what`: the column or row group. The message ends in the next step, behind its last semicolon.
+    `what`: the column or row group.
     """
     prefix = f"{file.path}: {what}: " if what else f"{file.path}: "
     try:
@@ -48,9 +49,10 @@ def reading(file: DataFile, what: str = "") -> Iterator[None]:
     except PruneError:
         raise
     except NotImplementedError as error:
-        raise UnsupportedFeature(f"{prefix}{_said(error)}; leave it out, or write it as another type") from None
+        fix = Fix("leave it out, or write it as another type")
+        raise UnsupportedFeature(f"{prefix}{_said(error)}", fix) from None
     except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
-        raise MalformedFile(f"{prefix}{_said(error)}; the file is damaged, write it again") from None
+        raise MalformedFile(f"{prefix}{_said(error)}", WRITE_AGAIN) from None
 
 
 def _said(error: Exception) -> str:

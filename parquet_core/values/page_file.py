@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.fix import LEAVE_OUT
 from parquet_core.format.encoded_footers import MAGIC
 from parquet_core.format.leaf_type import is_always_null
 from parquet_core.format.schema import Physical
@@ -136,7 +137,7 @@ def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str, *, int
 
 
 def _too_large(place: str, most: int) -> UnsupportedFeature:
-    return UnsupportedFeature(f"{place}: its values take more than {most:,} bytes decoded; leave the column out")
+    return UnsupportedFeature(f"{place}: its values take more than {most:,} bytes decoded", LEAVE_OUT)
 
 
 def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) -> bytes:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.fix import LEAVE_OUT, WRITE_AGAIN, Fix
 from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
 from parquet_core.format.enumerations import numbered_encoding
 from parquet_core.format.plain import length_prefixed
@@ -194,7 +195,8 @@ def _check(page: _Page, stored_bytes: int, position: int, chunk: Claims) -> None
         raise _malformed(chunk, f"{_where(position)} claims {values} entries in {plain} bytes")
     if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
         message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
-        raise UnsupportedFeature(f"{chunk.place}: {message}, more than is read; write it again with pages of 1 MiB")
+        fix = Fix("write it again with pages of 1 MiB")
+        raise UnsupportedFeature(f"{chunk.place}: {message}, more than is read", fix)
 
 
 def _where(position: int) -> str:
@@ -237,18 +239,16 @@ def _check_delta(page: _Page, chunk: Claims) -> None:
 def check_codec(codec: int, place: str) -> None:
     """Refuse a compression codec that is not read."""
     if codec not in CODECS:
-        raise UnsupportedFeature(
-            f"{place}: compression codec {codec} is not read by this version; leave the column out"
-        )
+        raise UnsupportedFeature(f"{place}: compression codec {codec} is not read by this version", LEAVE_OUT)
 
 
 def _unsupported(chunk: Claims, what: str) -> UnsupportedFeature:
     message = f"{chunk.place}: {what} is not supported by this version"
-    return UnsupportedFeature(f"{message}; leave the column out, or write the file again without it")
+    return UnsupportedFeature(message, Fix("leave the column out, or write the file again without it"))
 
 
 def _malformed(chunk: Claims, message: str) -> MalformedFile:
-    return MalformedFile(f"{chunk.place}: {message}; the file is damaged, write it again")
+    return MalformedFile(f"{chunk.place}: {message}", WRITE_AGAIN)
 
 
 class _Stream(NamedTuple):

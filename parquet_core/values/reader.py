@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.fix import LEAVE_OUT, WRITE_AGAIN
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
 from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
@@ -135,15 +136,15 @@ class ValueReader:
         name = f"{self.file.path}: row group {group}, column {kind.path}"
         chunk = self.footer.row_groups[group].chunks[leaf]
         if chunk is None:
-            raise UnsupportedFeature(f"{name}: it is encrypted; leave the column out")
+            raise UnsupportedFeature(f"{name}: it is encrypted", LEAVE_OUT)
         codec, (count, length, start, dictionary) = -1 if chunk.codec is None else chunk.codec, chunk[1:]
         check_codec(codec, name)
         if start is not None and dictionary is not None and 0 < dictionary < start:
             start = dictionary
         if start is None or length is None or start < 0 or length < 0 or start + length > self.file.size:
-            raise MalformedFile(f"{name}: is outside of the file; the file is damaged, write it again")
+            raise MalformedFile(f"{name}: is outside of the file", WRITE_AGAIN)
         if count is None or count < 0 or (not kind.repeated and count != rows):
-            raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be; the file is damaged, write it again")
+            raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be", WRITE_AGAIN)
         # Arrow reads behind the chunks of old writers, which did not count the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
         return _Place(
@@ -170,7 +171,7 @@ class ValueReader:
         in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
             reason = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
-            raise UnsupportedFeature(f"{chunk.claims.place}: {reason}; leave the column out")
+            raise UnsupportedFeature(f"{chunk.claims.place}: {reason}", LEAVE_OUT)
         return widest
 
 

@@ -77,9 +77,9 @@ class OptimizeTableOperator(TableOperator):
         from functools import partial
 
         from prune_assets.airflow.spark import session_for
-        from prune_assets.checks.remedies import with_arguments
         from prune_assets.layout_file import load_layout
         from prune_assets.maintenance.optimize import optimize
+        from prune_assets.step_words import AIRFLOW
         from prune_assets.tables.catalogs.resolve import needs_session
 
         again = partial(
@@ -96,7 +96,7 @@ class OptimizeTableOperator(TableOperator):
         done = again(spark, dry_run=True)
         if not self.only_look and (done.picked or done.statements):
             done = again(spark or session_for(self.conn_id))
-        for line in with_arguments(str(done)).splitlines():
+        for line in done.text(AIRFLOW).splitlines():
             self.log.info(line)
         figures = {key: value for key, value in done.as_json().items() if key != "picked"}
         return figures | {"picked_files": len(done.picked)} | ({} if done.considered else {"empty": True})

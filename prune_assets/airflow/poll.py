@@ -44,4 +44,4 @@ def look_again(
         changed = partition_changes(table, partitions, now_partitions)
         event = {"table": table, "version": now.version, "fingerprint": now.fingerprint, "changes": now.changes}
         event |= changed._asdict()
-    return [*now, now_partitions], event
+    return [*now.state, now_partitions], event

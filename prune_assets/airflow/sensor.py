@@ -138,5 +138,7 @@ def _given(since: str | int | None) -> tuple[str, int] | None:
     """
     if since is None:
         return None
-    version = str(since)
-    return (f"version {version}" if version.isdecimal() else version, 0)
+    from prune_assets.tables.changes import fingerprint_text
+
+    text = str(since)
+    return fingerprint_text(int(text) if text.isdecimal() else text), 0

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _WORDS = {"dagster": DAGSTER, "airflow": AIRFLOW}
 _REWRITES = OPTIMIZES | {Step.WRITE_TABLE}
-# Options in texts of this package, which name the option of a command and the argument of a function.
-_OPTIONS = {"--rows (rows=True)": "rows=True"}
 
 
 def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
@@ -29,8 +27,8 @@ def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
     """
     if not finding.remedy:
         return finding
-    fix, reworded = table.format.fixes.get(finding.code) or finding.fix or Fix(finding.remedy), table.format.reworded
-    fix = replace(fix, before=reworded(fix.before), after=reworded(fix.after))
+    fix = table.format.fixes.get(finding.code) or finding.fix or Fix(finding.remedy)
+    fix = fix.with_setting(table.format.settings)
     if fix.step in _REWRITES and table.format.by_catalog_alone and not may_be_of_session(table.name):
         why = "its catalog alone commits, so name the table as Spark does: catalog.schema.table"
         fix = replace(fix, after=f"{fix.after}; {why}")
@@ -57,17 +55,6 @@ def error_in(tool: Literal["dagster", "airflow"], error: PruneError) -> PruneErr
     """
     words = _WORDS[tool]
     return type(error)(*(Fix(part.text(words)) if isinstance(part, Fix) else part for part in error.args))
-
-
-def with_arguments(text: str) -> str:
-    """Return a text that names the arguments of a function, instead of options of a command and arguments.
-
-    >>> with_arguments("pass --rows (rows=True)")
-    'pass rows=True'
-    """
-    for option, instead in _OPTIONS.items():
-        text = text.replace(option, instead)
-    return text
 
 
 def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:

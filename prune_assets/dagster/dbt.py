@@ -89,16 +89,21 @@ def build_dbt_checks(
         prune = _meta(resource).get("prune")
         if prune is None or resource["resource_type"] not in {*_ASSETS, "source"}:
             continue
-        with _place(f"{resource['resource_type']} {resource['name']}{_file(resource)}: meta.prune"):
+        place = f"{resource['resource_type']} {resource['name']}{_file(resource)}: meta.prune"
+        with _prefixed(f"{place}: "):
             declared = _checked(prune)
             _refuse_view(resource, parsed)
             key = _asset_key(resource) if translator is None else translator.get_asset_spec(parsed, unique_id, None).key
-            table = _table(resource, declared, root)
-            if declared.get("layout") is not None:
-                checks.append(build_layout_checks(key, table, _layout(declared["layout"], root), **options))
-            if declared.get("predicates"):
-                predicates = _predicates(declared["predicates"])
-                checks.append(build_skipping_checks(key, table, predicates, **_min_skipped(declared), **options))
+        table = _table(resource, declared, root, place)
+        if declared.get("layout") is not None:
+            layout = _layout(declared["layout"], root, place)
+            with _prefixed(f"{place}: "):
+                checks.append(build_layout_checks(key, table, layout, **options))
+        if declared.get("predicates"):
+            predicates = _predicates(declared["predicates"], place)
+            chosen = _min_skipped(declared, place)
+            with _prefixed(f"{place}: "):
+                checks.append(build_skipping_checks(key, table, predicates, **chosen, **options))
     return checks
 
 
@@ -126,11 +131,12 @@ def _project_dir(manifest: object, project_dir: str | Path | None) -> Path | Non
 
 
 @contextmanager
-def _place(key: str) -> Iterator[None]:
+def _prefixed(prefix: str) -> Iterator[None]:
+    """Begin the message of a WrongUse with a text."""
     try:
         yield
     except WrongUse as error:
-        raise type(error)(f"{key}{'' if str(error).startswith('.') else ': '}{error}") from error
+        raise type(error)(f"{prefix}{error}") from error
 
 
 def _file(resource: Resource) -> str:
@@ -181,19 +187,20 @@ def _asset_key(resource: Resource) -> dg.AssetKey:
     return dg.AssetKey([resource["name"]] if schema is None else [schema, resource["name"]])
 
 
-def _table(resource: Resource, prune: Mapping[str, Any], root: Path | None) -> str:
+def _table(resource: Resource, prune: Mapping[str, Any], root: Path | None, place: str) -> str:
     config = resource.get("config") or {}
-    given, origin = prune.get("table"), ".table"
+    given, origin = prune.get("table"), f"{place}.table"
     if given is None and config.get("materialized") == "external" and config.get("location"):
-        given, origin = config["location"], ".table is not set, and location"
+        given, origin = config["location"], f"{origin} is not set, and location"
     if given is None and config.get("location_root"):
-        given, origin = config["location_root"], ".table is not set, and location_root"
+        given, origin = config["location_root"], f"{place}.table is not set, and location_root"
         if _is_absolute(str(given)):
             given = f"{str(given).rstrip('/')}/{resource.get('alias') or resource['name']}"
         else:  # Spark has its own folder for these
             raise WrongUse(f"{origin} = {shown(given)} is relative; set meta.prune.table to the path of the files")
     if given is None:
-        raise WrongUse(".table: not set, and dbt does not say where the files are; set it to their path or address")
+        problem = "not set, and dbt does not say where the files are; set it to their path or address"
+        raise WrongUse(f"{origin}: {problem}")
     if not isinstance(given, str) or not given.strip() or "{{" in given:
         raise WrongUse(f"{origin} = {shown(given)} is not a path; set meta.prune.table to the path of the files")
     return given if _is_absolute(given) else str(_in_project(given, root, origin))
@@ -209,29 +216,28 @@ def _in_project(path: str, root: Path | None, origin: str) -> Path:
     return Path(path) if root is None else root / path
 
 
-def _layout(layout: object, root: Path | None) -> LayoutSpec:
-    try:
-        return load_layout(_in_project(layout, root, ".layout") if isinstance(layout, str) else layout)  # type: ignore[arg-type]
-    except WrongUse as error:
-        message = str(error)
-        raise type(error)(message if message[0] == "." else f".layout: {message.removeprefix('layout: ')}") from error
+def _layout(layout: object, root: Path | None, place: str) -> LayoutSpec:
+    if isinstance(layout, str):
+        path = _in_project(layout, root, f"{place}.layout")
+        with _prefixed(f"{place}.layout: "):
+            return load_layout(path)
+    with _prefixed(f"{place}."):
+        return load_layout(layout)  # type: ignore[arg-type]
 
 
-def _predicates(predicates: object) -> dict[str, str]:
+def _predicates(predicates: object, place: str) -> dict[str, str]:
     if isinstance(predicates, list):
         predicates = {f"query_{number}": where for number, where in enumerate(predicates, 1)}
     if not isinstance(predicates, Mapping):
-        raise WrongUse(f".predicates = {shown(predicates)}: give SQL by a name, e.g. {{one_order: id = 17}}")
+        raise WrongUse(f"{place}.predicates = {shown(predicates)}: give SQL by a name, e.g. {{one_order: id = 17}}")
     for name, where in predicates.items():
         if not isinstance(name, str) or not _CHECK_NAME.fullmatch(name):
-            raise WrongUse(f".predicates: {shown(name)} names a check; use letters, digits and _ only")
+            raise WrongUse(f"{place}.predicates: {shown(name)} names a check; use letters, digits and _ only")
         if not isinstance(where, str):
-            raise WrongUse(f".predicates.{name} = {shown(where)}: give SQL as text, e.g. id = 17")
+            raise WrongUse(f"{place}.predicates.{name} = {shown(where)}: give SQL as text, e.g. id = 17")
     return dict(predicates)
 
 
-def _min_skipped(prune: Mapping[str, Any]) -> dict[str, Any]:
+def _min_skipped(prune: Mapping[str, Any], place: str) -> dict[str, Any]:
     share = prune.get("min_skipped")
-    if share is None:
-        return {}
-    return {"min_skipped": checked_share(".min_skipped", share)}
+    return {} if share is None else {"min_skipped": checked_share(f"{place}.min_skipped", share)}

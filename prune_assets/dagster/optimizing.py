@@ -140,7 +140,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     # A job and an operation of one name are refused where a sensor names the job.
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
-        from prune_assets.checks.remedies import with_arguments
+        from prune_assets.step_words import DAGSTER
 
         spark = session_of(context.resources.spark)
         followed = kept.follow_advice(spark)
@@ -148,7 +148,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
             context.log.info("%s: %s", kept.key.to_user_string(), followed.why)
         applied = None if followed is None else followed.applied
         done = kept.optimize(spark, rows=rows) if applied is None else applied.optimized
-        context.log.info(with_arguments(str(done)))
+        context.log.info(done.text(DAGSTER))
         of_advice = {} if followed is None else _of_advice(followed)
         context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done) | of_advice))
 

@@ -99,7 +99,7 @@ def build_new_files_sensor(
             run_requests=requests,
             asset_events=events,
             skip_reason=None if requests or events else "; ".join(reasons),
-            cursor=json.dumps(seen, sort_keys=True),
+            cursor=json.dumps({label: found.state for label, found in seen.items()}, sort_keys=True),
         )
 
     return new_files

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
+from parquet_core.fix import Fix, Setting
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import Cause, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 _MOST_REMEDIES = 3
 _MOST_COLUMNS = 20
-_ONE_ROW_GROUP = (
-    "write more row groups, and pages with a column index, in the order of the columns that predicates name: "
-    "LayoutSpec(sort_by=.., row_group_rows=.., page_rows=..)"
+_ONE_ROW_GROUP = Fix(
+    "write more row groups, and pages with a column index, in the order of the columns that predicates name: ",
+    setting=Setting.SMALL_ROW_GROUPS,
 )
 
 _NEVER_TRUE = (
@@ -61,7 +62,7 @@ def advise(
         return _beside_others(columns)
     candidates = [*_of_wording(plan, remedies), *(remedy for one in columns for remedy in one.remedies())]
     if len(plan.index) == 1 and any(one.is_known for one in columns):
-        candidates.append(Remedy("row_groups", plan.table.format.reworded(_ONE_ROW_GROUP)))
+        candidates.append(Remedy("row_groups", str(_ONE_ROW_GROUP.with_setting(plan.table.format.settings))))
     return Advice(_why(plan, columns, attributed), _best(candidates))
 
 

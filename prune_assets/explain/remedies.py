@@ -52,5 +52,5 @@ class Remedies:
 def remedy_of(part: Unsupported) -> str:
     """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
     if not part.rewrite:
-        return part.remedy
+        return str(part.remedy)
     return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"

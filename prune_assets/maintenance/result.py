@@ -6,16 +6,18 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from parquet_core.fix import WORDS, Fix, Step
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.maintenance.pick import Reason
 from prune_assets.report.quantities import count_text, short_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _SHOWN = 20
 _PATH = 60
+_ROWS_NOT_READ = Fix("the order of rows inside of files was not read: ", Step.READ_ROWS, " reads the sort key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,13 @@ class OptimizeResult:
         return fields | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return self.text(WORDS)
 
-    def _lines(self) -> Iterator[str]:
+    def text(self, words: Mapping[Step, str]) -> str:
+        """Return the result in the words of a tool."""
+        return "\n".join(self._lines(words))
+
+    def _lines(self, words: Mapping[Step, str]) -> Iterator[str]:
         table = redacted(self.table)
         version = "" if self.version is None else f", version {self.version}"
         title = f"{printable(table)}{version}"
@@ -134,7 +140,7 @@ class OptimizeResult:
         if self.is_along_curve and Reason.FULL not in self.reasons:
             yield "whether rows lie along the curve was not looked at: --full (full=True) sorts them along it anew"
         if not self.rows_read:
-            yield "the order of rows inside of files was not read: --rows (rows=True) reads the sort key"
+            yield _ROWS_NOT_READ.text(words)
         if self.left:
             yield f"still to optimize: {counted(self.left, 'file')}; run it again, or see `prune check`"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from prune_assets.tables.opening import recognize
 
@@ -11,21 +12,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Seen(NamedTuple):
-    """What a table was when it was last looked at, and how many changes of it were noticed."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last state of a table, and the number of its changes.
+
+    `version`: of Delta the version, of Iceberg the snapshot; None if it was not read or the table has no versions.
+    """
 
     fingerprint: str
     changes: int
+    version: int | None = field(default=None, compare=False)
 
     @property
-    def version(self) -> int | None:
-        """The version of a Delta table; None of plain files.
-
-        >>> Seen("version 12", 1).version, Seen("0a1b2c3d", 1).version
-        (12, None)
-        """
-        kind, _, number = self.fingerprint.partition(" ")
-        return int(number) if kind == "version" else None
+    def state(self) -> tuple[str, int]:
+        """The plain values that cursors keep."""
+        return self.fingerprint, self.changes
 
 
 def look(table: Path | str, before: Seen | None) -> Seen:
@@ -44,10 +45,11 @@ def look(table: Path | str, before: Seen | None) -> Seen:
 
     The number of changes tells files apart that come back. Costs a listing; TableNotFound where there is no table.
     """
-    now = table_fingerprint(table)
-    if before is not None and before.fingerprint == now:
-        return before
-    return Seen(now, 1 if before is None else before.changes + 1)
+    now = _fingerprint(table)
+    fingerprint, version = fingerprint_text(now), now if isinstance(now, int) else None
+    if before is None or before.fingerprint != fingerprint:
+        return Seen(fingerprint, 1 if before is None else before.changes + 1, version)
+    return before if before.version == version else replace(before, version=version)
 
 
 def table_fingerprint(table: Path | str) -> str:
@@ -55,6 +57,19 @@ def table_fingerprint(table: Path | str) -> str:
 
     Raises TableNotFound if there is neither.
     """
+    return fingerprint_text(_fingerprint(table))
+
+
+def fingerprint_text(fingerprint: int | str) -> str:
+    """Return a fingerprint as cursors and run keys keep it.
+
+    >>> fingerprint_text(12), fingerprint_text("0a1b2c3d")
+    ('version 12', '0a1b2c3d')
+    """
+    return f"version {fingerprint}" if isinstance(fingerprint, int) else fingerprint
+
+
+def _fingerprint(table: Path | str) -> int | str:
     found, path = recognize(table)
     return found.fingerprint(str(path))
 
@@ -63,7 +78,7 @@ def seen_tables(cursor: str | None) -> dict[str, Seen]:
     """Return the last state seen of each table, from a cursor: JSON of pairs by the name of a table.
 
     >>> seen_tables('{"lake/a": ["version 3", 2]}')
-    {'lake/a': Seen(fingerprint='version 3', changes=2)}
+    {'lake/a': Seen(fingerprint='version 3', changes=2, version=None)}
     """
     by_label = json.loads(cursor) if cursor else {}
     # Cursors of version 0.1 have the fingerprint alone.

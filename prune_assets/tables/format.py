@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from parquet_core.dataset.metadata_cache import MetadataCache
-    from parquet_core.fix import Fix
+    from parquet_core.fix import Fix, Setting
     from parquet_core.layout.entry import Check
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
@@ -61,7 +60,7 @@ class Format:
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
     `directory_of`: the directory of a table whose location may be a file that lists its own.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
-    `fingerprint`: changes when a table does. `versions_grow`: its version does so by one.
+    `fingerprint`: changes when a table does; an integer is its version. `versions_grow`: its version does so by one.
     `history`: the number, the time in milliseconds of UTC, and what is known of the commit of the newest versions, at
     most so many; None for tables without versions.
     `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
@@ -71,7 +70,7 @@ class Format:
     `writing`: returns how tables are written, which plans do not import; None where they are only read.
     `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
     `read_only`: of a table that is not written, what to do instead.
-    `rewordings`: patterns of what remedies name and its writers do not take, each with what they take instead.
+    `settings`: texts for settings of writers in remedies that differ for the format; empty if it has no such setting.
     `fixes`: remedies that differ for the format, by the code of a finding.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
@@ -79,7 +78,7 @@ class Format:
     name: str
     is_at: Callable[[Location], bool]
     open: Callable[[Location, OpenOptions], Table | None]
-    fingerprint: Callable[[str], str]
+    fingerprint: Callable[[str], int | str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
     history: Callable[[str, int], Sequence[tuple[int, int | None, Mapping[str, Any]]]] | None = None
     versions_grow: bool = False
@@ -91,12 +90,6 @@ class Format:
     writing: Callable[[], Writing] | None = None
     read_only: str = ""
     by_catalog_alone: bool = False
-    rewordings: Sequence[tuple[str, str]] = ()
+    settings: Mapping[Setting, str] = field(default_factory=dict)
     fixes: Mapping[str, Fix] = field(default_factory=dict)
     not_inspected: Mapping[str, str] = field(default_factory=dict)
-
-    def reworded(self, remedy: str) -> str:
-        """Return a remedy in the words of what writes the format."""
-        for pattern, instead in self.rewordings:
-            remedy = re.sub(pattern, instead, remedy)
-        return remedy

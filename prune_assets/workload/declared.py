@@ -10,7 +10,7 @@ from parquet_core.errors import WrongUse
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.lexer import TokenKind, tokenize
 from prune_assets.workload.gather import Gathered
-from prune_assets.workload.not_understood import NotUnderstood
+from prune_assets.workload.not_understood import NotUnderstood, Reason
 from prune_assets.workload.query_shapes import ALL_COLUMNS, ScanTotals, Workload
 from prune_assets.workload.ran_scan import RanScan
 from prune_assets.workload.select import on_one_line, parse_select, without_subqueries
@@ -70,19 +70,22 @@ def scans_of_sql(text: str, table: str | None, not_understood: Counter[str], *, 
 
     What is neither is counted in `not_understood` with its lines. Raises WrongUse where nothing else is there.
     """
-    refused: dict[str, list[int]] = {}
+    refused: dict[tuple[str, str], list[int]] = {}
     understood = False
     for line, sql, runs in statements_of(text):
         try:
             scan = _scan(sql, table, runs)
         except NotUnderstood as error:
-            refused.setdefault(error.reason, []).append(line)
+            refused.setdefault((error.reason, error.quotation), []).append(line)
             continue
         for reason in scan.left_out:
-            refused.setdefault(reason, []).append(line)
+            refused.setdefault((reason, ""), []).append(line)
         understood = True
         yield scan
-    named = {f"{source}, {_named(lines)}: {reason}": len(lines) for reason, lines in refused.items()}
+    named = {
+        Reason(f"{source}, {_named(lines)}: {reason}", quotation): len(lines)
+        for (reason, quotation), lines in refused.items()
+    }
     if named and not understood:
         raise WrongUse(next(iter(named)))
     not_understood.update(named)
@@ -96,7 +99,7 @@ def _scan(sql: str, table: str | None, runs: float) -> RanScan:
     try:
         where, left_out = without_subqueries(on_one_line(tokenize(sql)))
     except PredicateSyntaxError as error:
-        raise NotUnderstood(f"no SELECT and no condition ({error})") from None
+        raise NotUnderstood("no SELECT and no condition", str(error)) from None
     if table is None:
         raise NotUnderstood("a condition without its table; pass --table, or write SELECT .. FROM a table WHERE ..")
     return RanScan(table, "", where, ALL_COLUMNS, (), "", None, ScanTotals(), runs, left_out)

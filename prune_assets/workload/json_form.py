@@ -50,7 +50,7 @@ def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
             for cost in costs_of(workload, price_per_tib=price_per_tib)
         ],
         "shapes": [_shape(shape) for shape in workload.shapes],
-        "not_understood": workload.not_understood,
+        "not_understood": {str(reason): count for reason, count in workload.not_understood.items()},
         "problems": workload.problems,
         "own_queries": workload.own_queries,
         "other_applications": workload.other_applications,

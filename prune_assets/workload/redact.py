@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from prune_assets.workload.constants import constants_of, replaced
+from prune_assets.workload.not_understood import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,15 +34,10 @@ def redacted(workload: Workload) -> Workload:
         tables.setdefault(shape.table, []).append(shape)
     ranks = {table: _ranks(shapes) for table, shapes in tables.items()}
     shapes = tuple(_redacted(shape, ranks[shape.table]) for shape in workload.shapes)
-    return replace(workload, shapes=shapes, not_understood=_without_excerpts(workload.not_understood))
-
-
-def _without_excerpts(not_understood: Mapping[str, int]) -> dict[str, int]:
-    """Return reasons without the text that could not be parsed, which may have a constant."""
     found = Counter[str]()
-    for reason, count in not_understood.items():
-        found[reason.partition(" (predicate, ")[0]] += count
-    return dict(found)
+    for reason, count in workload.not_understood.items():
+        found[reason.plain if isinstance(reason, Reason) else reason] += count
+    return replace(workload, shapes=shapes, not_understood=dict(found))
 
 
 def _redacted(shape: QueryShape, ranks: Mapping[str, str]) -> QueryShape:

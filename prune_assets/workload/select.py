@@ -52,7 +52,7 @@ def parse_select(sql: str) -> Select:
     except (SqlglotError, RecursionError):
         raise NotUnderstood("no SELECT that can be read; end one that has several lines with ;") from None
     except PredicateSyntaxError as error:
-        raise NotUnderstood(f"a condition that cannot be read ({error})") from None
+        raise NotUnderstood("a condition that cannot be read", str(error)) from None
     return Select(_table_name(_names(table)), where, _columns(tree, qualifiers), left_out)
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Chunk:
     """What metadata claim of a column chunk: `own` of all of it, `pages` of each, which begin at `first_row`.
 
-    `leaf`: the column as the file stores it, by the name `path`. `key`: column and file, for findings.
+    `leaf`: the column as the file stores it, by the name `path`. For findings: `container`, the row group, and `key`,
+    column and file.
     """
 
     column: LeafColumn
@@ -45,7 +46,7 @@ class Chunk:
     first_row: NDArray[np.int64]
     blocks: Blocks | None
     dictionary: pa.Array | None
-    location: str
+    container: str
     key: str
 
 
@@ -126,7 +127,8 @@ def _report(
         findings.claims[what] += there is not None
         if what in denied:
             claimed_by = f"the {what.replace('_', ' ')}"
-            reported.append(absent_value(what, chunk.location, claimed_by, chunk.column.name, denied[what], text=text))
+            source = ClaimSource(what, claimed_by, chunk.container, chunk.column.name)
+            reported.append(absent_value(source, denied[what], text=text))
     for finding in reported:
         findings.add(finding, chunk.key)
 
@@ -136,7 +138,7 @@ def _of_bounds(
 ) -> list[Finding]:
     count_claims(findings, kind, checked)
     return findings_of_claims(
-        ClaimSource(kind, claimed_by, chunk.location, chunk.column.name), checked, text=text, whole=True
+        ClaimSource(kind, claimed_by, chunk.container, chunk.column.name), checked, text=text, whole=True
     )
 
 

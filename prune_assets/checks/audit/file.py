@@ -99,7 +99,11 @@ class FileAudit:
 
     def location(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group."""
-        return f"{self.name}, row group {self.index.ordinal[position]}, column {column.name}"
+        return f"{self.row_group(position)}, column {column.name}"
+
+    def row_group(self, position: int) -> str:
+        """Name a row group."""
+        return f"{self.name}, row group {self.index.ordinal[position]}"
 
     def key(self, column: LeafColumn) -> str:
         """Return the key by which findings are collected."""
@@ -267,7 +271,7 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
         blocks=None if isinstance(found.blocks, str) else found.blocks,
         # A codec that is not read claims nothing; the place of other dictionaries is doubted elsewhere.
         dictionary=None if isinstance(found.dictionary, str) else found.dictionary,
-        location=audit.location(position, column),
+        container=audit.row_group(position),
         key=audit.key(column),
     )
 
@@ -367,7 +371,7 @@ def _log_claims(audit: FileAudit, column: LeafColumn) -> list[WholeFile]:
 
 
 def _report_log(audit: FileAudit, column: LeafColumn, of_log: Sequence[WholeFile]) -> None:
-    source = ClaimSource("log", audit.claims.name, f"{audit.name}, column {column.name}", column.name)
+    source = ClaimSource("log", audit.claims.name, audit.name, column.name)
     for whole in of_log:
         count_claims(audit.findings, "log", whole.checked)
         found = findings_of_claims(
@@ -392,13 +396,7 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
         group = int(audit.index.ordinal[position])
         for some in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
             whole.take(some)
-    source = ClaimSource(
-        "partition",
-        audit.claims.name,
-        f"{audit.name}, column {column.name}",
-        column.name,
-        audit.claims.partition_remedy,
-    )
+    source = ClaimSource("partition", audit.claims.name, audit.name, column.name, audit.claims.partition_remedy)
     for finding in findings_of_claims(source, whole.checked, text=is_text(column), whole=False, extremes_alone=True):
         audit.findings.add(finding, audit.key(column))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -48,13 +48,25 @@ def _counted(finding: Finding, others: int) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSource:
-    """A column of a container: `kind` names its claims, as in `row_group_bounds`; `claimed_by`: the claimant."""
+    """A column of a container: `kind` names its claims, as in `row_group_bounds`; `claimed_by`: the claimant.
+
+    `container`: the file, or a row group or page of it.
+    """
 
     kind: str
     claimed_by: str
-    location: str
+    container: str
     column: str
     remedy: str = REWRITE
+
+    @property
+    def location(self) -> str:
+        """The location for findings.
+
+        >>> ClaimSource("page", "the page", "a.parquet, row group 0, page 2", "id").location
+        'a.parquet, row group 0, page 2, column id'
+        """
+        return f"{self.container}, column {self.column}"
 
 
 def outside(source: ClaimSource, side: str, wrong: Outside, *, text: bool) -> Finding:
@@ -86,11 +98,11 @@ def _others(containers: int) -> str:
     return f"; and in {containers - 1:,} more of its pages" if containers > 1 else ""
 
 
-def absent_value(code: str, location: str, claimed_by: str, column: str, value: pa.Scalar, *, text: bool) -> Finding:
+def absent_value(source: ClaimSource, value: pa.Scalar, *, text: bool) -> Finding:
     """Report a value that a filter or dictionary denies."""
     literal = _literal(value, text=text)
-    message = f"{claimed_by} denies {literal}, which a row holds: `{column} = {literal}` loses it"
-    return Finding(code, Severity.ERROR, location, message, REWRITE)
+    message = f"{source.claimed_by} denies {literal}, which a row holds: `{source.column} = {literal}` loses it"
+    return Finding(source.kind, Severity.ERROR, source.location, message, REWRITE)
 
 
 def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> Finding:
@@ -114,11 +126,7 @@ def findings_of_claims(
 
 
 def _at(source: ClaimSource, container: int) -> ClaimSource:
-    if source.kind != "page":
-        return source
-    before, _, column = source.location.rpartition(", column ")
-    location = f"{before}, page {container}, column {column}"
-    return ClaimSource(source.kind, source.claimed_by, location, source.column, source.remedy)
+    return replace(source, container=f"{source.container}, page {container}") if source.kind == "page" else source
 
 
 def _literal(value: pa.Scalar, *, text: bool) -> str:

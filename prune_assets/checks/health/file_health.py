@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.bloom import estimated_fpp
 from parquet_core.dataset.unread_columns import unread_columns
-from parquet_core.fix import Fix, Step
+from parquet_core.fix import Fix, Setting, Step
 from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.format.schema import Physical
 from parquet_core.inspection import choose_columns, inspect_table
@@ -308,9 +308,5 @@ def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
         f"{count:,} row groups in {counted(int(small.sum()), 'file')} are small, on average "
         f"{counted(int(rows[small].sum()) // count, 'row')} and {bytes_text(int(size[small].sum()) // count)}"
     )
-    fix = Fix(
-        "write larger row groups: ",
-        Step.WRITE_TABLE,
-        ", or pass min_rows_per_group=100_000 to write_to_dataset or write_dataset of pyarrow",
-    )
+    fix = Fix("write larger row groups: ", Step.WRITE_TABLE, setting=Setting.LARGE_ROW_GROUPS)
     yield Finding("files.small_row_groups", Severity.WARN, location, message, fix=fix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.predicate import SkippingRemedy
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import recurring
@@ -30,7 +31,10 @@ _KEPT_SCALE = 6
 
 # Java's remainder fails on more digits than its context has, which is that of a decimal of 128 bits or Spark's own.
 _LARGEST_QUOTIENT = 10**34
-REMAINDER = ("a remainder repeats over the column, so it is no range of it", "add a range of the column itself")
+REMAINDER = (
+    "a remainder repeats over the column, so it is no range of it",
+    SkippingRemedy("add a range of the column itself"),
+)
 
 
 _RIGHT: Mapping[Sign, Builder] = {

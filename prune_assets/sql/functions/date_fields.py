@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_core.predicate import SkippingRemedy
 from prune_assets.sql.types.calendar import date_of, day_of, monday_of
 from prune_assets.sql.types.zones import DAY, HOUR, SECOND
 
@@ -40,12 +41,15 @@ class DateField:
          'combine it with year(day) = .. AND month(day) = .., or write a range of day')
         """
         others = " AND ".join(f"{name}({column}) = .." for name in self.beside)
-        return f"combine it with {others}, or write a range of {column}" if others else range_of(column)
+        if not others:
+            return range_of(column)
+        return SkippingRemedy(f"combine it with {others}, or write a range of {column}")
 
 
 def range_of(column: str) -> str:
     """Return the advice to compare a column itself."""
-    return f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
+    text = f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
+    return SkippingRemedy(text)
 
 
 YEAR = DateField(("year",), ("y", "years", "yr", "yrs"), of_day=lambda day: date_of(day).year)

@@ -114,11 +114,11 @@ def _writing() -> Writing:
     return WRITING
 
 
-def version_fingerprint(table: str) -> str:
-    """Return the latest version, in words."""
+def latest_version(table: str) -> int:
+    """Return the latest version."""
     import deltalog
 
-    return f"version {deltalog.versions(address(table))[-1]}"
+    return deltalog.versions(address(table))[-1]
 
 
 def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
@@ -153,7 +153,7 @@ DELTA = Format(
     name="delta",
     is_at=has_log,
     open=_open,
-    fingerprint=version_fingerprint,
+    fingerprint=latest_version,
     partition_files=partition_files,
     history=version_history,
     versions_grow=True,

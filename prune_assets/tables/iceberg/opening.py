@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
-from parquet_core.fix import Fix
+from parquet_core.fix import Fix, Setting
 from parquet_core.printable import shown
 from parquet_core.storage import Traffic, address, is_remote
 from prune_assets.extras import needing
@@ -140,23 +140,18 @@ BY_NAME = (
     "a table of Iceberg is written by its catalog alone; name it as a catalog of the session has it, "
     "catalog.database.table"
 )
-# Its writer takes properties of the table in place of parquet-java's options, has no limit of rows in a row group, and
-# its files are not replaced by those of pyarrow.
-_REWORDINGS = (
-    (r"parquet\.page\.row\.count\.limit", "the table property write.parquet.page-row-limit"),
-    (
-        r"parquet\.bloom\.filter\.enabled#(\S+)=true; the spelling after # is",
-        r"the table property write.parquet.bloom-filter-enabled.column.\1=true; the spelling of the column is",
-    ),
-    (r"parquet\.enable\.dictionary#\S+=false", "the table property parquet.enable.dictionary=false, of all columns"),
-    (
-        r"parquet\.column\.statistics\.enabled#(\S+)=",
-        r"the table property write.parquet.stats-enabled.column.\1=",
-    ),
-    (r"row_group_rows=\.\.", "row_group_bytes=.."),
-    (r", or with write_page_index=True in pyarrow", ""),
-    (r", or pass min_rows_per_group=\S+ to write_to_dataset or write_dataset of pyarrow", ""),
-)
+# Iceberg's writer takes properties of the table in place of parquet-java's options, it has no limit of rows in a row
+# group, and files of pyarrow cannot replace its files.
+_SETTINGS = {
+    Setting.PAGE_ROWS: ", or write with the table property write.parquet.page-row-limit={value}",
+    Setting.BLOOM_FILTER: ", or write with the table property write.parquet.bloom-filter-enabled.column.{value}=true; "
+    "the spelling of the column is case-sensitive",
+    Setting.NO_DICTIONARY: ", or write with the table property parquet.enable.dictionary=false, of all columns",
+    Setting.STATISTICS: ": without the table property write.parquet.stats-enabled.column.NAME=false",
+    Setting.PAGE_INDEX: "",
+    Setting.LARGE_ROW_GROUPS: "",
+    Setting.SMALL_ROW_GROUPS: "LayoutSpec(sort_by=.., row_group_bytes=.., page_rows=..)",
+}
 
 
 def _latest(table: str) -> IcebergSnapshot:
@@ -168,10 +163,10 @@ def _latest(table: str) -> IcebergSnapshot:
     return open_iceberg(place, version=None, timestamp=None, allow=())
 
 
-def snapshot_fingerprint(table: str) -> str:
-    """Return the id of the current snapshot, in words."""
+def current_snapshot(table: str) -> int:
+    """Return the id of the current snapshot; 0 for a table without snapshots."""
     snapshot = _latest(table).snapshot
-    return f"version {0 if snapshot is None else snapshot.snapshot_id}"
+    return 0 if snapshot is None else snapshot.snapshot_id
 
 
 def snapshot_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
@@ -238,14 +233,14 @@ ICEBERG = Format(
     look_ahead=looking_ahead,
     directory_of=_directory_of,
     open=_open,
-    fingerprint=snapshot_fingerprint,
+    fingerprint=current_snapshot,
     partition_files=partition_files,
     history=snapshot_history,
     read_alone_by="Spark and Iceberg",
     writing=_writing,
     by_catalog_alone=True,
     read_only=BY_NAME,
-    rewordings=_REWORDINGS,
+    settings=_SETTINGS,
     fixes={"size.row_groups": Fix("take row_group_rows out of the layout, and lower row_group_bytes")},
     not_inspected=dict.fromkeys(
         ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"

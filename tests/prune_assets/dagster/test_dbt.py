@@ -173,6 +173,7 @@ WRONG = [
     ({"table": "x"}, {}, WrongUse, ": has no check; give layout or predicates"),
     ({"layout": {"sortby": ["id"]}}, {}, LayoutError, ".layout: unknown key 'sortby'; did you mean 'sort_by'?"),
     ({"layout": "layuot.yaml"}, {}, LayoutError, NO_FILE),
+    ({"layout": 3}, {}, LayoutError, ".layout = 3: give the path of a layout.yaml, its keys, or a LayoutSpec"),
     ({"predicates": "id = 1"}, {}, WrongUse, NO_SQL),
     ({"predicates": {"a b": "id = 1"}}, {}, WrongUse, NO_NAME),
     ({"predicates": {"a": 1}}, {}, WrongUse, ".predicates.a = 1: give SQL as text, e.g. id = 17"),

@@ -116,6 +116,26 @@ def test_what_is_not_known_is_refused_by_name(table, where):
         pr.read_arrow(table, where=where)
 
 
+@pytest.mark.parametrize(
+    ("where", "remedy"),
+    [
+        ("lenght(name) = 2", "; did you mean length()?, or let Spark"),
+        (
+            "name ILIKE 'a%'",
+            "; list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case, or let Spark",
+        ),
+        ("day > text", "; store both in one type, or let Spark"),
+        ("n % 0 = 1", "; let Spark"),
+        ("month(name) = 3", "; let Spark"),
+        ("dayname(day) = 'Mon'", "; let Spark"),
+    ],
+)
+def test_a_remedy_that_only_helps_to_skip_is_left_out(table, where, remedy):
+    with pytest.raises(UnsupportedFeature) as raised:
+        pr.read_arrow(table, where=where)
+    assert str(raised.value).endswith(f"{remedy} evaluate it, by pr.read")
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("where", ["hour(at) = 23", "soundex(name) = 'A100'", "date_format(day, 'EEEE') = 'Friday'"])
 def test_a_session_is_asked(spark, table, where):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install
 
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.fix import Fix, Step
+from parquet_core.fix import Fix, Setting, Step
 from prune_assets.advisor.layout_changes import location_of
 from prune_assets.checks.health.health import check_files
 from prune_assets.tables.iceberg.opening import ICEBERG
@@ -58,20 +59,27 @@ def test_no_remedy_names_what_iceberg_refuses(name, prefix):
         assert by_name == (rewrites and bool(prefix)), (code, remedy)
 
 
+@pytest.mark.parametrize("setting", Setting)
+def test_each_setting_is_one_that_iceberg_has(setting):
+    fix = Fix("write it again", setting=setting, value="id")
+    assert REFUSED.search(str(fix))
+    assert fix.with_setting(PARQUET.settings) == replace(fix, after=setting.value.format(value="id"), setting=None)
+    assert not REFUSED.search(str(fix.with_setting(ICEBERG.settings)))
+
+
 @pytest.mark.parametrize(
-    ("remedy", "instead"),
+    ("setting", "instead"),
     [
         (
-            "parquet.bloom.filter.enabled#id=true; the spelling after # is",
-            "the table property write.parquet.bloom-filter-enabled.column.id=true; the spelling of the column is",
+            Setting.BLOOM_FILTER,
+            "write.parquet.bloom-filter-enabled.column.id=true; the spelling of the column is case-sensitive",
         ),
-        ("parquet.enable.dictionary#id=false", "the table property parquet.enable.dictionary=false, of all columns"),
-        ("LayoutSpec(sort_by=.., row_group_rows=..)", "LayoutSpec(sort_by=.., row_group_bytes=..)"),
+        (Setting.NO_DICTIONARY, "parquet.enable.dictionary=false, of all columns"),
     ],
 )
-def test_options_of_parquet_java_are_named_as_properties_of_the_table(remedy, instead):
-    assert ICEBERG.reworded(remedy) == instead
-    assert PARQUET.reworded(remedy) == remedy
+def test_options_of_parquet_java_are_named_as_properties_of_the_table(setting, instead):
+    fix = Fix("rewrite", setting=setting, value="id").with_setting(ICEBERG.settings)
+    assert str(fix) == f"rewrite, or write with the table property {instead}"
 
 
 def test_spellings_of_a_transform_are_one_spec(tmp_path):
