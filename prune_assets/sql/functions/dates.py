@@ -178,7 +178,7 @@ def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, st
     of_part, image = field.of_day or field.of_clock, span(*field.image or ())
     # A clock at the first instant of a date need not show midnight.
     if of_part is None or type_.is_unzoned or (field.of_clock is not None and type_ == DATE):
-        return recurring(name, INT, image, why)
+        return replace(recurring(name, INT, image, why), needs_zone=of_part is not None and type_.is_unzoned)
     as_part = cast(type_, DATE if field.of_clock is None else TIMESTAMP_NTZ)
     assert as_part is not None
     last = recurring(name, INT, image, why, of_part if field.of_clock is None else lambda time: of_part(time % DAY))

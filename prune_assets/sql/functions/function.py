@@ -43,7 +43,8 @@ class Function:
 
     `steps`: functions that return the same one after the other, evaluated faster on many values; empty if none.
     `each`: the values at many ordinals at which it is defined; None if it has to be `value` of each.
-    `is_evaluated`: False if only the set of results is known, and no value.
+    `is_evaluated`: False if only the set of results is known, and no value. `needs_zone`: its values are known once
+    the time zone is.
     `doubt`: what it is applied to may be up to so much less or more than the argument: an offset that is not known.
     """
 
@@ -59,6 +60,7 @@ class Function:
     why: tuple[str, str] = ("", "")
     doubt: int = 0
     is_evaluated: bool = True
+    needs_zone: bool = False
     steps: tuple[Function, ...] = ()
     each: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from parquet_core.predicate import SkippingRemedy
 from prune_assets.sql.functions import (
     arithmetic,
     cast_calls,
@@ -42,7 +43,7 @@ FAMILIES = (signs, to_whole, arithmetic, cast_calls, texts, dates, time_calls, c
 REGISTRY: Mapping[str, SqlFunction] = {
     name: function for family in FAMILIES for function in family.FUNCTIONS for name in function.names
 }
-_COLUMN_ITSELF = "compare the column itself"
+_COLUMN_ITSELF = SkippingRemedy("compare the column itself")
 _SUGGESTED = [
     name for name, function in REGISTRY.items() if function.bind is not None or function.role in CHOICES | TESTS
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parquet_core.predicate import SkippingRemedy
 from prune_assets.sql.functions.entry import ANY_NUMBER, Role, SqlFunction
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
@@ -22,10 +23,10 @@ _LAST_YEAR = 9_999
 KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"
 _CASES = ("case changes the order of values", KEEP_ONE_CASE)
 _TRIMMED = ("the bounds are of the texts before they are trimmed", "trim the values when they are written")
-JOINED = ("a joined text has no bounds", "compare the columns one by one")
-_LENGTH = ("a length has no bounds", "write s = '' for an empty text, s > '' for any other")
+JOINED = ("a joined text has no bounds", SkippingRemedy("compare the columns one by one"))
+_LENGTH = ("a length has no bounds", SkippingRemedy("write s = '' for an empty text, s > '' for any other"))
 _POSITION = ("the position of a text has no bounds", "write contains(s, 'text') or startswith(s, 'text')")
-_OTHER = ("this function does not keep the order of strings", "compare the column itself")
+_OTHER = ("this function does not keep the order of strings", SkippingRemedy("compare the column itself"))
 
 
 def as_text(value: Value) -> Value:

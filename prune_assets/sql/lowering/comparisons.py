@@ -174,7 +174,7 @@ class Comparisons:
     def _tested(self, test: RowTest, refusal: Refusal) -> OnPartitions:
         """Return a condition that is tested on rows; raises Refusal if its functions are not evaluated there."""
         functions = [function for chain in test.chains for function in chain.functions]
-        if any(function.doubt or function.result == ON_UNKNOWN_CLOCKS for function in functions):
+        if any(it.doubt or it.needs_zone or it.result == ON_UNKNOWN_CLOCKS for it in functions):
             raise zone_needed()
         if not all(function.is_evaluated for function in functions):
             raise refusal

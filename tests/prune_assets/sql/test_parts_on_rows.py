@@ -86,6 +86,7 @@ def table(tmp_path_factory):
             "k": pa.array([*range(60), None, 1, 2], pa.int64()),
             "name": ["ab", "AB", "e", "E", " ab ", "", "aB", "\t", "x" * 5, None] * 6 + [None, "ab\0", "ab"],
             "text": ["é", None, "ab"] * 21,
+            "bytes": [b"ab", None, b""] * 21,
         }
     )
     pq.write_table(rows, place / "a.parquet", row_group_size=10, write_page_index=True)
@@ -128,6 +129,9 @@ def test_what_is_not_known_is_refused_by_name(table, where):
         ("n % 0 = 1", "; let Spark"),
         ("month(name) = 3", "; let Spark"),
         ("dayname(day) = 'Mon'", "; let Spark"),
+        ("length(bytes) = 2", "; let Spark"),
+        ("hour(moment) = 3", "; pass session= or --time-zone, or let Spark"),
+        ("NOT extract(MINUTE FROM moment) = 3", "; pass session= or --time-zone, or let Spark"),
     ],
 )
 def test_a_remedy_that_only_helps_to_skip_is_left_out(table, where, remedy):
