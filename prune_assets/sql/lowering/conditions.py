@@ -10,7 +10,14 @@ from parquet_core.predicate import And, Cause, Not, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.functions.terms import check_size
 from prune_assets.sql.lowering.formatted_dates import date_condition
-from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, is_boolean, negated
+from prune_assets.sql.lowering.leaf_conditions import (
+    ARITHMETIC,
+    Guards,
+    LeafCondition,
+    LoweringContext,
+    is_boolean,
+    negated,
+)
 from prune_assets.sql.lowering.nested_columns import refuse_nested
 from prune_assets.sql.lowering.null_propagation import null_with
 from prune_assets.sql.lowering.patterns import lower_pattern
@@ -65,15 +72,27 @@ class Conditions:
     """Lowers conditions on the columns of one table.
 
     `parsed`: the predicate that they are parts of, its names bound. `on_rows`: conditions without a range are tested
-    on rows.
+    on rows. `known`: values of columns, put in their place where a condition is refused.
     """
 
-    def __init__(self, parsed: ParsedPredicate, semantics: SparkSemantics, *, on_rows: bool = False) -> None:
+    def __init__(
+        self,
+        parsed: ParsedPredicate,
+        semantics: SparkSemantics,
+        *,
+        on_rows: bool = False,
+        known: Known | None = None,
+        written: dict[nodes.Node, nodes.Node] | None = None,
+    ) -> None:
         self._parsed = parsed
-        self._written: dict[nodes.Node, nodes.Node] = {}
-        self._leaves = LeafConditions(parsed, Clocks.of(semantics), self._nested, semantics, on_rows=on_rows)
+        # The node that was read, of each one that is made of others.
+        self._written = {} if written is None else written
+        self._guards = Guards()
+        self._context = LoweringContext(
+            parsed, semantics, Clocks.of(semantics), self._nested, self._guards, on_rows=on_rows
+        )
         self._depth = 0
-        self._known: Known | None = None
+        self._known = known
         self._substituted = 0
 
     def lower_conjuncts(self, tree: nodes.Node) -> list[tuple[Predicate, ...]]:
@@ -88,12 +107,12 @@ class Conditions:
 
     def lower_part(self, root: nodes.Node) -> Predicate:
         """Lower a part of a conjunct: unknown on rows on which a condition in it raises. Raises as `lower_tree`."""
-        lowered, guards = self.lower_tree(root), self._take_guards()
+        lowered, guards = self.lower_tree(root), self._guards.take()
         return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 
     def _lower_conjunct(self, root: nodes.Node) -> Predicate:
         lowered = self.lower_tree(root)
-        guards = self._take_guards()
+        guards = self._guards.take()
         return And((lowered, *guards)) if guards else lowered
 
     def lower_tree(self, root: nodes.Node) -> Predicate:
@@ -140,47 +159,45 @@ class Conditions:
 
     def lower(self, node: nodes.Node) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError."""
-        self._leaves.count += 1
-        outer, self._leaves.sql = self._leaves.sql, self._parsed.text(node)
+        self._guards.count += 1
+        leaf = LeafCondition(self._context, self._parsed.text(node))
         try:
             pattern = lower_pattern(node, self._parsed)
-            lowered = self._leaves.lower(node) if pattern is None else pattern
+            lowered = leaf.lower(node) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
             unknown = Unsupported(
-                *(self._leaves.sql, *UNCERTAIN_TIME),
+                *(leaf.sql, *UNCERTAIN_TIME),
                 null_with=null_with(node),
                 is_whole=True,
                 cause=Cause.CLOCKS_CHANGE,
                 source=self._source(node),
             )
-            return self._with_constants(node) or unknown
+            return self._with_constants(node, leaf) or unknown
         except Refusal as refusal:
             refuse_nested(node, self.constant)
-            if (found := self._with_constants(node)) is not None:
+            if (found := self._with_constants(node, leaf)) is not None:
                 return found
             sql, exact = rewrite_of(node) or ("", False)
             operands = (node.operand, *node.listed()) if isinstance(node, nodes.In) else node.children()
             raises = any(constant_raises(operand, refusal) for operand in operands)
             kept = Unsupported(
-                *(self._leaves.sql, refusal.reason, refusal.remedy, sql, exact, null_with(node)),
+                *(leaf.sql, refusal.reason, refusal.remedy, sql, exact, null_with(node)),
                 is_whole=True,
                 raises=raises,
                 no_value=refusal.no_value,
                 cause=refusal.cause,
                 source=self._source(node),
             )
-            return self._of_dates(node, kept) or kept
+            return self._of_dates(node, kept, leaf) or kept
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
-            return (self._with_constants(node) if is_refined else None) or lowered
-        finally:
-            self._leaves.sql = outer
+            return (self._with_constants(node, leaf) if is_refined else None) or lowered
 
     @property
     def raising(self) -> Sequence[Predicate]:
         """Predicates that are all TRUE for every row on which no lowered condition raises."""
-        return tuple(self._leaves.raising)
+        return tuple(self._guards.raising)
 
     def lower_with_constants(self, node: nodes.Node, known: Known) -> Predicate | None:
         """Lower a part again with constants in place of columns where it is refused; None where that does not help.
@@ -189,41 +206,34 @@ class Conditions:
         """
         if self._known is not None:
             return None
-        before, raising = self._leaves.count, len(self._leaves.raising)
-        self._known, self._substituted = known, 0
-        try:
-            lowered = self.lower_tree(node)
-            return lowered if self._substituted else None
-        finally:
-            self._known, self._leaves.count = None, before
-            del self._leaves.raising[raising:]
+        _, semantics, *_, on_rows = self._context
+        again = Conditions(self._parsed, semantics, on_rows=on_rows, known=known, written=self._written)
+        lowered = again.lower_tree(node)
+        return lowered if again._substituted else None
 
-    def _with_constants(self, node: nodes.Node) -> Predicate | None:
+    def _with_constants(self, node: nodes.Node, leaf: LeafCondition) -> Predicate | None:
         """Lower a refused condition with constants in place of columns; None where it still is refused."""
         instead = substitute_constants(node, self._known) if self._known else None
         if instead is None:
             return None
-        known, self._known = self._known, {}
         try:
-            lowered = self._leaves.lower(instead)
+            lowered = leaf.lower(instead)
             check_size([lowered])
         except (Refusal, UncertainTime, PredicateTypeError):
             return None
-        finally:
-            self._known = known
         self._substituted += 1
         return lowered
 
-    def _of_dates(self, node: nodes.Node, kept: Unsupported) -> Predicate | None:
+    def _of_dates(self, node: nodes.Node, kept: Unsupported, leaf: LeafCondition) -> Predicate | None:
         """Lower a condition on the text of a date as one on the date; where the years are too far, it is `kept`."""
         dates = date_condition(node)
         if dates is None:
             return None
-        raising = len(self._leaves.raising)
+        raising = len(self._guards.raising)
         try:
-            known, *one_of = (self._leaves.lower(part) for part in (dates.known, *dates.one_of))
+            known, *one_of = (leaf.lower(part) for part in (dates.known, *dates.one_of))
         except (Refusal, UncertainTime, PredicateTypeError):
-            del self._leaves.raising[raising:]
+            del self._guards.raising[raising:]
             return None
         meaning = all_of([known, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
         # Not tested on values, which takes long where there are many: the days decide all but those of far years.
@@ -232,20 +242,7 @@ class Conditions:
 
     def constant(self, node: nodes.Node) -> nodes.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
-        return self._leaves.constant(node)
-
-    def _take_guards(self) -> tuple[Predicate, ...]:
-        """Return the predicates that are TRUE for every row on which no condition since the last call raises.
-
-        Empty for a single condition, which includes its own: Spark may skip one that raises only beside others.
-        """
-        guards: list[Predicate] = []
-        for guard in self._leaves.raising if self._leaves.count > 1 else ():
-            if guard not in guards:
-                guards.append(guard)
-        self._leaves.count = 0
-        self._leaves.raising.clear()
-        return tuple(guards)
+        return LeafCondition(self._context, "").constant(node)
 
     def _asks_truth(self, operand: nodes.Node) -> bool:
         """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -38,31 +38,53 @@ if TYPE_CHECKING:
 ARITHMETIC = (nodes.Arithmetic, nodes.Negative, nodes.BitwiseNot)
 
 
-class LeafConditions:
-    """Lowers what holds no AND, OR, NOT nor truth but inside its operands, which `condition` lowers.
+@dataclass(slots=True)
+class Guards:
+    """The guards of the conditions lowered since they were taken last.
 
-    `sql`: the source of what is lowered. `count`: how many conditions were, of which one may be FALSE where another
-    raises. `raising`: what is TRUE for every row on which none does. `on_rows`: as of `Comparisons`.
+    `count`: the number of conditions, of which one may be FALSE where another raises. `raising`: predicates that are
+    TRUE for every row on which none raises.
     """
 
-    def __init__(
-        self,
-        parsed: ParsedPredicate,
-        clocks: Clocks,
-        condition: Callable[[nodes.Node], Predicate],
-        semantics: SparkSemantics,
-        *,
-        on_rows: bool,
-    ) -> None:
-        self._parsed = parsed
-        self._semantics = semantics
-        self._on_rows = on_rows
-        self._condition = condition
-        context = BindingContext(semantics, clocks, condition, self._equal_terms, self._is_null_term)
-        self._bind = Binder(context).operand
-        self.sql = ""
+    count: int = 0
+    raising: list[Predicate] = field(default_factory=list)
+
+    def take(self) -> tuple[Predicate, ...]:
+        """Return each guard once, and start again.
+
+        Empty for a single condition, which includes its own: Spark may skip one that raises only beside others.
+        """
+        guards: list[Predicate] = []
+        for guard in self.raising if self.count > 1 else ():
+            if guard not in guards:
+                guards.append(guard)
         self.count = 0
-        self.raising: list[Predicate] = []
+        self.raising.clear()
+        return tuple(guards)
+
+
+class LoweringContext(NamedTuple):
+    """The session, the predicate with its names bound, and how conditions inside operands are lowered.
+
+    `on_rows`: conditions without a range are tested on rows.
+    """
+
+    parsed: ParsedPredicate
+    semantics: SparkSemantics
+    clocks: Clocks
+    condition: Callable[[nodes.Node], Predicate]
+    guards: Guards
+    on_rows: bool
+
+
+class LeafCondition:
+    """Lowers a condition that has AND, OR, NOT and tests of truth inside its operands alone; `sql`: its source."""
+
+    def __init__(self, context: LoweringContext, sql: str) -> None:
+        self._parsed, self._semantics, clocks, self._condition, self._guards, self._on_rows = context
+        self.sql = sql
+        binding = BindingContext(self._semantics, clocks, self._condition, self._equal_terms, self._is_null_term)
+        self._bind = Binder(binding).operand
 
     def lower(self, node: nodes.Node) -> Predicate:
         """Return the condition as leaves; raises Refusal and PredicateTypeError."""
@@ -112,7 +134,7 @@ class LeafConditions:
     # -- terms
 
     def _terms(self) -> Comparisons:
-        return Comparisons(self.sql, self.raising, self._semantics, on_rows=self._on_rows)
+        return Comparisons(self.sql, self._guards.raising, self._semantics, on_rows=self._on_rows)
 
     def _equal_terms(self, left: Term, right: Term) -> Predicate:
         return self._terms().compare(left, Op.EQ, right)
@@ -156,10 +178,10 @@ class LeafConditions:
             with suppress(Refusal):
                 return self._terms().between(*map(self._bind, (value, least, most)))
         # Two conditions: one may be FALSE where the other raises.
-        self.count += 1
+        self._guards.count += 1
         low, high = self._end(node, Op.GE, least), self._end(node, Op.LE, most)
         if Constant(Outcomes.TRUE) in (low, high):
-            self.count -= 1
+            self._guards.count -= 1
             return high if low == Constant(Outcomes.TRUE) else low
         if isinstance(low, Unsupported) and isinstance(high, Unsupported):
             raise Refusal(low.reason, low.remedy, no_value=low.no_value or high.no_value, cause=low.cause)

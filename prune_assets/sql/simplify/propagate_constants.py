@@ -80,7 +80,7 @@ def substitute_constants(node: Node, known: Known) -> Node | None:
 
     def value_of(name: Node) -> Node | None:
         if not isinstance(name, Column):
-            return None
+            return name if isinstance(name, KnownColumn) else None
         column = name.bound.column
         value = None if column is None else known.get(column.path)
         return None if value is None else KnownColumn(name, value, span=name.span)
