@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 def budget_option(description: str) -> Callable[..., Any]:
     """Return the option `--budget`, whose value is a number of bytes; UsageError for what is no size."""
-    return click.option("--budget", callback=_byte_count, metavar="SIZE", help=description)
+    return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 
 
-def _byte_count(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
-    try:
-        return None if value is None else bytes_of(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, option) from None
+def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """Return a callback that parses the value of an option; its ValueError becomes a UsageError."""
+
+    def parsed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, option) from None
+
+    return parsed
 
 
-def share(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """Return the fraction that an option has as its value, from 0 to 1; UsageError for another text."""
-    try:
-        return None if value is None else share_of(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, option) from None
+share = parsed_by(share_of)
