@@ -14,9 +14,10 @@ import dagster as dg
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import refuse_unknown
 from parquet_core.printable import listed, shown
+from parquet_core.quantities import named, share_of
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.skipping_checks import build_skipping_checks, checked_share
+from prune_assets.dagster.skipping_checks import build_skipping_checks
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
@@ -240,4 +241,4 @@ def _predicates(predicates: object, place: str) -> dict[str, str]:
 
 def _min_skipped(prune: Mapping[str, Any], place: str) -> dict[str, Any]:
     share = prune.get("min_skipped")
-    return {} if share is None else {"min_skipped": checked_share(f"{place}.min_skipped", share)}
+    return {} if share is None else {"min_skipped": named(f"{place}.min_skipped", share_of, share)}

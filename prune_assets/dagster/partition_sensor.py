@@ -15,7 +15,6 @@ import dagster as dg
 
 from parquet_core.errors import LayoutError, PruneError, WrongUse
 from parquet_core.printable import listed
-from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import is_window, kind_of, kinds_of_partitions, time_type, value_of
 from prune_assets.tables.changed_partitions import fingerprint_of, partition_fingerprints
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@checked()
 def build_changed_partitions_sensor(
     name: str,
     asset: AssetName,
