@@ -17,6 +17,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
 from prune_assets.checks.remedies import finding_json, remedy_in_shell
+from prune_assets.commands.quantities import layout_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text, rendered
 
@@ -50,13 +51,7 @@ fail_on_option = click.option(
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option(
-    "--layout",
-    "layout_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The required layout, a YAML file; without it, the health of the table is checked.",
-)
+@layout_option("The required layout, a YAML file; without it, the health of the table is checked.")
 @click.option(
     "--where",
     metavar="SQL",
