@@ -109,26 +109,21 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
         debt, _ = check_deletes(kept.table)
     except PruneError as error:
         return row | {"problem": str(error)}
-    return row | {
+    row |= {
         "needless bytes": _needless(forecast, reads),
-        "queries": 0.0 if reads is None else float(reads.runs),
-        "workload bytes": 0 if reads is None else reads.today,
-        "share read": 0.0 if reads is None else reads.today / max(reads.whole, 1),
         "files": forecast.considered,
         "files to rewrite": len(forecast.picked),
         "bytes to rewrite": forecast.picked_bytes,
         "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
         "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
-        **(
-            {}
-            if debt is None
-            else {
-                "deleted rows": debt.deleted_rows,
-                "share deleted": debt.share,
-                "most delete files": int(debt.all_delete_files.max(initial=0)),
-            }
-        ),
     }
+    if reads is not None:
+        share = reads.today / max(reads.whole, 1)
+        row |= {"queries": float(reads.runs), "workload bytes": reads.today, "share read": share}
+    if debt is not None:
+        most = int(debt.all_delete_files.max(initial=0))
+        row |= {"deleted rows": debt.deleted_rows, "share deleted": debt.share, "most delete files": most}
+    return row
 
 
 def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":

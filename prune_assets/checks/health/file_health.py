@@ -16,13 +16,12 @@ from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
 from parquet_core.layout.column_indexes import REWRITE_WITH_INDEXES, nan_remedy
 from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.places import file_name, row_groups_place, share_of_files
+from parquet_core.layout.places import file_name, files_place, row_groups_place, share_of_files
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import bytes_text, counted
 from parquet_core.trust.trust_policy import OTHER_TYPE
 from prune_assets.checks.health.foreign_files import files_of_other_columns
-from prune_assets.checks.health.newer_format import newer_format
-from prune_assets.checks.health.writer_faults import writer_faults
+from prune_assets.checks.health.writers import newer_format, writer_faults
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
@@ -286,12 +285,11 @@ FILES_ARE_HEALTHY = Check(
 def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Iterator[Finding]:
     """Report each column and stored type once, with the first of its files."""
     for column in unread:
-        first, others = file_name(index, int(column.files[0])), len(column.files) - 1
-        more = f" (and {counted(others, 'more file')})" if others else ""
+        location = files_place(index, column.files)
         like = f", as in {file_name(index, int(column.others[0]))}" if len(column.others) else ""
         wanted = f"the table has {column.wanted}{like}"
         message = f"the file stores {column.name} as {column.stored}, {wanted}: Spark cannot read it"
-        yield Finding("files.type_mismatch", Severity.ERROR, f"{first}{more}", message, column.remedy, (column.name,))
+        yield Finding("files.type_mismatch", Severity.ERROR, location, message, column.remedy, (column.name,))
 
 
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.extra_columns import extra_columns
-from parquet_core.layout.places import file_name
+from parquet_core.layout.places import files_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 
@@ -30,16 +30,12 @@ def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
     if len(foreign):
         message = f"shares no column with the other {counted(len(index.files) - len(foreign), 'file')}"
         remedy = "move it out of the table, or write it again with the columns of the table"
-        yield Finding("files.foreign", Severity.WARN, _location(index, foreign), message, remedy)
+        yield Finding("files.foreign", Severity.WARN, files_place(index, foreign), message, remedy)
     for column in extra_columns(index):
         if len(own := np.setdiff1d(column.files, foreign)):
             message = f"column {column.name} is not in the table's schema, so Spark does not read it"
-            yield Finding("files.extra_column", Severity.WARN, _location(index, own), message, _MERGE, (column.name,))
-
-
-def _location(index: MetadataIndex, files: NDArray[np.int64]) -> str:
-    more = f" (and {counted(len(files) - 1, 'more file')})" if len(files) > 1 else ""
-    return f"{file_name(index, int(files[0]))}{more}"
+            location = files_place(index, own)
+            yield Finding("files.extra_column", Severity.WARN, location, message, _MERGE, (column.name,))
 
 
 def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
