@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -18,6 +19,7 @@ from parquet_core.quantities import named, share_of
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.extras import is_installed
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
@@ -176,7 +178,10 @@ def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
 
 
 def _asset_key(resource: Resource) -> dg.AssetKey:
-    """Return the key that dagster-dbt gives by default."""
+    """Return the default key of dagster-dbt; where it is not installed, the key by the same rule."""
+    if is_installed("dagster_dbt"):
+        key: dg.AssetKey = import_module("dagster_dbt").DagsterDbtTranslator().get_asset_key(resource)
+        return key
     chosen = (_meta(resource).get("dagster") or {}).get("asset_key")
     if chosen:
         return dg.AssetKey(chosen)

@@ -13,6 +13,7 @@ from parquet_core.format.leaf_type import LAST_LOGICAL_TYPE
 from parquet_core.format.provenance import IEEE_754_TOTAL_ORDER
 from parquet_core.layout.places import files_place, share_of_files
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.printable import listed_with_count
 from parquet_core.quantities import counted
 from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
@@ -132,15 +133,11 @@ def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafCol
         names = tuple(column.name for column, _ in of_columns)
         cost = next((text for facts, text in _COSTS if facts in fault.wrong), _NO_COST)
         labels = fault.columns.value if len(names) > 1 else fault.columns.value.replace("columns", "column", 1)
+        listed = listed_with_count(names, _SHOWN_COLUMNS)
         message = (
-            f"{' and '.join(fault.wrong.labels)} of {len(names):,} {labels} ({_listed(names)}) by {fault.application} "
+            f"{' and '.join(fault.wrong.labels)} of {len(names):,} {labels} ({listed}) by {fault.application} "
             f"are not trusted in {counted(max(count for _, count in of_columns), 'row group')}: "
             f"{fault.what} ({fault.code}); {cost}; readers that trust them may lose rows"
         )
         fix = Fix("rewrite these files with another writer, or a newer version of it: ", Step.WRITE_TABLE)
         yield Finding("statistics.writer_fault", Severity.WARN, location, message, columns=names, fix=fix)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN_COLUMNS])
-    return shown if len(names) <= _SHOWN_COLUMNS else f"{shown} and {len(names) - _SHOWN_COLUMNS:,} more"
