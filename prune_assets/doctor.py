@@ -134,7 +134,7 @@ def examine(*, start_spark: bool = False) -> Examination:
         spark=spark,
         problems=(
             *java_problems,
-            *_missing(libraries),
+            *(Problem(f"{name} is not installed", f"pip install {name}") for name in LIBRARIES if not libraries[name]),
             *(of_spark or failed),
             *_unwritable(cache),
         ),
@@ -153,10 +153,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _missing(libraries: dict[str, str | None]) -> Sequence[Problem]:
-    return [Problem(f"{name} is not installed", f"pip install {name}") for name in LIBRARIES if not libraries[name]]
 
 
 def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
