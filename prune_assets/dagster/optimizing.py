@@ -215,6 +215,16 @@ def _of_advice(followed: "Followed") -> dict[str, Any]:
 
 def _metadata(done: "OptimizeResult") -> dict[str, Any]:
     """Return the metadata of an optimize."""
+    sizes = ("bytes before", "predicted", "bytes after")
+    rows = [
+        (
+            one.sql,
+            one.before,
+            "not predicted" if one.predicted is None else one.predicted,
+            one.before if one.after is None else one.after,
+        )
+        for one in done.predicates
+    ]
     return {
         **place_metadata(done.table),
         "prune/files_rewritten": len(done.picked),
@@ -223,22 +233,7 @@ def _metadata(done: "OptimizeResult") -> dict[str, Any]:
         **({} if done.depth_after is None else {"prune/overlap": done.depth_after}),
         **({} if done.version is None else {"prune/version": done.version}),
         "prune/predicates": dg.MetadataValue.table(
-            [
-                dg.TableRecord(
-                    {
-                        "predicate": one.sql,
-                        "bytes before": one.before,
-                        "predicted": "not predicted" if one.predicted is None else one.predicted,
-                        "bytes after": one.before if one.after is None else one.after,
-                    }
-                )
-                for one in done.predicates
-            ],
-            schema=dg.TableSchema(
-                [
-                    dg.TableColumn("predicate"),
-                    *(dg.TableColumn(title, "int") for title in ("bytes before", "predicted", "bytes after")),
-                ]
-            ),
+            [dg.TableRecord(dict(zip(("predicate", *sizes), row, strict=True))) for row in rows],
+            schema=dg.TableSchema([dg.TableColumn("predicate"), *(dg.TableColumn(title, "int") for title in sizes)]),
         ),
     }
