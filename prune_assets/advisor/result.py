@@ -24,7 +24,7 @@ _SHOWN = 5
 # A layout that makes so many of the runs twice as dear says so.
 DEAR = 0.1
 _LONGEST_SQL = 70
-# Of an HTML page: queries, and queries of each verified layout, those with the largest error of the prediction.
+# Queries on an HTML page, and queries of each verified layout, the largest errors of the prediction first.
 _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
 # Queries that gain most, and lose most; less than this part of their bytes is no change.
 _SHOWN_CHANGES = 3

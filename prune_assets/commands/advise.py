@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @file_option(
     "--workload",
     "workload_file",
-    "What ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
+    "Queries that ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
     type=READ_PATH,
 )
 @file_option("--layout", "own_layout", "A layout of your own, a YAML file: simulate it too.", type=READ_PATH)
