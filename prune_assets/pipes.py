@@ -73,23 +73,17 @@ def report_layout(
     `severity`: of a check that an error fails; warnings fail it with WARN. `prefix`: as `layout_check_specs` has it. A
     table that cannot be read fails every check with the reason.
     """
-    prefix = prefix_of_names(prefix)
+    prefix, key = prefix_of_names(prefix), _key_text(asset_key)
     try:
         findings = check(table, layout=layout, where=where)
     except PruneError as error:
-        metadata = {"error": str(error)}
+        problem: dict[str, Any] = {"passed": False, "severity": severity, "metadata": {"error": str(error)}}
         for each in CHECKS:
-            pipes.report_asset_check(
-                f"{prefix}{each.name}",
-                passed=False,
-                severity=severity,
-                metadata=metadata,
-                asset_key=_key_text(asset_key),
-            )
+            pipes.report_asset_check(f"{prefix}{each.name}", asset_key=key, **problem)
         return False
     passed = True
     for name, of_check in by_check(findings, CHECKS).items():
-        passed &= _report_check(pipes, f"{prefix}{name}", of_check, severity, asset_key)
+        passed &= _report_check(pipes, f"{prefix}{name}", of_check, severity, key)
     return passed
 
 
@@ -98,7 +92,7 @@ def _report_check(
     name: str,
     findings: Sequence[Finding],
     severity: Literal["ERROR", "WARN"],
-    asset_key: str | Sequence[str] | None,
+    asset_key: str | None,
 ) -> bool:
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     worst = [*errors, *(finding for finding in findings if finding.severity is Severity.WARN)]
@@ -108,7 +102,7 @@ def _report_check(
         shown = [f"{finding.code}: {finding.location}: {finding.message}" for finding in worst[:_MOST_FINDINGS]]
         metadata["findings"] = {"raw_value": shown, "type": "json"}
     found = severity if errors or not worst else "WARN"
-    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=metadata, asset_key=_key_text(asset_key))
+    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=metadata, asset_key=asset_key)
     return not worst
 
 

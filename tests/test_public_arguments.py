@@ -100,6 +100,14 @@ def test_a_value_is_refused_by_the_check_or_by_a_line_of_the_function(function, 
             "vacuum: dry_run='no' is a str; give a bool",
         ),
         (
+            lambda: pr.plan("t", where="id = 1", version=True),
+            "plan: version=True is a bool; give an int or None",
+        ),
+        (
+            lambda: pr.plan("t", where="id = 1", version=1.5),
+            "plan: version=1.5 is a float; give an int or None",
+        ),
+        (
             lambda: deltalog.create_table("t", pa.schema([]), partition_by="day"),
             "create_table: partition_by='day' is a str; give a list of str: partition_by=['day']",
         ),

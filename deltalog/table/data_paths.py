@@ -5,20 +5,18 @@ Some readers take partition values from it, and not from the log.
 
 from __future__ import annotations
 
-import re
 import secrets
 import string
 from typing import TYPE_CHECKING
 
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
+from parquet_core.storage.partition_discovery import escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deltalog.table.schema import TableColumn, TableSchema
 
-# What Hive and Spark escape in the name of a directory, and NUL, which no file system has.
-_ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _RANDOMIZED, _PREFIX_LENGTH = "delta.randomizeFilePrefixes", "delta.randomPrefixLength"
 _PREFIX_SIGNS = string.ascii_letters + string.digits
 # In bytes: no common file system takes longer names.
@@ -60,8 +58,4 @@ def _part(column: TableColumn, text: str | None) -> str:
     if text and column.kind == "timestamp":
         # Instants are written as times of UTC without a zone.
         text = text.replace("T", " ").removesuffix("Z")
-    return f"{_escaped(column.partition or column.leaf.path[0])}={_escaped(text) if text else NULL_DIRECTORY}"
-
-
-def _escaped(text: str) -> str:
-    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", text)
+    return f"{escape(column.partition or column.leaf.path[0])}={escape(text) if text else NULL_DIRECTORY}"

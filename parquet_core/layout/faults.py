@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from parquet_core.printable import listed_with_count
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,7 +37,6 @@ def _merged(group: list[Finding]) -> Finding:
         return first
     columns = tuple(finding.columns[0] for finding in group)
     before, _, after = first.location.rpartition(f"column {columns[0]}")
-    more = f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else ""
-    named = f"{len(columns):,} columns: {', '.join(columns[:_SHOWN])}{more}"
+    named = f"{len(columns):,} columns: {listed_with_count(columns, _SHOWN)}"
     location = f"{before}{len(columns):,} columns{after}"
     return replace(first, location=location, message=f"{first.message} ({named})", columns=columns)

@@ -28,6 +28,12 @@ def file_name(index: MetadataIndex, number: int) -> str:
     return "/".join(file.path.split("/")[-1 - len(index.partitions) :]) if index.partitions else name_of(file)
 
 
+def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
+    """Name the first of several files and say how many more there are."""
+    location = file_name(index, int(numbers[0]))
+    return location if len(numbers) == 1 else f"{location} (and {counted(len(numbers) - 1, 'more file')})"
+
+
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
     """Name one row group, and a column of it."""
     location = f"{file_name(index, int(index.file[position]))}, row group {index.ordinal[position]}"

@@ -41,6 +41,11 @@ class Severity(StrEnum):
     WARN = "warn"
     ERROR = "error"
 
+    @property
+    def rank(self) -> int:
+        """The place in the order of severities, 0 for info."""
+        return list(Severity).index(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

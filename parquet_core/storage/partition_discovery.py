@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
 
 ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+# Characters that Hive and Spark escape, and NUL, which no file system has.
+_ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+
+
+def escape(text: str) -> str:
+    """Escape a partition value for the name of its directory, as `escapePathName` of Spark.
+
+    >>> escape("a/b c"), unescape(escape("a/b c"))
+    ('a%2Fb c', 'a/b c')
+    """
+    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", text)
 
 
 def unescape(text: str) -> str:

@@ -24,6 +24,8 @@ _SHOWN = 5
 # A layout that makes so many of the runs twice as dear says so.
 DEAR = 0.1
 _LONGEST_SQL = 70
+# Queries on an HTML page, and queries of each verified layout, the largest errors of the prediction first.
+_PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
 # Queries that gain most, and lose most; less than this part of their bytes is no change.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
@@ -160,9 +162,14 @@ class LayoutAdvice:
 
     def to_html(self) -> str:
         """Return one page that loads nothing."""
-        from prune_assets.advisor.page import page
+        from prune_assets.report.html import template_environment
 
-        return page(self)
+        environment, most = template_environment(), max(self.whole, 1)
+        environment.filters["text"] = lambda value: printable(redacted(value))
+        bars = [(title, size, note, max(1000 * size // most, 3 if size else 0)) for title, size, note in self.bars()]
+        queries = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))[:_PAGE_QUERIES]
+        template = environment.get_template("layout_advice.html.j2")
+        return template.render(advice=self, bars=bars, queries=queries, shown_verified=_PAGE_VERIFIED)
 
     def _repr_html_(self) -> str:
         return self.to_html()

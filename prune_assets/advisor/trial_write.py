@@ -7,7 +7,6 @@ dictionary of its first page pays, as parquet-java decides. Bounds of long texts
 from __future__ import annotations
 
 import inspect
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
+from parquet_core.storage.partition_discovery import escape
 from prune_assets.advisor.sample import sample_of
 from prune_assets.simulation.cut import cut_of
 from prune_assets.simulation.sizes import page_options
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 # Row groups whose first pages decide on dictionaries: Arrow decides for all row groups of a file.
 _VOTES = 6
-_NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
-# What Spark escapes in names of directories.
-_ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
 
 
 def write_without_spark(
@@ -143,6 +141,4 @@ def _plain_bytes(values: pa.Array | pa.ChunkedArray) -> int:
 
 
 def _directory(value: object) -> str:
-    if value is None or value == "":
-        return _NULL_DIRECTORY
-    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", str(value))
+    return NULL_DIRECTORY if value is None or value == "" else escape(str(value))

@@ -133,24 +133,16 @@ def count(name: str, value: object) -> None:
 
 def share(name: str, value: object) -> float:
     """Return a share, given as 0.9 or 90%."""
-    from parquet_core.errors import WrongUse
-    from parquet_core.quantities import share_of
+    from parquet_core.quantities import named, share_of
 
-    try:
-        return share_of(value)
-    except ValueError as error:
-        raise WrongUse(f"{name} = {error}") from None
+    return named(name, share_of, value)
 
 
 def size(name: str, value: object) -> int:
     """Return a number of bytes, given as one or as 200GiB."""
-    from parquet_core.errors import WrongUse
-    from parquet_core.quantities import size_of
+    from parquet_core.quantities import named, size_of
 
-    try:
-        return size_of(value)
-    except ValueError as error:
-        raise WrongUse(f"{name} = {error}") from None
+    return named(name, size_of, value)
 
 
 def time_zone(_name: str, value: str) -> None:

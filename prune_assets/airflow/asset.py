@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from airflow.sdk import Asset, AssetWatcher
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def table_asset(table: str | Path, *, name: str | None = None, poke_interval: float = 60.0, **options: Any) -> Asset:
@@ -31,15 +29,9 @@ def table_asset(table: str | Path, *, name: str | None = None, poke_interval: fl
     from prune_assets.tables.uri import table_uri
 
     uri = table_uri(table)
-    uri_or_path = str(table) if "://" in str(table) or is_name(table) else str(_absolute(table))
+    # The triggerer may run in another directory.
+    uri_or_path = str(table) if "://" in str(table) or is_name(table) else str(Path(table).absolute())
     watcher = AssetWatcher(
         name=f"{name or uri} changed", trigger=TableChangeTrigger(uri_or_path, poke_interval=poke_interval)
     )
     return Asset(name=name or uri, uri=uri, watchers=[watcher], **options)
-
-
-def _absolute(table: str | Path) -> Path:
-    """Return where a path leads from here: the triggerer may run in another directory."""
-    from pathlib import Path
-
-    return Path(table).absolute()

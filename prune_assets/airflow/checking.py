@@ -75,7 +75,7 @@ class LayoutCheckOperator(TableOperator):
         from prune_assets.checks.layout_proof import prove
 
         found, files = prove(str(self.table), layout=self.layout, where=self.where, rows=self.rows, allow=self.allow)
-        worst = sorted(found, key=lambda finding: _ORDER[finding.severity])
+        worst = sorted(found, key=lambda finding: -finding.severity.rank)
         context["ti"].xcom_push(key="findings", value=[_as_result(finding) for finding in worst[:MAX_SHOWN]])
         of = {severity: [finding for finding in worst if finding.severity is severity] for severity in Severity}
         errors, warnings = of[Severity.ERROR], of[Severity.WARN]
@@ -97,7 +97,6 @@ class LayoutCheckOperator(TableOperator):
             self.log.warning("and %s more", f"{len(findings) - MAX_SHOWN:,}")
 
 
-_ORDER = {"error": 0, "warn": 1, "info": 2}
 _RESULTS = {"error": "fail", "warn": "warn", "info": "pass"}
 
 

@@ -127,7 +127,8 @@ class SkipReportOperator(TableOperator):
         if problems:
             # A task that fails returns nothing; whoever looks why wants the figures.
             context["ti"].xcom_push(key="return_value", value=figures)
-            raise TableTaskError(f"{figures['table']}: {problems[0]}{_more(len(problems) - 1)}")
+            more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
+            raise TableTaskError(f"{figures['table']}: {problems[0]}{more}")
         return figures if any(report.total.files for report in reports.values()) else figures | {"empty": True}
 
     def _report(self, name: str, where: str) -> SkipReport:
@@ -202,7 +203,3 @@ def _index(pages: Mapping[str, str]) -> str:
 
     links = "".join(f'<li><a href="{escape(name)}.html">{escape(name)}</a></li>' for name in pages)
     return f'<!doctype html><meta charset="utf-8"><title>Skip reports</title><h1>Skip reports</h1><ul>{links}</ul>\n'
-
-
-def _more(count: int) -> str:
-    return f" (and {count:,} more)" if count else ""

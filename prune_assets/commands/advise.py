@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,60 +10,32 @@ import click
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable
 from prune_assets.commands.notes import without_notes
-from prune_assets.commands.quantities import budget_option
+from prune_assets.commands.quantities import READ_PATH, budget_option, file_option
 from prune_assets.commands.row_selection import semantics_of
 from prune_assets.report.output import refuse_without_folder, write_whole
 from prune_assets.session.progress import showing_progress, start_session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prune_assets.advisor.result import LayoutAdvice
 
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
 @click.option("--where", "wheres", multiple=True, metavar="SQL", help="A predicate that runs; repeat it for several.")
-@click.option(
+@file_option(
     "--workload",
     "workload_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="What ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
+    "Queries that ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
+    type=READ_PATH,
 )
-@click.option(
-    "--layout",
-    "own_layout",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A layout of your own, a YAML file: simulate it too.",
-)
+@file_option("--layout", "own_layout", "A layout of your own, a YAML file: simulate it too.", type=READ_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-advice/1.")
-@click.option(
-    "--out",
-    "layout_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the advised layout, a YAML file for --layout of other commands.",
-)
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Also write one self-contained page.",
-)
-@click.option(
-    "--keep",
-    "kept_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep the advice as JSON, for --promised of later runs.",
-)
-@click.option(
-    "--promised",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Advice that was kept and applied: say what came of it in the workload.",
-)
+@file_option("--out", "layout_file", "Write the advised layout, a YAML file for --layout of other commands.")
+@file_option("--html", "html_file", "Also write one self-contained page.")
+@file_option("--keep", "kept_file", "Keep the advice as JSON, for --promised of later runs.")
+@file_option("--promised", "promised", "Advice that was kept and applied: say what came of it in the workload.")
 @click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
 @click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
 @click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")

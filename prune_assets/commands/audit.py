@@ -56,15 +56,11 @@ def _json_of(report: AuditReport) -> str:
 def audit_text(report: AuditReport) -> str:
     """Render a report: the findings, the gravest first, and what was verified."""
     is_correct = all(finding.severity is Severity.INFO for finding in report.findings)
-    lines = [_all_true(report)] if is_correct else []
+    lines = [f"{printable(report.table)}: all verified metadata is correct"] if is_correct else []
     lines += [findings_text(report.table, report.findings)] if report.findings else []
     lines += ["", f"read: {_read(report)}", f"verified: {_claims(report)}"]
     lines += [f"skipped: {printable(name)}: {printable(why)}" for name, why in report.skipped.items()]
     return "\n".join(lines)
-
-
-def _all_true(report: AuditReport) -> str:
-    return f"{printable(report.table)}: all verified metadata is correct"
 
 
 def _read(report: AuditReport) -> str:

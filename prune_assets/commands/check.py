@@ -17,6 +17,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
 from prune_assets.checks.remedies import finding_json, remedy_in_shell
+from prune_assets.commands.quantities import layout_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text, rendered
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "layout-check/1"
 _STYLES = {Severity.INFO: "bold", Severity.WARN: "bold yellow", Severity.ERROR: "bold red"}
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,13 +50,7 @@ fail_on_option = click.option(
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option(
-    "--layout",
-    "layout_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The required layout, a YAML file; without it, the health of the table is checked.",
-)
+@layout_option("The required layout, a YAML file; without it, the health of the table is checked.")
 @click.option(
     "--where",
     metavar="SQL",
@@ -90,7 +84,7 @@ def check(
     named = None if layout_file is None else str(layout_file)
     findings = [
         replace(finding, remedy=remedy_in_shell(finding, table, named))
-        for finding in sorted(found, key=lambda finding: (-_RANK[finding.severity], finding.location))
+        for finding in sorted(found, key=lambda finding: (-finding.severity.rank, finding.location))
     ]
     if as_json:
         result = CheckResult(table=redacted(table), layout=named, findings=tuple(map(finding_json, findings)))
@@ -102,7 +96,7 @@ def check(
 
 def exit_on(findings: Sequence[Finding], fail_on: str) -> None:
     """Exit with 1 where there is a finding of a severity or a graver one."""
-    if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):
+    if any(finding.severity.rank >= Severity(fail_on).rank for finding in findings):
         sys.exit(1)
 
 

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import click
 
-from prune_assets.commands.row_selection import row_options, row_selection, showing_reads
+from prune_assets.commands.row_selection import RowSelection, row_options, showing_reads
 
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
 @row_options
 @click.option("--json", "as_json", is_flag=True, help='Print JSON: {"rows": N}.')
-def count(
-    *,
-    table: str,
-    where: str,
-    version: int | None,
-    timestamp: str | None,
-    time_zone: str | None,
-    stats: bool,
-    as_json: bool,
-) -> None:
+def count(*, table: str, selection: RowSelection, stats: bool, as_json: bool) -> None:
     """Count the rows of TABLE that a predicate selects.
 
     This starts no Spark, and reads no value of row groups that are proven to match as a whole. For example:
@@ -29,8 +20,6 @@ def count(
       prune count lake/orders
       prune count lake/orders --where "day >= DATE '2024-03-01' AND status = 'open'"
     """
-    selection = row_selection(where, version, timestamp, time_zone)
-
     from prune_assets.reading.aggregates import count as count_rows
     from prune_assets.report.output import json_text
 

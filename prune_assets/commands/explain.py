@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.commands.quantities import share
+from prune_assets.commands.quantities import file_option, share
 from prune_assets.commands.row_selection import listed_names, semantics_of, version_options
 from prune_assets.report.output import write_whole
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prune_assets.report.skip_report import SkipReport
 
 
@@ -27,13 +28,7 @@ if TYPE_CHECKING:
 )
 @version_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema skip-report/1.")
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write one self-contained page and print its path.",
-)
+@file_option("--html", "html_file", "Write one self-contained page and print its path.")
 @click.option(
     "--min-skipped",
     callback=share,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.commands.row_selection import listed_names, row_options, row_selection, showing_reads
+from prune_assets.commands.row_selection import RowSelection, listed_names, row_options, showing_reads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def head(
     *,
     table: str,
-    where: str,
-    version: int | None,
-    timestamp: str | None,
-    time_zone: str | None,
+    selection: RowSelection,
     stats: bool,
     columns: str | None,
     rows: int,
@@ -45,8 +42,6 @@ def head(
       prune head lake/orders --where "id = 7" --columns id,status
       prune head lake/orders --order-by "total DESC" -n 3
     """
-    selection = row_selection(where, version, timestamp, time_zone)
-
     from prune_assets.reading.read_arrow import columns_left_out, read_arrow
 
     with showing_reads(always=stats):

@@ -66,17 +66,13 @@ def inspect(
         if given[option]:
             raise click.UsageError(f"--{option}: {target} {why}")
     if pages and not opened.is_file:
-        first = _first(opened.read_all())
+        first = printable(opened.read_all().files[0].path)
         raise click.UsageError(f"--pages: {target} is a table; pages are listed for one file, such as {first}")
     if opened.is_file:
         _show_file(opened, names, pages=pages, bloom=bloom, as_json=as_json)
         return
     inspection = opened.inspect(names, bloom=bloom, orphans=orphans)
     click.echo(json_text(inspection.facts) if as_json else rendered(inspection.print_to))
-
-
-def _first(index: MetadataIndex) -> str:
-    return printable(index.files[0].path)
 
 
 def _show_file(opened: Table, names: Sequence[str], *, pages: bool, bloom: str | None, as_json: bool) -> None:

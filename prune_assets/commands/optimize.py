@@ -5,28 +5,24 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.commands.quantities import budget_option
+from prune_assets.commands.quantities import budget_option, layout_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text
 from prune_assets.session.progress import showing_progress, start_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA = "table-optimize/1"
 
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option(
-    "--layout",
-    "layout_file",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The layout that the files should have, a YAML file.",
-)
+@layout_option("The layout that the files should have, a YAML file.", required=True)
 @click.option("--where", metavar="SQL", help="The partitions to optimize, as a condition; by default all.")
 @click.option("--dry-run", is_flag=True, help="Only show which files would be rewritten, and why; starts no Spark.")
 @click.option(

@@ -1,7 +1,8 @@
-"""Sizes and shares as people write them on the command line: `200GiB`, `0.9` or `90%`."""
+"""Options for values as people write them: sizes such as `200GiB`, shares such as `0.9` or `90%`, and files."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,22 +12,36 @@ from parquet_core.quantities import bytes_of, share_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# The type of an option that names a file to write, and of one that names a file or folder to read.
+WRITTEN_FILE = click.Path(dir_okay=False, path_type=Path)
+READ_PATH = click.Path(path_type=Path)
+
 
 def budget_option(description: str) -> Callable[..., Any]:
     """Return the option `--budget`, whose value is a number of bytes; UsageError for what is no size."""
-    return click.option("--budget", callback=_byte_count, metavar="SIZE", help=description)
+    return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 
 
-def _byte_count(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
-    try:
-        return None if value is None else bytes_of(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, option) from None
+def file_option(option: str, name: str, description: str, *, type: click.Path = WRITTEN_FILE) -> Callable[..., Any]:  # noqa: A002 - the word of click
+    """Return an option whose value is the path of a file; `name`: the parameter that it is given to."""
+    return click.option(option, name, type=type, metavar="FILE", help=description)
 
 
-def share(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """Return the fraction that an option has as its value, from 0 to 1; UsageError for another text."""
-    try:
-        return None if value is None else share_of(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, option) from None
+def layout_option(description: str, *, required: bool = False) -> Callable[..., Any]:
+    """Return the option `--layout`, a YAML file."""
+    return click.option("--layout", "layout_file", required=required, type=READ_PATH, metavar="FILE", help=description)
+
+
+def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """Return a callback that parses the value of an option; its ValueError becomes a UsageError."""
+
+    def parsed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, option) from None
+
+    return parsed
+
+
+share = parsed_by(share_of)

@@ -38,10 +38,19 @@ class RowSelection(NamedTuple):
 
 
 def row_options(command: Command) -> Command:
-    """Give a command the options `--where`, `--version`, `--timestamp`, `--time-zone` and `--stats`."""
+    """Give a command the options of a `selection`, and `--stats`."""
+
+    @wraps(command)
+    def selecting(
+        *, where: str, version: int | None, timestamp: str | None, time_zone: str | None, **options: Any
+    ) -> Any:
+        selection = RowSelection(where, semantics_of(time_zone), version, timestamp)
+        return command(selection=selection, **options)
+
+    made: Command = selecting
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        made = option(made)
+    return made
 
 
 def version_options(command: Command) -> Command:
@@ -62,11 +71,6 @@ def version_options(command: Command) -> Command:
         return command(version=version, timestamp=timestamp, **options)
 
     return checked
-
-
-def row_selection(where: str, version: int | None, timestamp: str | None, time_zone: str | None) -> RowSelection:
-    """Return the arguments of `read_arrow` and `count` for the options of a command."""
-    return RowSelection(where, semantics_of(time_zone), version, timestamp)
 
 
 @contextmanager

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from prune_assets.commands.notes import without_notes
+from prune_assets.commands.quantities import WRITTEN_FILE, file_option
 from prune_assets.report.output import rendered, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 _SECONDS = 0.3
 
@@ -35,19 +36,16 @@ _SECONDS = 0.3
     "--user", "users", multiple=True, metavar="NAME", help="Only applications that this user started. Repeat it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema workload/1, with all shapes and constants.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the JSON into this file.")
+@click.option("--out", type=WRITTEN_FILE, help="Write the JSON into this file.")
 @click.option("--redact", is_flag=True, help="Replace constants by their ranks.")
 @click.option("--price-per-tib", type=click.FloatRange(min=0), help="Price of reading a TiB, to show what a day costs.")
 @click.option(
     "--cursor",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=WRITTEN_FILE,
     help="Note in this file what was read; the next run with it shows what ran since.",
 )
-@click.option(
-    "--promised",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Advice that `prune advise --keep` wrote and that was applied: say what came of it.",
+@file_option(
+    "--promised", "promised", "Advice that `prune advise --keep` wrote and that was applied: say what came of it."
 )
 def workload(
     *,

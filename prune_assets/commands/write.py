@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,24 +11,20 @@ import click
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.commands.quantities import layout_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.progress import showing_progress, start_session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_core.layout.spec import LayoutSpec
 
 
 @click.command()
 @click.argument("source", type=click.Path(readable=False))
 @click.argument("table", type=click.Path(readable=False))
-@click.option(
-    "--layout",
-    "layout_file",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The layout to write, a YAML file.",
-)
+@layout_option("The layout to write, a YAML file.", required=True)
 @click.option(
     "--format",
     "table_format",

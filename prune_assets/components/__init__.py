@@ -7,6 +7,7 @@ from prune_assets import __version__
 from prune_assets.extras import needing
 
 with needing("prune_assets.components"):
+    import dagster  # noqa: F401 - its extra installs dagster_shared too
     from dagster_shared.libraries import DagsterLibraryRegistry
 
 from prune_assets.components.lake import LakeComponent

@@ -40,4 +40,10 @@ if TYPE_CHECKING:
     from prune_assets.dagster.workload import build_workload_asset as build_workload_asset
     from prune_assets.tables.uri import table_uri as table_uri
 else:
-    __all__, __getattr__, __dir__ = on_first_use(__name__, failure=explained_import)
+
+    def _makers() -> dict[str, str]:
+        from prune_assets.dagster.arguments import EXAMPLES
+
+        return EXAMPLES
+
+    __all__, __getattr__, __dir__ = on_first_use(__name__, makers=_makers, failure=explained_import)

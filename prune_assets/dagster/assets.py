@@ -11,7 +11,7 @@ import dagster as dg
 
 from parquet_core.errors import WrongUse
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.arguments import TEXT_OR_FUNCTION, checked
+from prune_assets.dagster.arguments import check_written
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import layout_check_specs, layout_results
 from prune_assets.dagster.metadata import (
@@ -53,7 +53,6 @@ class Choice:
     metadata: "Mapping[str, Any]" = field(default_factory=dict)
 
 
-@checked()
 def build_table_asset(
     key: AssetName,
     *,
@@ -99,21 +98,16 @@ def build_table_asset(
     key = asset_key_of(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
     check_when_empty(when_empty)
+    check_written(format, mode)
 
-    metadata = dict(asset_options.pop("metadata", None) or {})
-    described = code_references() | layout_metadata(layout, table, format=format) | metadata
+    described = layout_metadata(layout, table, format=format)
     defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(to_write)}
     if when_empty == "skip":
         defaults["output_required"] = False
     if check_layout:
         asset_options["check_specs"] = [*(asset_options.get("check_specs") or ()), *layout_check_specs(key)]
 
-    @asset_with(
-        key=key,
-        metadata=described,
-        required_resource_keys={"spark"},
-        **(defaults | asset_options),
-    )
+    @built_asset(defaults | asset_options, described, key=key, required_resource_keys={"spark"})
     def table_asset(context: dg.AssetExecutionContext) -> Iterator[Any]:
         from prune_assets.reading.source_rows import rows_of
         from prune_assets.tables.target import refuse_place
@@ -163,6 +157,17 @@ def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefin
     return dg.asset(**options)  # type: ignore[no-any-return]  # see above
 
 
+def built_asset(
+    options: "Mapping[str, Any]", metadata: "Mapping[str, Any] | None" = None, **fixed: Any
+) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
+    """Return Dagster's `asset` for a function of this package, with code references to the file of the user.
+
+    `options`: the options of the user, which may override `metadata`.
+    """
+    described = code_references() | dict(metadata or {}) | dict(options.get("metadata") or {})
+    return asset_with(**{**options, "metadata": described}, **fixed)
+
+
 def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
     if partitions is not None:
         raise WrongUse(
@@ -171,7 +176,6 @@ def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
         )
 
 
-@checked(where=TEXT_OR_FUNCTION)
 def build_skip_report_asset(
     name: str,
     table_asset: AssetName,
@@ -214,14 +218,12 @@ def build_skip_report_asset(
         "kinds": {"spark"},
         "description": f"What is skipped where {as_code(where)}." if isinstance(where, str) else None,
     }
-    described = code_references() | dict(asset_options.pop("metadata", None) or {})
 
-    @asset_with(
+    @built_asset(
+        defaults | asset_options,
         key=dg.AssetKey(name).with_prefix(key_prefix),
         deps=[asset_key_of(table_asset), *map(asset_key_of, more_deps)],
-        metadata=described,
         required_resource_keys={"spark"},
-        **(defaults | asset_options),
     )
     def skip_report(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.explain.plan import plan

@@ -15,7 +15,6 @@ from parquet_core.printable import one_line
 from prune_assets.checks.layout_proof import prefix_of_names
 from prune_assets.checks.remedies import remedy_in
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
     CheckedPartitions,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 MAX_SHOWN = 100
 
 
-@checked()
 def build_layout_checks(
     asset_key: AssetName,
     table: "str | Path",
@@ -106,7 +104,6 @@ def build_layout_checks(
     return layout_checks
 
 
-@checked()
 def layout_check_specs(
     asset_key: AssetName,
     *,

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -14,9 +15,11 @@ import dagster as dg
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import refuse_unknown
 from parquet_core.printable import listed, shown
+from parquet_core.quantities import named, share_of
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.skipping_checks import build_skipping_checks, checked_share
+from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.extras import is_installed
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
@@ -175,7 +178,10 @@ def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
 
 
 def _asset_key(resource: Resource) -> dg.AssetKey:
-    """Return the key that dagster-dbt gives by default."""
+    """Return the default key of dagster-dbt; where it is not installed, the key by the same rule."""
+    if is_installed("dagster_dbt"):
+        key: dg.AssetKey = import_module("dagster_dbt").DagsterDbtTranslator().get_asset_key(resource)
+        return key
     chosen = (_meta(resource).get("dagster") or {}).get("asset_key")
     if chosen:
         return dg.AssetKey(chosen)
@@ -240,4 +246,4 @@ def _predicates(predicates: object, place: str) -> dict[str, str]:
 
 def _min_skipped(prune: Mapping[str, Any], place: str) -> dict[str, Any]:
     share = prune.get("min_skipped")
-    return {} if share is None else {"min_skipped": checked_share(f"{place}.min_skipped", share)}
+    return {} if share is None else {"min_skipped": named(f"{place}.min_skipped", share_of, share)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from prune_assets.dagster.arguments import checked
+from prune_assets.dagster.arguments import check_written
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import storage_metadata
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@checked()
 def external_table(
     key: AssetName,
     table: str | Path,
@@ -35,5 +34,6 @@ def external_table(
     `format`: "parquet", "delta" or "iceberg", for the label in Dagster's UI alone. All else is passed to Dagster's
     `AssetSpec`.
     """
+    check_written(format)
     metadata = storage_metadata(table, format=format) | dict(spec.pop("metadata", None) or {})
     return dg.AssetSpec(asset_key_of(key), metadata=metadata, **spec)

@@ -8,14 +8,13 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
-from prune_assets.dagster.arguments import checked, instance_of, list_of
-from prune_assets.dagster.assets import asset_with
-from prune_assets.dagster.optimizing import MaintainedTable
+from prune_assets.dagster.assets import built_asset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.reads import WorkloadReads
+    from prune_assets.dagster.optimizing import MaintainedTable
     from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.workload.query_shapes import Workload
 
@@ -32,10 +31,6 @@ class _Then(NamedTuple):
     shares: dict[str, float]
 
 
-_TABLES = list_of(instance_of(MaintainedTable, ""), "a list of tables, e.g. [MaintainedTable(..)]")
-
-
-@checked(tables=_TABLES)
 def build_fleet_asset(
     tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
 ) -> dg.AssetsDefinition:
@@ -64,7 +59,7 @@ def build_fleet_asset(
         "description": "All tables, ranked by what their layout costs.",
     }
 
-    @asset_with(name=name, **(defaults | asset_options))
+    @built_asset(defaults | asset_options, name=name)
     def fleet(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         loaded: dict[Any, Workload | Sequence[str]] = {}
         rows = [_row(kept, loaded) for kept in tables]
@@ -114,26 +109,21 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
         debt, _ = check_deletes(kept.table)
     except PruneError as error:
         return row | {"problem": str(error)}
-    return row | {
+    row |= {
         "needless bytes": _needless(forecast, reads),
-        "queries": 0.0 if reads is None else float(reads.runs),
-        "workload bytes": 0 if reads is None else reads.today,
-        "share read": 0.0 if reads is None else reads.today / max(reads.whole, 1),
         "files": forecast.considered,
         "files to rewrite": len(forecast.picked),
         "bytes to rewrite": forecast.picked_bytes,
         "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
         "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
-        **(
-            {}
-            if debt is None
-            else {
-                "deleted rows": debt.deleted_rows,
-                "share deleted": debt.share,
-                "most delete files": int(debt.all_delete_files.max(initial=0)),
-            }
-        ),
     }
+    if reads is not None:
+        share = reads.today / max(reads.whole, 1)
+        row |= {"queries": float(reads.runs), "workload bytes": reads.today, "share read": share}
+    if debt is not None:
+        most = int(debt.all_delete_files.max(initial=0))
+        row |= {"deleted rows": debt.deleted_rows, "share deleted": debt.share, "most delete files": most}
+    return row
 
 
 def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":

@@ -7,7 +7,6 @@ import dagster as dg
 
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_deletes, check_files, check_log
-from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_result, check_specs, results_of, unreadable_result
 from prune_assets.tables.table import MAX_COMMITS
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
 
 
-@checked()
 def build_log_health_check(
     asset_key: AssetName,
     table: "str | Path",
@@ -51,7 +49,6 @@ def build_log_health_check(
     return _build(OF_LOG, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
 
 
-@checked()
 def build_file_health_check(
     asset_key: AssetName,
     table: "str | Path",
@@ -83,7 +80,6 @@ def build_file_health_check(
     return _build(OF_FILES, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
 
 
-@checked()
 def build_delete_debt_check(
     asset_key: AssetName,
     table: "str | Path",

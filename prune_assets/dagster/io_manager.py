@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from parquet_core.errors import LayoutError, WrongUse
 from prune_assets.checks.remedies import error_in
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.arguments import check_arguments, checked
+from prune_assets.dagster.arguments import check_written
 from prune_assets.dagster.assets import asset_with, no_rows
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
@@ -33,7 +33,6 @@ TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prun
 WHEN_EMPTY = "prune/when_empty"
 
 
-@checked()
 def pruned_asset(
     *,
     layout: "LayoutSource",
@@ -84,6 +83,7 @@ def pruned_asset(
     layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
     check_when_empty(when_empty)
+    check_written(format, mode)
     entries = {
         WHEN_EMPTY: when_empty,
         FORMAT: format,
@@ -147,7 +147,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     @classmethod
     def _is_format(cls, given: object) -> object:
         if not isinstance(given, dg.EnvVar):
-            check_arguments(cls, {"format": given})
+            check_written(given)
         return given
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from parquet_core.errors import PruneError, WrongUse
-from parquet_core.quantities import bytes_text
-from prune_assets.dagster.arguments import checked
+from parquet_core.errors import PruneError
+from parquet_core.quantities import bytes_text, refuse_no_share
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.assets import asset_with
+from prune_assets.dagster.assets import built_asset
 from prune_assets.dagster.checks import unreadable_result
-from prune_assets.dagster.metadata import code_references
 from prune_assets.dagster.workload import load_materialized
 from prune_assets.report.markdown import as_code
 
@@ -22,17 +20,17 @@ if TYPE_CHECKING:
 
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.workload.load import WorkloadSource
+    from prune_assets.workload.query_shapes import Workload
 
 _CHECK = "layout_fits_queries"
 _BAR = 24
 
 
-@checked()
 def build_layout_advice_asset(
     table_asset: AssetName,
     *,
     table: "Path | str",
-    workload: "WorkloadSource",
+    workload: "Workload | Sequence[str] | str | Path",
     latest: int | None = None,
     pages: "Path | str | None" = None,
     more_deps: "Sequence[AssetName]" = (),
@@ -56,18 +54,12 @@ def build_layout_advice_asset(
     passed to Dagster's `asset`.
     """
     key, deps = asset_key_of(table_asset), [asset_key_of(dep) for dep in more_deps]
-    described = code_references() | dict(asset_options.pop("metadata", None) or {})
     defaults: dict[str, Any] = {
         "group_name": "layout_advice",
         "description": f"The layout of {key.to_user_string()} that its queries ask for.",
     }
 
-    @asset_with(
-        key=key.with_prefix(key_prefix),
-        deps=[key, *deps],
-        metadata=described,
-        **(defaults | asset_options),
-    )
+    @built_asset(defaults | asset_options, key=key.with_prefix(key_prefix), deps=[key, *deps])
     def layout_advice(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         advice = _advice(table, workload, latest, deps)
         context.log.info(str(advice))
@@ -76,12 +68,11 @@ def build_layout_advice_asset(
     return layout_advice
 
 
-@checked()
 def build_layout_advice_check(
     asset_key: AssetName,
     table: "str | Path",
     *,
-    workload: "WorkloadSource",
+    workload: "Workload | Sequence[str] | str | Path",
     latest: int | None = None,
     max_share: float = 0.5,
     more_deps: "Sequence[AssetName]" = (),
@@ -99,8 +90,7 @@ def build_layout_advice_check(
 
     Raises WrongUse for a share that is none.
     """
-    if not 0 < max_share <= 1:
-        raise WrongUse(f"max_share={max_share}: must be a share of today's bytes, above 0 and up to 1, e.g. 0.5")
+    refuse_no_share("max_share", max_share, "today's bytes", example=0.5)
     asset_key, deps = asset_key_of(asset_key), [asset_key_of(dep) for dep in more_deps]
 
     @dg.asset_check(

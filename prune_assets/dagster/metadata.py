@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
@@ -17,6 +16,7 @@ from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import dagster as dg
     from pyspark.sql.types import StructType
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.writing.write_result import WriteResult
+
+# Modules that call each other between the user's file and Dagster, with the check of arguments.
+_BUILDERS = (f"{__package__}.", "parquet_core.")
 
 
 def layout_version(layout: LayoutSpec) -> str:
@@ -75,8 +78,8 @@ def code_references() -> dict[str, Any]:
     """
     import dagster as dg
 
-    home, frame = Path(__file__).parent, inspect.currentframe()
-    while frame is not None and Path(frame.f_code.co_filename).is_relative_to(home):
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BUILDERS):
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] in {"dagster", "prune_assets"}:
         return {}

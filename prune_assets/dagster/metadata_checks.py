@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from parquet_core.errors import PruneError, WrongUse
+from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
+from parquet_core.quantities import refuse_no_share
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import MAX_SHOWN, empty_results, finding_record, nothing_to_check, unreadable_result
 from prune_assets.errors import NoRows
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.report import AuditReport
 
 
-@checked()
 def build_statistics_truth_check(
     asset_key: AssetName,
     table: "str | Path",
@@ -52,8 +51,7 @@ def build_statistics_truth_check(
     Raises WrongUse for a share that is none.
     """
     asset_key = asset_key_of(asset_key)
-    if not 0 < sample <= 1:
-        raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
+    refuse_no_share("sample", sample, "the row groups", example=0.1)
     check_when_empty(when_empty)
     description = f"{METADATA_CONSISTENCY.description.removesuffix('.')}, in {sample:.0%} of the row groups."
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from parquet_core.argument_types import check_arguments
 from parquet_core.errors import PruneError, WrongUse
-from parquet_core.quantities import bytes_text, counted
-from prune_assets.dagster.arguments import check_arguments, checked, instance_of
+from parquet_core.quantities import bytes_text, counted, refuse_no_share
+from prune_assets.dagster.arguments import examples
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import place_metadata
 from prune_assets.dagster.resources import session_of
@@ -20,13 +21,13 @@ from prune_assets.tables.changes import table_fingerprint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
     from pyspark.sql import SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.advisor.automatic import Followed
     from prune_assets.layout_file import LayoutSource
     from prune_assets.maintenance.result import OptimizeResult
-    from prune_assets.workload.load import WorkloadSource
     from prune_assets.workload.query_shapes import Workload
 
 
@@ -57,13 +58,13 @@ class MaintainedTable:
     layout: "LayoutSource"
     predicates: "Sequence[str]" = ()
     where: str | None = None
-    workload: "WorkloadSource | None" = None
+    workload: "Workload | Sequence[str] | str | Path | None" = None
     latest: int | None = None
     budget: int | None = None
     automatic: bool = False
 
     def __post_init__(self) -> None:
-        check_arguments(type(self), vars(self))
+        check_arguments(type(self), (), vars(self), makers=examples)
         object.__setattr__(self, "layout", load_layout(self.layout))
         if self.automatic and (self.workload is None or self.budget is None or self.where is not None):
             raise WrongUse(
@@ -118,10 +119,6 @@ class MaintainedTable:
         return follow_advice(spark, self.table, workload=self.ran(), declared=declared, budget=self.budget)
 
 
-_KEPT = instance_of(MaintainedTable, "the table, e.g. MaintainedTable('sales/orders', 'lake/orders', layout)")
-
-
-@checked(kept=_KEPT)
 def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
     """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
 
@@ -159,11 +156,10 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     return optimize_job
 
 
-@checked(kept=_KEPT)
 def build_layout_drift_sensor(
     kept: MaintainedTable,
     *,
-    job: dg.JobDefinition,
+    job: "dg.JobDefinition | UnresolvedAssetJobDefinition",
     min_files_share: float = 0.1,
     name: str | None = None,
     minimum_interval_seconds: int = 3600,
@@ -180,8 +176,7 @@ def build_layout_drift_sensor(
     of `build_optimize_job`. `min_files_share`: of the files, from 0 to 1, how many need it at least. A table that
     cannot be read is named in the skip reason.
     """
-    if not 0 <= min_files_share <= 1:
-        raise WrongUse(f"min_files_share={min_files_share}: must be a share of the files, from 0 to 1, e.g. 0.1")
+    refuse_no_share("min_files_share", min_files_share, "the files", example=0.1, or_zero=True)
 
     @dg.sensor(
         name=name or f"{kept.key.to_python_identifier()}_layout_drift",
@@ -220,6 +215,16 @@ def _of_advice(followed: "Followed") -> dict[str, Any]:
 
 def _metadata(done: "OptimizeResult") -> dict[str, Any]:
     """Return the metadata of an optimize."""
+    sizes = ("bytes before", "predicted", "bytes after")
+    rows = [
+        (
+            one.sql,
+            one.before,
+            "not predicted" if one.predicted is None else one.predicted,
+            one.before if one.after is None else one.after,
+        )
+        for one in done.predicates
+    ]
     return {
         **place_metadata(done.table),
         "prune/files_rewritten": len(done.picked),
@@ -228,22 +233,7 @@ def _metadata(done: "OptimizeResult") -> dict[str, Any]:
         **({} if done.depth_after is None else {"prune/overlap": done.depth_after}),
         **({} if done.version is None else {"prune/version": done.version}),
         "prune/predicates": dg.MetadataValue.table(
-            [
-                dg.TableRecord(
-                    {
-                        "predicate": one.sql,
-                        "bytes before": one.before,
-                        "predicted": "not predicted" if one.predicted is None else one.predicted,
-                        "bytes after": one.before if one.after is None else one.after,
-                    }
-                )
-                for one in done.predicates
-            ],
-            schema=dg.TableSchema(
-                [
-                    dg.TableColumn("predicate"),
-                    *(dg.TableColumn(title, "int") for title in ("bytes before", "predicted", "bytes after")),
-                ]
-            ),
+            [dg.TableRecord(dict(zip(("predicate", *sizes), row, strict=True))) for row in rows],
+            schema=dg.TableSchema([dg.TableColumn("predicate"), *(dg.TableColumn(title, "int") for title in sizes)]),
         ),
     }

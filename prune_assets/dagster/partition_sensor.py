@@ -13,11 +13,17 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from parquet_core.errors import LayoutError, PruneError, WrongUse
+from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import listed
-from prune_assets.dagster.arguments import checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.partitions import is_window, kind_of, kinds_of_partitions, time_type, value_of
+from prune_assets.dagster.partitions import (
+    is_window,
+    kind_of,
+    kinds_of_partitions,
+    multi_partitions,
+    time_type,
+    value_of,
+)
 from prune_assets.tables.changed_partitions import fingerprint_of, partition_fingerprints
 from prune_assets.tables.changes import table_fingerprint
 
@@ -26,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@checked()
 def build_changed_partitions_sensor(
     name: str,
     asset: AssetName,
@@ -163,15 +168,11 @@ class PartitionKeys:
     ) -> None:
         if isinstance(columns, str):
             self._dimensions = {"": _Dimension(partitions, columns, kind_of(kinds, columns))}
-        elif isinstance(partitions, dg.MultiPartitionsDefinition):
-            self._dimensions = {
-                name: _Dimension(partitions.get_partitions_def_for_dimension(name), column, kind_of(kinds, column))
-                for name, column in columns.items()
-            }
         else:
-            raise LayoutError(
-                "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
-            )
+            dimension = multi_partitions(partitions).get_partitions_def_for_dimension
+            self._dimensions = {
+                name: _Dimension(dimension(name), column, kind_of(kinds, column)) for name, column in columns.items()
+            }
 
     def of(self, values: Mapping[str, str | None]) -> list[str]:
         """Return the keys of the partitions whose predicates select files with these values of partition columns.

@@ -69,11 +69,15 @@ def partition_predicate(
             assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)
             return _window(columns, kinds, partitions, context.asset_partitions_time_window, is_exact=is_exact)
         return _in(columns, kinds, keys)
-    if not isinstance(partitions, dg.MultiPartitionsDefinition):
-        raise LayoutError(
-            "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
-        )
+    partitions = multi_partitions(partitions)
     return " OR ".join(f"({_of_dimensions(partitions, columns, kinds, key, is_exact=is_exact)})" for key in keys)
+
+
+def multi_partitions(partitions: dg.PartitionsDefinition[Any]) -> dg.MultiPartitionsDefinition:
+    """Return partitions of several dimensions; raise LayoutError for partitions of one dimension."""
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        return partitions
+    raise LayoutError("partition_expr: it names columns by dimension, but the asset has one dimension; name one column")
 
 
 def _of_dimensions(

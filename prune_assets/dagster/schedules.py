@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import dagster as dg
-
-from prune_assets.dagster.arguments import checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
-    AssetJob: TypeAlias = UnresolvedAssetJobDefinition
 
-
-@checked()
-def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDefinition]) -> AssetJob:
+def build_layout_validation_job(
+    name: str, *, checks: Sequence[dg.AssetChecksDefinition]
+) -> UnresolvedAssetJobDefinition:
     """Build a job that runs checks and materializes nothing.
 
     >>> import prune_assets as pr
@@ -34,9 +31,11 @@ def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDef
     )
 
 
-@checked()
 def build_layout_validation_schedule(
-    job: AssetJob, *, cron_schedule: str = "0 3 * * *", execution_timezone: str = "UTC"
+    job: dg.JobDefinition | UnresolvedAssetJobDefinition,
+    *,
+    cron_schedule: str = "0 3 * * *",
+    execution_timezone: str = "UTC",
 ) -> dg.ScheduleDefinition:
     """Build the schedule of a validation job: every night at three, UTC, unless told otherwise.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from prune_assets.dagster.arguments import checked, one_of
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.tables.changes import look, seen_tables
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@checked(mode=one_of(("run", "report")))
 def build_new_files_sensor(
     name: str,
     *,
@@ -54,6 +52,8 @@ def build_new_files_sensor(
 
     Raises WrongUse for a table that none of the checks is about, and for checks that run by partition.
     """
+    if mode not in {"run", "report"}:
+        raise WrongUse(f"mode={mode!r}: choose 'run' or 'report'")
     places = {asset_key_of(asset): table for asset, table in tables.items()}
     check_keys = {
         asset: sorted(key for definition in checks for key in definition.check_keys if key.asset_key == asset)

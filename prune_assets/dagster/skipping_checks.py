@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from parquet_core.errors import PruneError, WrongUse
-from parquet_core.quantities import share_of
+from parquet_core.errors import PruneError
+from parquet_core.quantities import named, share_of
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.arguments import PREDICATES_BY_NAME, checked
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import empty_results, nothing_to_check
 from prune_assets.dagster.metadata import skip_metadata
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@checked(predicates=PREDICATES_BY_NAME)
 def build_skipping_checks(
     asset_key: AssetName,
     table: "str | Path",
@@ -57,7 +55,7 @@ def build_skipping_checks(
     Raises PredicateSyntaxError for what is no SQL, and WrongUse for a share that is none.
     """
     asset_key = asset_key_of(asset_key)
-    least = checked_share("min_skipped", min_skipped)
+    least = named("min_skipped", share_of, min_skipped)
     check_when_empty(when_empty)
     for name, where in predicates.items():
         parse_named(f"skips_{name}", where)
@@ -85,14 +83,6 @@ def build_skipping_checks(
             yield dg.AssetCheckResult(check_name=f"skips_{name}", asset_key=asset_key, severity=severity, **verdict)
 
     return skipping_checks
-
-
-def checked_share(name: str, value: object) -> float:
-    """Return a share; WrongUse names the argument and the wrong value."""
-    try:
-        return share_of(value)
-    except ValueError as error:
-        raise WrongUse(f"{name} = {error}") from None
 
 
 def parse_named(name: str, where: str) -> None:

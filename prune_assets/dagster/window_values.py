@@ -120,12 +120,9 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
     # The period is as long as the shift, so it began less than one shift earlier.
     earliest = time.replace(microsecond=0) - shift
     seconds = range(int(shift.total_seconds()) + 1)
-    begin = earliest + timedelta(seconds=bisect_left(seconds, x=True, key=lambda s: _is_repeated(earliest, s)))
+    first = bisect_left(seconds, x=True, key=lambda s: bool(_set_back(earliest + timedelta(seconds=s))))
+    begin = earliest + timedelta(seconds=first)
     return _local(begin), _local(begin + shift)
-
-
-def _is_repeated(earliest: datetime, seconds: int) -> bool:
-    return bool(_set_back(earliest + timedelta(seconds=seconds)))
 
 
 def _set_back(time: datetime) -> timedelta:

@@ -10,9 +10,7 @@ import dagster as dg
 from parquet_core.errors import WrongUse
 from parquet_core.quantities import bytes_text
 from parquet_core.storage import is_remote
-from prune_assets.dagster.arguments import checked
-from prune_assets.dagster.assets import asset_with
-from prune_assets.dagster.metadata import code_references
+from prune_assets.dagster.assets import built_asset
 from prune_assets.report.markdown import as_code
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 MOST_TABLES = 20
 
 
-@checked()
 def build_workload_asset(
     name: str,
     event_logs: "Path | str | Sequence[Path | str]",
@@ -51,13 +48,12 @@ def build_workload_asset(
     then takes the queries that began in its own. `price_per_tib`: to show what a day costs. It starts no Spark. All
     else is passed to Dagster's `asset`.
     """
-    described = code_references() | dict(asset_options.pop("metadata", None) or {})
     defaults: dict[str, Any] = {
         "kinds": {"spark"},
         "description": "What the queries of Spark's event logs read, and how much of it without need.",
     }
 
-    @asset_with(key=name, metadata=described, partitions_def=partitions_def, **(defaults | asset_options))
+    @built_asset(defaults | asset_options, key=name, partitions_def=partitions_def)
     def workload_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.report.output import write_whole
         from prune_assets.workload.json_form import to_json

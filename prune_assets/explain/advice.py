@@ -91,7 +91,8 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
-        if len(paths) == 1 and not any(_stops_advice(leaf) for leaf in leaves(conjunct)):
+        stops = any(isinstance(leaf, CompareColumns) or _is_refused(leaf) for leaf in leaves(conjunct))
+        if len(paths) == 1 and not stops:
             by_path.setdefault(paths.pop(), []).append(conjunct)
     columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.columns}
     paths_known = [path for path in by_path if path in columns][:_MOST_COLUMNS]
@@ -161,7 +162,3 @@ def _further(columns: list[ColumnAdvice]) -> str:
 
 def _is_refused(leaf: Leaf) -> TypeGuard[Unsupported]:
     return isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS
-
-
-def _stops_advice(leaf: Leaf) -> bool:
-    return isinstance(leaf, CompareColumns) or _is_refused(leaf)

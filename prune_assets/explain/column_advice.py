@@ -223,7 +223,8 @@ class ColumnAdvice:
     def selects_little(self) -> bool:
         """Tell whether its conjuncts ask for single values or a narrow range."""
         negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
-        return not negated and all(_is_selective(leaf) for part in self.parts for leaf in leaves(part))
+        all_leaves = [leaf for part in self.parts for leaf in leaves(part)]
+        return not negated and all(isinstance(leaf, StartsWith | Interval) or _is_equality(leaf) for leaf in all_leaves)
 
     def _bloom(self) -> Remedy | None:
         is_lookup = all(_is_equality(leaf) for part in self.parts for leaf in leaves(part))
@@ -251,7 +252,3 @@ def range_share(part: float) -> str:
 
 def _is_equality(leaf: Leaf) -> bool:
     return probes(leaf) is not None and not (isinstance(leaf, Compare) and leaf.op == Op.NE)
-
-
-def _is_selective(leaf: Leaf) -> bool:
-    return _is_equality(leaf) or isinstance(leaf, StartsWith | Interval)

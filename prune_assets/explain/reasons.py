@@ -205,7 +205,8 @@ def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, 
         case IsNull():
             return _nulls(bounds, position, wanted)
         case IsNaN():
-            return _nans(bounds.nan_count[position])
+            count = bounds.nan_count[position]
+            return f"{count.as_py():,} NaN" if count.is_valid else "the number of NaN is unknown"
     if not low.is_valid and not high.is_valid:
         nulls = bounds.null_count[position]
         return f"min and max are unknown, {value_text(nulls)} nulls"
@@ -225,10 +226,6 @@ def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
     if wanted == Outcomes.FALSE:
         return f"{rows - nulls.as_py():,} of {rows:,} rows are not null"
     return f"{nulls.as_py():,} of {rows:,} rows are null"
-
-
-def _nans(count: pa.Scalar) -> str:
-    return f"{count.as_py():,} NaN" if count.is_valid else "the number of NaN is unknown"
 
 
 def is_inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:

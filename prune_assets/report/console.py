@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from prune_assets.report.skip_report import Engine, Level, Remedy, RowGroupReport, SkipReport
+    from prune_assets.report.skip_report import Engine, Level, RowGroupReport, SkipReport
 
 WIDTH = 100
 _SHOWN = 10
@@ -68,7 +68,8 @@ def print_report(report: SkipReport, console: Console) -> None:
 
 def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = [_header(report), "", Text(headline(report), style="bold")]
-    parts += [*_compared(report), *_advice(report)]
+    parts += [_plain(sentence, _LONGEST_REASON) for sentence in (comparison(report), limit_text(report)) if sentence]
+    parts += _advice(report)
     parts += _section("What a reader would read", _engines(report, width))
     parts += [block for level in report.levels if not did_nothing(level) for block in _level(level)]
     parts += _section("Levels that skipped nothing", [_idle(level) for level in report.levels if did_nothing(level)])
@@ -100,19 +101,12 @@ def _header(report: SkipReport) -> Table:
     return grid
 
 
-def _compared(report: SkipReport) -> list[RenderableType]:
-    return [_plain(sentence, _LONGEST_REASON) for sentence in (comparison(report), limit_text(report)) if sentence]
-
-
 def _advice(report: SkipReport) -> list[RenderableType]:
     if report.advice is None:
         return []
     why = Text.assemble((f"{advice_title(report)}: ", "bold yellow"), _plain(report.advice.why, _LONGEST_REASON))
-    return [why, *(_indented(_remedy(remedy)) for remedy in report.advice.remedies)]
-
-
-def _remedy(remedy: Remedy) -> Text:
-    return Text.assemble(("would help: ", "bold"), _plain(remedy.said, _LONGEST_SQL))
+    helps = (_plain(remedy.said, _LONGEST_SQL) for remedy in report.advice.remedies)
+    return [why, *(_indented(Text.assemble(("would help: ", "bold"), text)) for text in helps)]
 
 
 def _level(level: Level) -> list[RenderableType]:

@@ -136,8 +136,8 @@ def _script() -> str:
     return environment.loader.get_source(environment, _SCRIPT)[0].strip()
 
 
-@cache
-def _environment() -> jinja2.Environment:
+def template_environment() -> jinja2.Environment:
+    """Return the environment of the templates of pages, with the filter `bytes` and the function `counted`."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("prune_assets", "report/templates"),
         autoescape=True,
@@ -145,8 +145,15 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters.update(bytes=bytes_text)
+    environment.globals.update(counted=counted)
+    return environment
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = template_environment()
     environment.filters.update(
-        bytes=bytes_text,
         count=quantities.count_text,
         seconds=quantities.seconds_text,
         text=_text,
@@ -166,7 +173,6 @@ def _environment() -> jinja2.Environment:
         made=wording.made_text,
         unopened=wording.unopened_text,
         row_groups=wording.row_groups_text,
-        counted=counted,
         denied=wording.denied_text,
     )
     return environment

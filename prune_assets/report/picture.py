@@ -17,7 +17,7 @@ from prune_assets.report.map import spans
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prune_assets.report.skip_report import FileReport, RowGroupReport, SkipReport
+    from prune_assets.report.skip_report import RowGroupReport, SkipReport
 
 # As wide as the column of values on an asset's page in a window of 1,440 points.
 _LABEL, _BAR, _GAP, _LEAST_WIDTH = 70, 180, 8, 370
@@ -130,7 +130,7 @@ def _by_row_group(report: SkipReport) -> list[_Line]:
             if group.verdict != "skip":
                 groups.append((start, end))
                 rows += _read(group, start, end)
-        if _is_read(file):
+        if any(group.verdict != "skip" for group in file.row_groups):
             files.append((begin, end))
     return [
         _line(report, "files", files, end),
@@ -158,10 +158,6 @@ def _row_groups_pages_bytes(report: SkipReport, groups: _Ranges, rows: _Ranges, 
         _line(report, "rows" if None in {total.pages, kept.pages} else "pages", rows, end),
         _Line("bytes", _part_of_bytes_text(kept.bytes, total.bytes), [(0, kept.bytes)], total.bytes),
     ]
-
-
-def _is_read(file: FileReport) -> bool:
-    return any(group.verdict != "skip" for group in file.row_groups)
 
 
 def _read(group: RowGroupReport, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -223,24 +223,35 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
     return expected if expected or seen >= _ENOUGH else float(sampled)
 
 
-def distinct_in(rows: float, known: float, of: float, of_half: float | None = None) -> float:
-    """Estimate the distinct values of `rows` rows: `of` rows have `known`, and a random half of these `of_half`.
+def dictionary_pays(rows: float, values: float, entry: float) -> bool:
+    """True if a dictionary and its numbers take less than the values of a first page; `entry`: bytes of a value.
 
-    Without `of_half` all values are taken to be equally frequent. With it their frequencies follow the gamma
-    distribution under which half of the rows have `of_half`, as in estimates of the number of species. Where half of
-    the rows have fewer than under the most uneven one, the number of values is a power of the number of rows (Heaps).
+    >>> dictionary_pays(20_000, 1_000, 8.0), dictionary_pays(20_000, 19_000, 8.0)
+    (True, False)
+    """
+    return values * entry + rows * math.log2(max(values, 2.0)) / 8 < rows * entry
+
+
+def distinct_in(rows: float, known: float, of: float) -> float:
+    """Estimate the distinct values of `rows` rows: `of` rows have `known`, each as frequent as the others.
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))
     (999, 100)
-    >>> round(distinct_in(40_000, 1_000, 10_000, 600)), round(distinct_in(40_000, 1_000, 10_000, 980))
-    (2778, 1002)
     """
-    halves = math.nan if of_half is None else of_half
-    return float(distinct_in_each(*(np.array([it], np.float64) for it in (rows, known, of, halves)))[0])
+    return float(distinct_in_each(*(np.array([it], np.float64) for it in (rows, known, of, math.nan)))[0])
 
 
 def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -> Floats:
-    """Estimate as `distinct_in` for several containers; `of_half`: NaN where not known."""
+    """Estimate the distinct values of `rows` rows: `of` rows have `known`, and a random half of these `of_half`.
+
+    The frequencies of values follow the gamma distribution under which half of the rows have `of_half`, as in estimates
+    of the number of species. If half of the rows have fewer than under the most uneven one, the number of values is a
+    power of the number of rows (Heaps). If `of_half` is NaN, all values are equally frequent.
+
+    >>> estimate = [distinct_in_each(*map(np.atleast_1d, (40_000, 1_000, 10_000, half))) for half in (600, 980)]
+    >>> np.round(estimate).ravel().tolist()
+    [2778.0, 1002.0]
+    """
     of, rows, values, evenness = np.maximum(of, 1), np.maximum(rows, 1), np.maximum(known, 1), _EVENNESS[:, None]
     per_value = np.array([np.interp(-known / of, -shares, _ROWS_PER_VALUE) for shares in _SHARES])
     found = rows * _distinct_share(per_value * rows / of, evenness)

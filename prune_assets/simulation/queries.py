@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.plan_read import plan_opened
-from prune_assets.simulation.lookups import distinct_in
+from prune_assets.simulation.lookups import dictionary_pays, distinct_in
 from prune_assets.sql.render import column_sql
 from prune_assets.workload.query_shapes import ALL_COLUMNS
 
@@ -142,8 +141,7 @@ def _pays(entries: float, rows: float, entry: float) -> bool:
     (True, False)
     """
     page = min(rows, _FIRST_PAGE)
-    values = distinct_in(page, min(entries, rows), rows)
-    return values * entry + page * math.log2(max(values, 2.0)) / 8 < page * entry
+    return dictionary_pays(page, distinct_in(page, min(entries, rows), rows), entry)
 
 
 def queries_of(

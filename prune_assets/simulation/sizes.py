@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.simulation.cut import cut_of
-from prune_assets.simulation.lookups import distinct_in_each
+from prune_assets.simulation.lookups import dictionary_pays, distinct_in_each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,7 +147,7 @@ def _coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry:
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without}:
         return Coded(group.values, is_coded=False)
-    pays = page.values * entry + page.rows * math.log2(max(page.values, 2.0)) / 8 < page.rows * entry
+    pays = dictionary_pays(page.rows, page.values, entry)
     return Coded(group.values, is_coded=pays and group.values * entry <= DICTIONARY_LIMIT)
 
 

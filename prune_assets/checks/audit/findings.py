@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 WRITE_AGAIN = "write the file again"
 REWRITE = f"{WRITE_AGAIN}, with another writer or a newer version of it; no filter on this column is safe before that"
-_RANK = {severity: rank for rank, severity in enumerate((Severity.ERROR, Severity.WARN, Severity.INFO))}
 
 
 @dataclass(slots=True)
@@ -30,13 +29,13 @@ class Findings:
     def add(self, finding: Finding, key: str) -> None:
         """Take in a finding; `key`: what it is one of, such as a column in a file."""
         kept, others = self._found.get((finding.code, key), (finding, -1))
-        graver = _RANK[finding.severity] < _RANK[kept.severity]
+        graver = finding.severity.rank > kept.severity.rank
         self._found[finding.code, key] = (finding if graver else kept, others + 1)
 
     def all(self) -> tuple[Finding, ...]:
         """Return them, the gravest first."""
         found = [_counted(finding, others) for finding, others in self._found.values()]
-        return tuple(sorted(found, key=lambda finding: (_RANK[finding.severity], finding.code, finding.location)))
+        return tuple(sorted(found, key=lambda finding: (-finding.severity.rank, finding.code, finding.location)))
 
 
 def _counted(finding: Finding, others: int) -> Finding:

@@ -12,6 +12,7 @@ from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.layout.bound_layout import find_column
 from parquet_core.layout.places import file_name
 from parquet_core.printable import redacted
+from parquet_core.quantities import refuse_no_share
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values
@@ -70,8 +71,7 @@ def audit(
     from prune_assets.tables.opening import open_table
 
     begun = time.perf_counter()
-    if not 0 < sample <= 1:
-        raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
+    refuse_no_share("sample", sample, "the row groups", example=0.1)
     if files is not None and files < 1:
         raise WrongUse(f"files={files}: must be a number of files, at least 1")
     opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)

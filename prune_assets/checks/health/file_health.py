@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.bloom import estimated_fpp
+from parquet_core.dataset.extra_columns import extra_columns
 from parquet_core.dataset.unread_columns import unread_columns
 from parquet_core.fix import Fix, Setting, Step
 from parquet_core.format.leaf_type import counts_nanoseconds
@@ -16,13 +17,11 @@ from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
 from parquet_core.layout.column_indexes import REWRITE_WITH_INDEXES, nan_remedy
 from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.places import file_name, row_groups_place, share_of_files
+from parquet_core.layout.places import file_name, files_place, row_groups_place, share_of_files
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import bytes_text, counted
 from parquet_core.trust.trust_policy import OTHER_TYPE
-from prune_assets.checks.health.foreign_files import files_of_other_columns
-from prune_assets.checks.health.newer_format import newer_format
-from prune_assets.checks.health.writer_faults import writer_faults
+from prune_assets.checks.health.writers import newer_format, writer_faults
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
@@ -46,6 +45,10 @@ MAX_FPP = 0.1
 FILTERS = 16
 # A row group of fewer rows is one page by default, and has nothing to skip inside of it.
 PAGE_ROWS = 20_000
+_MERGE = (
+    "write the table again with the schemas merged: "
+    "pr.write(spark.read.option('mergeSchema', True).parquet(..), .., layout=..)"
+)
 _MICROS = "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
 
 
@@ -286,12 +289,11 @@ FILES_ARE_HEALTHY = Check(
 def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Iterator[Finding]:
     """Report each column and stored type once, with the first of its files."""
     for column in unread:
-        first, others = file_name(index, int(column.files[0])), len(column.files) - 1
-        more = f" (and {counted(others, 'more file')})" if others else ""
+        location = files_place(index, column.files)
         like = f", as in {file_name(index, int(column.others[0]))}" if len(column.others) else ""
         wanted = f"the table has {column.wanted}{like}"
         message = f"the file stores {column.name} as {column.stored}, {wanted}: Spark cannot read it"
-        yield Finding("files.type_mismatch", Severity.ERROR, f"{first}{more}", message, column.remedy, (column.name,))
+        yield Finding("files.type_mismatch", Severity.ERROR, location, message, column.remedy, (column.name,))
 
 
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
@@ -310,3 +312,31 @@ def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
     )
     fix = Fix("write larger row groups: ", Step.WRITE_TABLE, setting=Setting.LARGE_ROW_GROUPS)
     yield Finding("files.small_row_groups", Severity.WARN, location, message, fix=fix)
+
+
+def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
+    """Warn of files that share no column with the table, and of columns that its schema lacks."""
+    foreign = foreign_files(index)
+    if len(foreign):
+        message = f"shares no column with the other {counted(len(index.files) - len(foreign), 'file')}"
+        remedy = "move it out of the table, or write it again with the columns of the table"
+        yield Finding("files.foreign", Severity.WARN, files_place(index, foreign), message, remedy)
+    for column in extra_columns(index):
+        if len(own := np.setdiff1d(column.files, foreign)):
+            message = f"column {column.name} is not in the table's schema, so Spark does not read it"
+            location = files_place(index, own)
+            yield Finding("files.extra_column", Severity.WARN, location, message, _MERGE, (column.name,))
+
+
+def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
+    """Return the files that share no column with most of them, nor with others that do, by their numbers."""
+    names = [{column.path[0].casefold() for column in kind.columns} for kind in index.kinds]
+    counts = np.bincount(index.kind, minlength=len(names))
+    left = {kind for kind in np.flatnonzero(counts).tolist() if names[kind]}
+    if len(left) < 2:
+        return np.zeros(0, np.int64)
+    known = set(names[max(left, key=lambda kind: counts[kind])])
+    while akin := {kind for kind in left if names[kind] & known}:
+        left -= akin
+        known.update(*(names[kind] for kind in akin))
+    return np.flatnonzero(np.isin(index.kind, sorted(left)))

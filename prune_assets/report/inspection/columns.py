@@ -15,6 +15,7 @@ from prune_assets.report.inspection.parts import (
     line,
     more,
     name_text,
+    names_text,
     nulls_text,
     number_text,
     order_text,
@@ -79,7 +80,7 @@ def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     faults = [(_fault(fault), column.name) for column in columns for fault in column.writer_faults]
     for note, name in [*untrusted, *faults, *unpruned, *encrypted]:
         by_note.setdefault(note, []).append(name)
-    lines = [f"{note} ({_some(names)})" for note, names in list(by_note.items())[:SHOWN_COLUMNS]]
+    lines = [f"{note} ({names_text(names, _SHOWN_NAMES)})" for note, names in list(by_note.items())[:SHOWN_COLUMNS]]
     return section("Notes", *map(line, lines)) if lines else []
 
 
@@ -90,11 +91,6 @@ def _doubt(column: ColumnFacts, reason: str) -> str:
 
 def _fault(fault: WriterFault) -> str:
     return f"{' and '.join(fault.untrusted)} by {fault.writer} not trusted: {fault.what} ({fault.code})"
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(map(name_text, names[:_SHOWN_NAMES]))
-    return shown if len(names) <= _SHOWN_NAMES else f"{shown} and {len(names) - _SHOWN_NAMES:,} more"
 
 
 def column_block(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.inspection.cells import cells
-from prune_assets.report.inspection.parts import grid, more, name_text, section, sizes_table
+from prune_assets.report.inspection.parts import grid, more, name_text, names_text, section, sizes_table
 from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def _header(log: DeltaInspection) -> Iterator[tuple[str, str]]:
     if log.column_mapping != "none":
         yield "Column mapping", f"by {log.column_mapping}"
     if log.partitions:
-        yield "Partitioned by", _some(list(map(name_text, log.partitions)))
+        yield "Partitioned by", names_text(log.partitions, _SHOWN)
     if log.clustered_by:
-        yield "Clustered by", _some(list(map(name_text, log.clustered_by)))
+        yield "Clustered by", names_text(log.clustered_by, _SHOWN)
     yield from _demands(log)
     yield "Files", f"{log.files:,}, {bytes_text(log.bytes)}"
     yield "Rows", _rows(log)
@@ -68,16 +68,11 @@ def _header(log: DeltaInspection) -> Iterator[tuple[str, str]]:
 
 def _demands(log: DeltaInspection) -> Iterator[tuple[str, str]]:
     if log.not_null:
-        yield "Not null", _some(list(map(name_text, log.not_null)))
+        yield "Not null", names_text(log.not_null, _SHOWN)
     for demand in log.constraints[:_SHOWN]:
         yield _DEMANDS[demand.feature], f"{name_text(demand.name)}: {printable(clipped(demand.sql, _LONGEST))}"
     if len(log.constraints) > _SHOWN:
         yield "", f"… and {len(log.constraints) - _SHOWN:,} more; --json shows all"
-
-
-def _some(names: list[str]) -> str:
-    left = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def _rows(log: DeltaInspection) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parquet_core.inspection.facts import Hex
-from parquet_core.printable import printable
+from parquet_core.printable import listed_with_count, printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.inspection.cells import cells
 from prune_assets.report.quantities import clipped
@@ -200,6 +200,11 @@ def more(count: int, what: str, how: str) -> list[RenderableType]:
 def name_text(name: str) -> str:
     """Show a name."""
     return printable(clipped(name, _LONGEST_NAME))
+
+
+def names_text(names: Sequence[str], most: int) -> str:
+    """Show the first `most` names and count the others."""
+    return listed_with_count([name_text(name) for name in names], most)
 
 
 def sizes_table(sizes: Sequence[SizeClass]) -> RenderableType:

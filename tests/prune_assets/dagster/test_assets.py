@@ -7,7 +7,15 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.dagster import build_layout_checks, build_skip_report_asset, build_table_asset
+from prune_assets.dagster import (
+    MaintainedTable,
+    build_fleet_asset,
+    build_layout_advice_asset,
+    build_layout_checks,
+    build_skip_report_asset,
+    build_table_asset,
+    build_workload_asset,
+)
 from prune_assets.dagster.assets import _linked
 from prune_assets.dagster.resources import session_for
 
@@ -46,6 +54,9 @@ def test_code_references_point_at_the_file_of_the_user():
     built = [
         build_table_asset("ids", table="t", layout=LAYOUT, source="SELECT 1"),
         build_skip_report_asset("r", "ids", "id = 1", table="t", reports="r", metadata={"mine": 1}),
+        build_layout_advice_asset("ids", table="t", workload="w"),
+        build_workload_asset("queries", "logs", workloads="w"),
+        build_fleet_asset([MaintainedTable("ids", "t", LAYOUT)]),
     ]
     for asset in built:
         (found,) = asset.metadata_by_key[asset.key]["dagster/code_references"].code_references

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import dagster as dg
 import pyarrow as pa
@@ -119,6 +121,15 @@ def test_keys_are_those_that_dagster_dbt_computes(case, project):
     package = pytest.importorskip("dagster_dbt", reason="no dagster-dbt; install prune-assets[dbt]")
     resource, key = resource_keys()[case]
     assert package.DagsterDbtTranslator().get_asset_key(resource) == dg.AssetKey(key.split("/"))
+
+
+def test_keys_are_those_of_the_dagster_dbt_that_is_installed(monkeypatch, project):
+    class Translator:
+        def get_asset_key(self, resource):
+            return dg.AssetKey(["theirs", resource["name"]])
+
+    monkeypatch.setitem(sys.modules, "dagster_dbt", SimpleNamespace(DagsterDbtTranslator=Translator))
+    assert keys_of(build_dbt_checks(manifest_of(model()), project_dir=project)) == {"theirs/events"}
 
 
 def test_a_translator_is_asked_for_the_key(project):

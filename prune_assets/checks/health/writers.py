@@ -1,4 +1,4 @@
-"""Newer features of the format in files, as findings: the readers that cannot read or do not skip by them."""
+"""Findings about writers: known faults of theirs, and features that readers of today lack."""
 
 from __future__ import annotations
 
@@ -11,21 +11,36 @@ from parquet_core.format.enumerations import UNKNOWN_ENCODING, numbered_encoding
 from parquet_core.format.footer import read_footers
 from parquet_core.format.leaf_type import LAST_LOGICAL_TYPE
 from parquet_core.format.provenance import IEEE_754_TOTAL_ORDER
-from parquet_core.layout.places import file_name, share_of_files
+from parquet_core.layout.places import files_place, share_of_files
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.printable import listed_with_count
 from parquet_core.quantities import counted
 from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
+from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn, SchemaElement
+    from parquet_core.trust.writer_fault import KnownFault
 
     Files = NDArray[np.int64]
+
+_SHOWN_COLUMNS = 5
+# Costs of a fault: the first entry counts whose facts are all wrong.
+_COSTS = (
+    (Fact.BOUNDS | Fact.PAGE_BOUNDS, "comparisons skip only by dictionaries and bloom filters"),
+    (Fact.BOUNDS | Fact.NULL_COUNT, "only page indexes, dictionaries and bloom filters skip"),
+    (Fact.BOUNDS, "comparisons skip only by page indexes, dictionaries and bloom filters"),
+    (Fact.LOWER_BOUND, "`<` and `<=` skip only by page indexes and dictionaries"),
+    (Fact.NULL_COUNT, "`IS NULL` skips less"),
+    (Fact.BLOOM_FILTER, "bloom filters skip nothing"),
+)
+_NO_COST = "plans correct them"
 
 # The last that Spark 4.3 reads: BYTE_STREAM_SPLIT and LZ4_RAW.
 _LAST_ENCODING, _LAST_CODEC = 9, 7
@@ -54,9 +69,7 @@ def _unread_files(index: MetadataIndex) -> Iterator[Finding]:
     )
     for message, of in ((newer_type, files), (no_path, _without_paths(index))):
         if len(of):
-            more = f" (and {counted(len(of) - 1, 'more file')})" if len(of) > 1 else ""
-            location = f"{file_name(index, int(of[0]))}{more}"
-            yield Finding("files.newer_format", Severity.WARN, location, message, _ANEW)
+            yield Finding("files.newer_format", Severity.WARN, files_place(index, of), message, _ANEW)
 
 
 def _has_newer_type(elements: Iterable[SchemaElement]) -> bool:
@@ -108,3 +121,23 @@ def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Ite
             "write these files again by Spark 4.3 or before, where such readers are to skip by it: ", Step.WRITE_TABLE
         )
         yield Finding("statistics.float_order", Severity.INFO, location, message, columns=(column.name,), fix=fix)
+
+
+def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Report each known fault that may affect the columns, once for all columns that it affects."""
+    affected: dict[KnownFault, list[tuple[LeafColumn, int]]] = {}
+    for column in columns:
+        for fault, groups in index.footers.faulty(column).items():
+            affected.setdefault(fault, []).append((column, int(groups.sum())))
+    for fault, of_columns in affected.items():
+        names = tuple(column.name for column, _ in of_columns)
+        cost = next((text for facts, text in _COSTS if facts in fault.wrong), _NO_COST)
+        labels = fault.columns.value if len(names) > 1 else fault.columns.value.replace("columns", "column", 1)
+        listed = listed_with_count(names, _SHOWN_COLUMNS)
+        message = (
+            f"{' and '.join(fault.wrong.labels)} of {len(names):,} {labels} ({listed}) by {fault.application} "
+            f"are not trusted in {counted(max(count for _, count in of_columns), 'row group')}: "
+            f"{fault.what} ({fault.code}); {cost}; readers that trust them may lose rows"
+        )
+        fix = Fix("rewrite these files with another writer, or a newer version of it: ", Step.WRITE_TABLE)
+        yield Finding("statistics.writer_fault", Severity.WARN, location, message, columns=names, fix=fix)
