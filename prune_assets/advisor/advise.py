@@ -40,6 +40,7 @@ from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
 from prune_assets.simulation.simulate import Workspace
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
+from prune_assets.tables.rewriting import check_rewrite
 from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _ranked(
     finalists = {id(it): it.candidate for it in (*tried[:_FINALISTS], *kinds.values(), *usual)}.values()
     possible = [it for it in finalists if not (in_place and _refusal(it.layout, table))]
     if not possible:
-        table.check_rewrite(tried[0].candidate.layout)
+        check_rewrite(table, tried[0].candidate.layout)
     some = workspace.on(workspace.sample.thinned(_SOME_ROWS))
     rough = sorted((try_out(some, it) for it in possible), key=lambda it: it.bytes)
     best = _simplest([refined(some, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
@@ -214,7 +215,7 @@ def _kind(layout: LayoutSpec, table: Table) -> tuple[bool, bool, bool]:
 def _refusal(layout: LayoutSpec, table: Table) -> str:
     """Return why `optimize` cannot give a table a layout; empty where it can."""
     try:
-        table.check_rewrite(layout)
+        check_rewrite(table, layout)
     except PruneError as error:
         return str(error)
     return ""

@@ -58,6 +58,7 @@ def inspect(
       prune inspect lake/orders/part-00000.parquet --column day --pages
       prune inspect lake/orders --column id --bloom 7
     """
+    from prune_assets.tables.examination import InspectOptions
     from prune_assets.tables.opening import open_as_written
 
     opened = open_as_written(target, version=version, timestamp=timestamp)
@@ -65,13 +66,15 @@ def inspect(
     for option, why in opened.format.not_inspected.items():
         if given[option]:
             raise click.UsageError(f"--{option}: {target} {why}")
-    if pages and not opened.is_file:
+    examination = opened.format.examination()
+    is_file = examination.is_file(opened)
+    if pages and not is_file:
         first = printable(opened.read_all().files[0].path)
         raise click.UsageError(f"--pages: {target} is a table; pages are listed for one file, such as {first}")
-    if opened.is_file:
+    if is_file:
         _show_file(opened, names, pages=pages, bloom=bloom, as_json=as_json)
         return
-    inspection = opened.inspect(names, bloom=bloom, orphans=orphans)
+    inspection = examination.inspect(opened, InspectOptions(names, bloom, orphans))
     click.echo(json_text(inspection.facts) if as_json else rendered(inspection.print_to))
 
 

@@ -9,7 +9,7 @@ from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_deletes, check_files, check_log
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_result, check_specs, results_of, unreadable_result
-from prune_assets.tables.table import MAX_COMMITS
+from prune_assets.tables.examination import MAX_COMMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

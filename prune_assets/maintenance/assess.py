@@ -17,7 +17,7 @@ from prune_assets.maintenance.result import OptimizeResult, PickedFile, Predicat
 from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
-from prune_assets.tables.rewriting import RESERVED
+from prune_assets.tables.rewriting import RESERVED, check_rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import Table
+    from prune_assets.tables.writing import Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,11 @@ class TableAssessment(NamedTuple):
     target: int
     rows_read: bool
     left_out: int = 0
+
+    @property
+    def writing(self) -> Writing:
+        """How the format of the table is written."""
+        return self.table.format.writing_at(self.table.name)
 
     @property
     def live_bytes(self) -> float:
@@ -110,7 +116,7 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
         raise UnsupportedFeature(
             f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
         )
-    table.check_rewrite(request.layout)
+    check_rewrite(table, request.layout)
     debt = table.delete_debt()
     measured = measure(
         index,

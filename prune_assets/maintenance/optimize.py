@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
@@ -124,8 +123,9 @@ def _warn_of_partition_columns(assessed: TableAssessment, layout: LayoutSpec) ->
 def _statements(spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment) -> tuple[str, ...]:
     """Return what the engine of the table would be told."""
     rewrite = rewrite_of(request, assessed)
-    calls = () if rewrite is None else assessed.table.statements(spark, rewrite)
-    return (*calls, *assessed.table.statements(spark, None))
+    statements = assessed.writing.statements
+    calls = () if rewrite is None else statements(spark, assessed.table, rewrite)
+    return (*calls, *statements(spark, assessed.table, None))
 
 
 def _carried_out(
@@ -138,15 +138,15 @@ def _carried_out(
         rewrite = rewrite_of(request, assessed)
         if rewrite is None:
             break
-        told += rewrite.table.statements(spark, rewrite)
-        made = rewrite.table.rewrite(spark, rewrite, partial(_rewrite_now, request))
+        told += assessed.writing.statements(spark, rewrite.table, rewrite)
+        made = assessed.writing.rewrite(spark, rewrite.table, rewrite)
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
             spark.catalog.refreshByPath(request.location)
         left = None if request.budget is None else max(0, request.budget - assessed.picked_bytes)
         request = replace(request, budget=left, full=False)
         assessed = assess(request)
-    upkeep = assessed.table.statements(spark, None)
+    upkeep = assessed.writing.statements(spark, assessed.table, None)
     for statement in upkeep:
         spark.sql(statement)
     if upkeep:
@@ -164,10 +164,6 @@ def _carried_out(
         predicates=tuple(replace(one, after=size) for one, size in zip(forecasted.predicates, after, strict=True)),
         left=len(assessed.numbers) + assessed.left_out,
     )
-
-
-def _rewrite_now(request: OptimizeRequest) -> Rewrite | None:
-    return rewrite_of(request, assess(request))
 
 
 def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite | None:
@@ -192,5 +188,6 @@ def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite |
         group_of=assessed.group_of,
         rows=assessed.rows,
         layout=grouped,
+        decide_again=lambda: rewrite_of(request, assess(request)),
         where=None if request.where is None else str(request.where),
     )

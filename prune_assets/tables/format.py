@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from parquet_core.errors import WrongUse
+from parquet_core.errors import UnsupportedFeature, WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.entry import Check
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
+    from prune_assets.tables.examination import Examination
     from prune_assets.tables.table import Table
     from prune_assets.tables.writing import Writing
 
@@ -66,8 +67,8 @@ class Format:
     `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
-    `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
-    `writing`: returns how tables are written, which plans do not import; None where they are only read.
+    `log_checks`: returns the checks of its log or manifests. `examination`: returns the functions of commands and
+    checks. `writing`: returns how tables are written; None if they are only read. Plans import none of these.
     `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
     `read_only`: of a table that is not written, what to do instead.
     `settings`: texts for settings of writers in remedies that differ for the format; empty if it has no such setting.
@@ -80,6 +81,7 @@ class Format:
     open: Callable[[Location, OpenOptions], Table | None]
     fingerprint: Callable[[str], int | str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
+    examination: Callable[[], Examination]
     history: Callable[[str, int], Sequence[tuple[int, int | None, Mapping[str, Any]]]] | None = None
     versions_grow: bool = False
     look_ahead: Callable[[Location], AbstractContextManager[None]] = lambda _: nullcontext()
@@ -93,3 +95,13 @@ class Format:
     settings: Mapping[Setting, str] = field(default_factory=dict)
     fixes: Mapping[str, Fix] = field(default_factory=dict)
     not_inspected: Mapping[str, str] = field(default_factory=dict)
+
+    def writing_at(self, location: str, *, by_path: bool = False) -> Writing:
+        """Return how a table is written; `by_path`: True if a path names the table, not a catalog.
+
+        Raises UnsupportedFeature for a table that is only read.
+        """
+        if self.writing is None or (by_path and self.by_catalog_alone):
+            why = self.read_only or f"tables of {self.name} are read only; write to another place"
+            raise UnsupportedFeature(f"{location}: {why}")
+        return self.writing()

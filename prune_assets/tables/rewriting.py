@@ -34,8 +34,9 @@ class Rewrite:
     """What is written anew of a table at one moment.
 
     `group_of`: the group of each file, by its number in the index. `rows`: how many rows the files have that are not
-    deleted. `layout`: of the new files, by their names for columns, with GROUP as its partition. `where`: what chose
-    the files, as the history shows it.
+    deleted. `layout`: of the new files, by their names for columns, with GROUP as its partition. `decide_again`:
+    returns the rewrite of the table as it is now, None for nothing; for tables without versions, once no other writer
+    is at work. `where`: what chose the files, as the history shows it.
     """
 
     table: Table
@@ -43,6 +44,7 @@ class Rewrite:
     group_of: Mapping[int, int]
     rows: int
     layout: LayoutSpec
+    decide_again: Callable[[], Rewrite | None]
     where: str | None = None
 
     @property
@@ -66,6 +68,11 @@ class Rewritten(NamedTuple):
 
     added: dict[str, int]
     removed: frozenset[str]
+
+
+def check_rewrite(table: Table, layout: LayoutSpec) -> None:
+    """Refuse a layout that a rewrite of some files of a table cannot honour, before Spark starts."""
+    table.format.writing_at(table.name).check_rewrite(table, layout)
 
 
 def write_groups(

@@ -7,33 +7,24 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
-    from rich.console import Console
 
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.tables.claims import Claims
     from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format, Location
-    from prune_assets.tables.rewriting import Rewrite, Rewritten
-
-
-# So many commits a reader may have to replay.
-MAX_COMMITS = 100
 
 
 class Opening(Enum):
@@ -62,13 +53,6 @@ class FilesToRead:
     is_text: bool
 
 
-class LogLimits(NamedTuple):
-    """From where on the health of a log is bad: `max_small_files` as `small_files` has it."""
-
-    max_commits: int = MAX_COMMITS
-    max_small_files: int | None = None
-
-
 class DeletedRows(Protocol):
     """Rows of a file that are deleted without a rewrite of the file; can be pickled."""
 
@@ -82,13 +66,6 @@ class FileConstants(NamedTuple):
     values: Mapping[str, pa.Scalar]
     unknown: Mapping[str, str]
     deleted: DeletedRows | None = None
-
-
-class Inspection(NamedTuple):
-    """What `prune inspect` shows: dataclasses for JSON, and what prints them."""
-
-    facts: object
-    print_to: Callable[[Console], None]
 
 
 class TablePart(Protocol):
@@ -105,23 +82,12 @@ class TableDefaults(Protocol):
         """Refuse a table that a catalog has with other columns than its files."""
         return None  # noqa: RET501 - else abstract to mypy
 
-    def declared_schema(self) -> StructType | None:
-        """Return the schema that the table declares; None where its files alone tell it."""
-        return None
-
     def declared_type(self, name: str) -> DeclaredType | None:  # noqa: ARG002 - none is declared
         """Return the type that the table declares for a top-level column; None where its files alone tell it.
 
         Raises UnsupportedFeature for a type that Arrow lacks.
         """
         return None
-
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:  # noqa: ARG002 - of Iceberg
-        """Return the SQL with which the table's own engine rewrites files; without `rewrite`, that tidies its metadata.
-
-        Empty where this package rewrites files itself. `rewrite` runs the former, the caller runs the latter.
-        """
-        return ()
 
     def delete_debt(self) -> DeleteDebt | None:
         """Return the deleted rows and delete files from the log or manifests; None if the format has no deletes."""
@@ -134,14 +100,6 @@ class TableDefaults(Protocol):
     def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
         """Put in how many rows the unopened files have: no plan needs it, reports do."""
         return None  # noqa: RET501 - else abstract to mypy
-
-    def clustered_by(self) -> Sequence[str]:
-        """Return the names of the columns that what lists the files says it is clustered by."""
-        return ()
-
-    def log_findings(self, limits: LogLimits) -> list[Finding]:  # noqa: ARG002 - none is checked
-        """Return the findings of the format about its log or manifests; no data file is opened."""
-        return []
 
     def version(
         self,
@@ -194,10 +152,6 @@ class Table(TableDefaults, Protocol):
     def partitions(self) -> Sequence[LeafColumn]:
         """The columns of which each file has one value, told where the files are listed."""
 
-    @property
-    def is_file(self) -> bool:
-        """Whether what names it is the path of its one file."""
-
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
 
@@ -234,27 +188,11 @@ class Table(TableDefaults, Protocol):
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for what a rewrite keeps the rows of each file in: its partition, or its directory."""
 
-    def check_rewrite(self, layout: LayoutSpec) -> None:
-        """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
-
-    def rewrite(self, spark: SparkSession, rewrite: Rewrite, decide: Callable[[], Rewrite | None]) -> Rewritten:
-        """Write files anew and put them in place of the old ones at once; a conflicting write is not undone.
-
-        `decide`: says again what to rewrite, None for nothing, for a table without versions, as it is when no other
-        writer is at work.
-        """
-
     def partition_names(self) -> Sequence[str]:
         """Return by what the table is partitioned, as `partition_by` of a layout has it."""
-
-    def claims(self) -> Claims:
-        """Return the claims of the table about its files before they are opened."""
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file are deleted without a rewrite of the file."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""
-
-    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:
-        """Describe the table; the arguments are the options of `prune inspect`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.errors import WrongUse
 from parquet_core.storage import is_remote
 from prune_assets.session.stores import reach_as
 from prune_assets.session.supported import check_session
@@ -58,10 +58,7 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
             )
     format_ = _format_at(location, name)
     is_path = entry is None and ("/" in location or os.path.lexists(location))
-    if format_.writing is None or (format_.by_catalog_alone and is_path):
-        why = format_.read_only or f"tables of {format_.name} are read only; write to another place"
-        raise UnsupportedFeature(f"{location}: {why}")
-    return Target(location, format_, format_.writing(), entry)
+    return Target(location, format_, format_.writing_at(location, by_path=is_path), entry)
 
 
 def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.tables.catalogs.entry import CatalogEntry
+    from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.writing.write_result import Mode, WriteResult
 
 
@@ -41,12 +42,20 @@ class Writing:
     `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table that its
     catalog would not see or read otherwise; it is given those of other formats too. `check_installed`: refuses a table
     for which a library is missing, where one is needed.
+
+    `check_rewrite`: refuses a layout that a rewrite of some files of a table cannot honour, before Spark starts.
+    `rewrite`: replaces old files with new ones at once; a conflicting write is not undone. `statements`: returns the
+    SQL with which the table's own engine rewrites files, or without a `Rewrite` tidies its metadata; empty where this
+    package rewrites files. `rewrite` runs the former, the caller runs the latter.
     """
 
     location: Callable[[str], str]
     write: Callable[[DataFrame, str, WriteRequest], WriteResult]
     refuse_existing: Callable[[str], None]
     check_entry: Callable[[CatalogEntry], None]
+    check_rewrite: Callable[[Any, LayoutSpec], None]
+    rewrite: Callable[[SparkSession, Any, Rewrite], Rewritten]
+    statements: Callable[[SparkSession, Any, Rewrite | None], tuple[str, ...]] = lambda *_: ()
     check_installed: Callable[[str], None] | None = None
 
 

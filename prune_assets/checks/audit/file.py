@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from parquet_core.values import ValueReader
     from prune_assets.checks.audit.findings import Findings
     from prune_assets.checks.audit.ignored_statistics import IgnoredStatistics
-    from prune_assets.tables.claims import Claims
+    from prune_assets.tables.examination import Claims
 
 Part = TypeVar("Part")
 # Row groups of a column whose dictionaries, filters and page locations are read at once.

@@ -10,8 +10,8 @@ from parquet_core.printable import redacted
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
 from prune_assets.checks.remedies import as_its_catalog_takes
+from prune_assets.tables.examination import MAX_COMMITS, LogLimits
 from prune_assets.tables.opening import FORMATS, open_as_written, recognize
-from prune_assets.tables.table import MAX_COMMITS, LogLimits
 
 if TYPE_CHECKING:
     import os
@@ -33,10 +33,11 @@ OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
 
 def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64]) -> list[Finding]:
     """Tell what is wrong with a table whose footers are read already; `partition`: by file."""
-    by_log = table.version_number is not None
-    of_files = _of_files(redacted(table.name), index, partition, clustered_by=table.clustered_by(), by_log=by_log)
+    by_log, examination = table.version_number is not None, table.format.examination()
+    clustered_by = examination.clustered_by(table)
+    of_files = _of_files(redacted(table.name), index, partition, clustered_by=clustered_by, by_log=by_log)
     # The files say the same of their sizes as the log does.
-    of_log = [finding for finding in table.log_findings(LogLimits()) if finding.code != "log.small_files"]
+    of_log = [finding for finding in examination.log_findings(table, LogLimits()) if finding.code != "log.small_files"]
     return [*of_files, *of_log, *_of_deletes(table)]
 
 
@@ -128,4 +129,5 @@ def check_log(
     """
     if not recognize(table)[0].log_checks():
         raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")
-    return open_as_written(table, allow=allow).log_findings(LogLimits(max_commits, max_small_files))
+    opened = open_as_written(table, allow=allow)
+    return opened.format.examination().log_findings(opened, LogLimits(max_commits, max_small_files))

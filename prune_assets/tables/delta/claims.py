@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prune_assets.tables.examination import Claims
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class LogClaims:
+class LogClaims(Claims):
     """Claims of a Delta log: statistics, deletion vectors and partition values of files."""
 
     table: DeltaTable

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from deltalog.inspection import DeltaInspection
     from prune_assets.tables.delta.table import DeltaTable
-    from prune_assets.tables.table import LogLimits
+    from prune_assets.tables.examination import LogLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

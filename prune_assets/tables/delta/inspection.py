@@ -1,4 +1,4 @@
-"""What `prune inspect` shows of a version of a Delta table."""
+"""Inspection, claims and health of a version of a Delta table."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING
 from deltalog.inspection import inspect_snapshot, with_orphans
 from prune_assets.report.inspection.delta import print_delta
 from prune_assets.tables.column_names import resolve
-from prune_assets.tables.table import Inspection
+from prune_assets.tables.delta.claims import LogClaims
+from prune_assets.tables.delta.health import log_findings
+from prune_assets.tables.delta.rewriting import clustering_paths
+from prune_assets.tables.examination import Examination, Inspection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
+    from prune_assets.tables.delta.table import DeltaTable
+    from prune_assets.tables.examination import InspectOptions
 
 
-def inspect_version(snapshot: Snapshot, names: Sequence[str], *, orphans: bool) -> Inspection:
-    """Describe a version; `names`: columns and structs to tell of, all by default."""
-    inspection = inspect_snapshot(snapshot, _chosen(snapshot, names))
-    if orphans:
+def inspect_version(table: DeltaTable, options: InspectOptions) -> Inspection:
+    """Describe a version by its log alone, by columns or whole structs."""
+    inspection = inspect_snapshot(table.snapshot, _chosen(table.snapshot, options.names))
+    if options.orphans:
         inspection = with_orphans(inspection)
     return Inspection(inspection, lambda console: print_delta(inspection, console))
 
@@ -35,3 +40,11 @@ def _chosen(snapshot: Snapshot, names: Sequence[str]) -> list[TableColumn]:
             here = [column for column in columns if column.leaf.path[0] == top]
         chosen |= dict.fromkeys(here)
     return list(chosen) if names else list(columns)
+
+
+EXAMINATION = Examination(
+    inspect=inspect_version,
+    claims=LogClaims,
+    log_findings=log_findings,
+    clustered_by=lambda table: [".".join(path) for path in clustering_paths(table.snapshot)],
+)

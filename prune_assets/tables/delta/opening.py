@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.layout.entry import Check
+    from prune_assets.tables.examination import Examination
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.writing import Writing
 
@@ -108,6 +109,12 @@ def _log_checks() -> tuple[Check[Any], ...]:
     return LOG_CHECKS
 
 
+def _examination() -> Examination:
+    from prune_assets.tables.delta.inspection import EXAMINATION
+
+    return EXAMINATION
+
+
 def _writing() -> Writing:
     from prune_assets.tables.delta.writing import WRITING
 
@@ -159,6 +166,7 @@ DELTA = Format(
     versions_grow=True,
     read_alone_by="Spark and delta-spark",
     log_checks=_log_checks,
+    examination=_examination,
     writing=_writing,
     not_inspected=dict.fromkeys(
         ("pages", "bloom"), "is a Delta table, and only its log is shown; name one of its files"

@@ -153,10 +153,11 @@ def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, in
     }
 
 
-def check_rewrite(snapshot: Snapshot, layout: LayoutSpec) -> None:
+def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
     """Refuse what a rewrite could not honour, before Spark has anything to do."""
     import deltalog
 
+    snapshot = table.snapshot
     deltalog.check_compactable(snapshot)
     check_same_partitions(layout, snapshot.schema.partition_columns, snapshot.table)
     mine = {_quoted(name).casefold() for name in layout.sort_columns}

@@ -18,11 +18,10 @@ from prune_assets.tables.logged_table import LoggedTable, Root
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from deltalog.log.file_block import Texts
     from deltalog.snapshot.snapshot import Snapshot
@@ -30,19 +29,16 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.tables.claims import Claims
     from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format
-    from prune_assets.tables.rewriting import Rewrite, Rewritten
-    from prune_assets.tables.table import FileConstants, FilesToRead, Inspection, LogLimits
+    from prune_assets.tables.table import FileConstants, FilesToRead
 
 
 @dataclass(slots=True)
@@ -95,14 +91,6 @@ class DeltaTable(LoggedTable):
         from pyspark.sql.types import StructType
 
         return spark.createDataFrame([], StructType.fromJson(json.loads(self.snapshot.schema.text)))
-
-    def declared_schema(self) -> StructType:
-        """Return the schema that the log has."""
-        from pyspark.sql.types import StructType
-
-        from prune_assets.session.delta_schema import logical_schema
-
-        return logical_schema(StructType.fromJson(json.loads(self.snapshot.schema.text)))
 
     def declared_type(self, name: str) -> DeclaredType | None:
         """Return the type that the log has for a top-level column."""
@@ -211,12 +199,6 @@ class DeltaTable(LoggedTable):
         """Return the partition columns."""
         return self.snapshot.schema.partition_columns
 
-    def claims(self) -> Claims:
-        """Return the claims of the log."""
-        from prune_assets.tables.delta.claims import LogClaims
-
-        return LogClaims(self)
-
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows deletion vectors take away from each file."""
         return self.deleted
@@ -233,41 +215,6 @@ class DeltaTable(LoggedTable):
             equality_files=np.zeros(len(self.deleted), np.int64),
             path=partial(_path_of, self.snapshot),
         )
-
-    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of plain files
-        """Describe the version by its log alone."""
-        from prune_assets.tables.delta.inspection import inspect_version
-
-        return inspect_version(self.snapshot, names, orphans=orphans)
-
-    def clustered_by(self) -> Sequence[str]:
-        """Return the names of the columns that cluster the table."""
-        from prune_assets.tables.delta.rewriting import clustering_paths
-
-        return [".".join(path) for path in clustering_paths(self.snapshot)]
-
-    def log_findings(self, limits: LogLimits) -> list[Finding]:
-        """Tell what is wrong with the log."""
-        from prune_assets.tables.delta.health import log_findings
-
-        return log_findings(self, limits)
-
-    def check_rewrite(self, layout: LayoutSpec) -> None:
-        """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
-        from prune_assets.tables.delta.rewriting import check_rewrite
-
-        check_rewrite(self.snapshot, layout)
-
-    def rewrite(
-        self,
-        spark: SparkSession,
-        rewrite: Rewrite,
-        decide: Callable[[], Rewrite | None],  # noqa: ARG002 - of plain files
-    ) -> Rewritten:
-        """Write files of the version anew and commit that the rows are the same."""
-        from prune_assets.tables.delta.rewriting import rewrite_version
-
-        return rewrite_version(spark, self, rewrite)
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition that the log gives each live file."""

@@ -39,6 +39,7 @@ from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.syntax.parsed import ParsedPredicate
 from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.tables.delta.opening import has_log, table_of
+from prune_assets.tables.delta.rewriting import check_rewrite, rewrite_version
 from prune_assets.tables.same_partitions import check_same_partitions
 from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options, write_parquet
@@ -378,4 +379,11 @@ def _place(table: str) -> str:
     return table
 
 
-WRITING = Writing(location=_place, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)
+WRITING = Writing(
+    location=_place,
+    write=write_delta,
+    refuse_existing=_refuse_existing,
+    check_entry=_check_entry,
+    check_rewrite=check_rewrite,
+    rewrite=rewrite_version,
+)

@@ -1,7 +1,8 @@
-"""What is shown of a snapshot of an Iceberg table, by its metadata alone."""
+"""Inspection and claims of a snapshot of an Iceberg table, from metadata."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,25 +16,26 @@ from prune_assets.report.inspection.iceberg import (
     print_iceberg,
 )
 from prune_assets.tables.column_names import resolve
-from prune_assets.tables.table import Inspection
+from prune_assets.tables.examination import Claims, Examination, Inspection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.predicate import Path
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.tables.examination import InspectOptions
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.table import IcebergTable
 
 
-def inspect_snapshot(table: IcebergTable, names: Sequence[str]) -> Inspection:
-    """Describe a snapshot; `names`: columns to tell of, all by default."""
+def inspect_snapshot(table: IcebergTable, options: InspectOptions) -> Inspection:
+    """Describe a snapshot by its metadata alone."""
     snapshot, metadata = table.snapshot, table.snapshot.metadata
     files = snapshot.open_all()
     history = [entry.snapshot_id for entry in reversed(metadata.snapshot_log)]
-    chosen = {resolve(name, table.columns) for name in names}
+    chosen = {resolve(name, table.columns) for name in options.names}
     of_positions, of_equality = _with_deletes(table)
     found = IcebergInspection(
         path=snapshot.io.root,
@@ -42,7 +44,7 @@ def inspect_snapshot(table: IcebergTable, names: Sequence[str]) -> Inspection:
         snapshot_id=table.version_number,
         snapshots=tuple(dict.fromkeys(history)),
         partitions=tuple(_partitions(table)),
-        sorted_by=tuple(table.clustered_by()),
+        sorted_by=tuple(clustered_by(table)),
         files=len(files),
         bytes=int(files.numbers("sizes", 0).sum()),
         rows=int(files.numbers("records", 0).sum()),
@@ -110,3 +112,36 @@ def planned_version(
         log_bytes=log_bytes,
         notes=(*notes, *([f"{counted(here, 'file')} to read have deletes"] if here else [])),
     )
+
+
+def clustered_by(table: IcebergTable) -> list[str]:
+    """Return the columns by whose values the table is to be sorted."""
+    metadata, by_id = table.snapshot.metadata, {column.field_id: column for column in table.by_path.values()}
+    order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
+    fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
+    return [by_id[one.source_id].leaf.name for one in fields if one.source_id in by_id]
+
+
+@dataclass(slots=True)
+class ManifestClaims(Claims):
+    """Claims of manifests: bounds, counts and rows, all of the rows as written, deleted rows included."""
+
+    table: IcebergTable
+    name = "the manifest"
+    partition_remedy = "remove the file from the table with Iceberg, and add its rows anew"
+
+    def __post_init__(self) -> None:
+        """Read all manifests."""
+        self.table.snapshot.open_all()
+
+    def bounds(self, path: Path, file: int) -> Bounds | None:
+        """Return the bounds of a column in a file; None for a column without bounds."""
+        found = self.table.file_bounds(path)
+        return None if found is None else found.slice(file, file + 1)
+
+    def rows(self, file: int) -> int | None:
+        """Return the row count of a file, deleted rows included."""
+        return int(self.table.snapshot.files.numbers("records", 0)[file])
+
+
+EXAMINATION = Examination(inspect=inspect_snapshot, claims=ManifestClaims, clustered_by=clustered_by)

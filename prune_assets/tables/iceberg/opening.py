@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
     from parquet_core.storage import DataFile
+    from prune_assets.tables.examination import Examination
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.iceberg.table import IcebergTable
@@ -128,6 +129,12 @@ def check_installed(name: str, *, to_write: bool = False) -> None:
         user, otherwise = "a table of Iceberg", "read it with Spark's own reader for Iceberg"
     with needing(f"{name}: {user}", otherwise=otherwise):
         import pyiceberg  # noqa: F401
+
+
+def _examination() -> Examination:
+    from prune_assets.tables.iceberg.inspection import EXAMINATION
+
+    return EXAMINATION
 
 
 def _writing() -> Writing:
@@ -237,6 +244,7 @@ ICEBERG = Format(
     partition_files=partition_files,
     history=snapshot_history,
     read_alone_by="Spark and Iceberg",
+    examination=_examination,
     writing=_writing,
     by_catalog_alone=True,
     read_only=BY_NAME,

@@ -15,7 +15,7 @@ from prune_assets.tables.logged_table import LoggedTable, Root
 from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
@@ -25,20 +25,17 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path, Predicate
     from parquet_core.predicate import Path as ColumnPath
+    from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.tables.claims import Claims
     from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
-    from prune_assets.tables.rewriting import Rewrite, Rewritten
-    from prune_assets.tables.table import FilesToRead, Inspection
+    from prune_assets.tables.table import FilesToRead
 
 
 @dataclass
@@ -216,12 +213,6 @@ class IcebergTable(LoggedTable):
         files = self.snapshot.open_all()
         return debt_of(files, self.deletes)
 
-    def claims(self) -> Claims:
-        """Return the claims of the manifests."""
-        self.snapshot.open_all()
-
-        return ManifestClaims(self)
-
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the values that a file's partition has of a column, in words; None where it has none."""
         column, snapshot = self.by_path.get(path), self.snapshot
@@ -245,19 +236,6 @@ class IcebergTable(LoggedTable):
 
         return planned_version(self, index, read, pro_rata=pro_rata, log_bytes=log_bytes)
 
-    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of others
-        """Describe the snapshot by its metadata alone."""
-        from prune_assets.tables.iceberg.inspection import inspect_snapshot
-
-        return inspect_snapshot(self, names)
-
-    def clustered_by(self) -> Sequence[str]:
-        """Return the columns by whose values the table is to be sorted."""
-        metadata, by_id = self.snapshot.metadata, {column.field_id: column for column in self.by_path.values()}
-        order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
-        fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
-        return [by_id[one.source_id].leaf.name for one in fields if one.source_id in by_id]
-
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition of each file."""
         self.snapshot.open_all()
@@ -265,59 +243,8 @@ class IcebergTable(LoggedTable):
         numbers = {key: i for i, key in enumerate(sorted(set(keys.values())))}
         return np.array([numbers[keys[i]] for i in range(len(keys))], np.int64)
 
-    def check_rewrite(self, layout: LayoutSpec) -> None:
-        """Refuse a layout that Iceberg's procedures cannot give to the files."""
-        from prune_assets.tables.iceberg.writes.rewriting import check_iceberg_rewrite
-
-        check_iceberg_rewrite(self, layout)
-
-    def rewrite(
-        self,
-        spark: SparkSession,
-        rewrite: Rewrite,
-        decide: Callable[[], Rewrite | None],  # noqa: ARG002 - of plain files
-    ) -> Rewritten:
-        """Have Iceberg rewrite the files, and prove what it wrote."""
-        from prune_assets.tables.iceberg.writes.rewriting import rewrite_iceberg
-
-        return rewrite_iceberg(spark, self, rewrite)
-
-    def statements(self, spark: SparkSession, rewrite: Rewrite | None) -> tuple[str, ...]:
-        """Return the calls of Iceberg's procedures that rewrite files, or else deletes and manifests."""
-        from prune_assets.tables.iceberg.session_catalog import name_in_session
-        from prune_assets.tables.iceberg.writes.rewriting import rewrite_calls, upkeep_calls
-
-        named = name_in_session(self.name, spark)
-        return tuple(upkeep_calls(self.snapshot, named) if rewrite is None else rewrite_calls(self, rewrite, named))
-
     def partition_names(self) -> list[str]:
         """Return the fields of the current partition spec as layouts have them."""
         from prune_assets.tables.iceberg.writes.partition_by import transforms_of
 
         return list(map(str, transforms_of(self.snapshot)))
-
-
-@dataclass(slots=True)
-class ManifestClaims:
-    """Claims of manifests: bounds, counts and rows, all of the rows as written."""
-
-    table: IcebergTable
-    name = "the manifest"
-    partition_remedy = "remove the file from the table with Iceberg, and add its rows anew"
-
-    def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column in a file; None for a column without."""
-        found = self.table.file_bounds(path)
-        return None if found is None else found.slice(file, file + 1)
-
-    def rows(self, file: int) -> int | None:
-        """Return how many rows a file has, deleted ones among them."""
-        return int(self.table.snapshot.files.numbers("records", 0)[file])
-
-    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - of all
-        """Return None: bounds and counts are those of all rows as they were written."""
-        return None
-
-    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - of all
-        """Return None: no column is told by the partition alone."""
-        return None

@@ -15,22 +15,31 @@ from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_versions import from_arrow, metadata_column
 from prune_assets.session.stores import file_uri
 from prune_assets.tables.rewriting import FILE, GROUP, Rewritten, name_in_group, write_groups
+from prune_assets.tables.same_partitions import check_same_partitions
 from prune_assets.writing.commit import commit
 from prune_assets.writing.staging import prove, staging_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.parquet.table import ParquetTable
     from prune_assets.tables.rewriting import Rewrite
 
 
-def rewrite_files(spark: SparkSession, directory: Path, decide: Callable[[], Rewrite | None]) -> Rewritten:
-    """Decide what needs it now that no other writer is at work, and replace that in one swap."""
+def check_rewrite(table: ParquetTable, layout: LayoutSpec) -> None:
+    """Refuse a layout of other partitions than the table has."""
+    check_same_partitions(layout, table.partition_names(), table.name)
+
+
+def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) -> Rewritten:
+    """Decide again once no other writer is at work, and replace files in one swap."""
+    directory = Path(table.name)
     with staging_directory(directory) as stage:
-        rewrite = decide()
+        rewrite = decided.decide_again()
         if rewrite is None:
             return Rewritten({}, frozenset())
         _check_columns(rewrite)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,7 +16,6 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
-from parquet_core.storage import local_path
 from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
@@ -25,7 +23,7 @@ from prune_assets.tables.table import FileConstants, TableDefaults
 from prune_assets.writing.table_formats import refuse_unread, table_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -35,16 +33,14 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Predicate
     from parquet_core.predicate import Path as ColumnPath
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
-    from prune_assets.tables.claims import Claims
+    from prune_assets.tables.examination import Examination
     from prune_assets.tables.format import Location, OpenOptions
-    from prune_assets.tables.rewriting import Rewrite, Rewritten
-    from prune_assets.tables.table import FilesToRead, Inspection
+    from prune_assets.tables.table import FilesToRead
     from prune_assets.tables.writing import Writing
 
 
@@ -114,13 +110,6 @@ class ParquetTable(TableDefaults):
         """The columns that directory names give a value."""
         return self.schema.partitions
 
-    @property
-    def is_file(self) -> bool:
-        """Whether what names it is the path of its one file."""
-        path = str(self.given)
-        path = local_path(path) if path.lower().startswith("file:") else path
-        return [file.path for file in self.listed.files] == [path]
-
     def check_columns(self, spark: SparkSession) -> None:
         """Refuse a table whose files have other columns than its catalog says."""
         if self.entry is not None:
@@ -189,32 +178,9 @@ class ParquetTable(TableDefaults):
         """Return the partition columns."""
         return [column.name for column in self.partitions]
 
-    def claims(self) -> Claims:
-        """Return the claims of directory names."""
-        from prune_assets.tables.parquet.claims import DirectoryClaims
-
-        return DirectoryClaims(self.schema)
-
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return zeros: plain files lose rows by a rewrite alone."""
         return np.zeros(len(self.listed.files), np.int64)
-
-    def check_rewrite(self, layout: LayoutSpec) -> None:
-        """Refuse a layout of other partitions than the table has."""
-        from prune_assets.tables.same_partitions import check_same_partitions
-
-        check_same_partitions(layout, [column.name for column in self.partitions], self.name)
-
-    def rewrite(
-        self,
-        spark: SparkSession,
-        rewrite: Rewrite,  # noqa: ARG002 - other writers may have come between
-        decide: Callable[[], Rewrite | None],
-    ) -> Rewritten:
-        """Put new files in place of old ones in one swap."""
-        from prune_assets.tables.parquet.rewriting import rewrite_files
-
-        return rewrite_files(spark, Path(self.name), decide)
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the directory of each file: no rewrite mixes the rows of two."""
@@ -227,12 +193,6 @@ class ParquetTable(TableDefaults):
         if values is None:
             return None
         return f"{value_text(values[file]) if values[file].is_valid else 'null'} by its directory"
-
-    def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of logs
-        """Describe the columns over all files."""
-        from prune_assets.tables.parquet.inspection import inspect_files
-
-        return inspect_files(self.name, self.read_all(), names, bloom=bloom)
 
 
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:
@@ -299,6 +259,12 @@ def _open(location: Location, options: OpenOptions) -> ParquetTable:
     )
 
 
+def _examination() -> Examination:
+    from prune_assets.tables.parquet.examination import EXAMINATION
+
+    return EXAMINATION
+
+
 def _writing() -> Writing:
     from prune_assets.tables.parquet.writing import WRITING
 
@@ -311,6 +277,7 @@ PARQUET = Format(
     open=_open,
     fingerprint=files_fingerprint,
     partition_files=partition_files,
+    examination=_examination,
     spark_lists_files=True,
     writing=_writing,
     not_inspected={"orphans": "is not a Delta table, so it has no log that names files"},

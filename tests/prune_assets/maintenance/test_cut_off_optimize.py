@@ -70,8 +70,8 @@ def without_spark(monkeypatch):
 
 def optimized(table):
     request = OptimizeRequest(str(table), LAYOUT, None, None)
-    rewrite = rewrite_of(request, assess(request))
-    rewrite.table.rewrite(None, rewrite, lambda: rewrite_of(request, assess(request)))
+    assessed = assess(request)
+    assessed.writing.rewrite(None, assessed.table, rewrite_of(request, assessed))
 
 
 @pytest.mark.usefixtures("without_spark")

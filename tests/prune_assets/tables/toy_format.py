@@ -31,9 +31,10 @@ from parquet_core.predicate import ColumnLeaf, leaves
 from parquet_core.pruning import fold
 from parquet_core.storage import Traffic, look_up
 from parquet_core.trust.bounds import Bounds
+from prune_assets.tables.examination import Claims, Examination, Inspection
 from prune_assets.tables.format import Format
 from prune_assets.tables.rewriting import GROUP, Rewritten, write_groups
-from prune_assets.tables.table import FileConstants, Inspection
+from prune_assets.tables.table import FileConstants, TableDefaults
 from prune_assets.tables.writing import Writing
 from prune_assets.writing.arrange import arrange, write_parquet
 from prune_assets.writing.write_options import bind_layout
@@ -56,14 +57,13 @@ class ToyDeletedRows(NamedTuple):
 
 
 @dataclass
-class ToyTable:
+class ToyTable(TableDefaults):
     given: str
     manifest: dict
     semantics: object
     cache: object = None
     version_number = None
     is_unfinished = False
-    is_file = False
 
     @property
     def format(self):
@@ -98,14 +98,8 @@ class ToyTable:
     def columns(self):
         return (*self.in_files, self.day)
 
-    def check_columns(self, spark):
-        pass
-
     def empty_frame(self, spark):
         return self._frame(spark, 0).limit(0)
-
-    def declared_schema(self):
-        return None
 
     def open_in_spark(self, spark, wanted):
         frames = [self._frame(spark, number, wanted.options) for number in wanted.files.tolist()]
@@ -199,10 +193,7 @@ class ToyTable:
         days = [file[self.manifest["partition"]] for file in self.files]
         return np.unique(days, return_inverse=True)[1].astype(np.int64)
 
-    def check_rewrite(self, layout):
-        pass
-
-    def rewrite(self, spark, rewrite, decide):
+    def rewrite(self, spark, rewrite):
         from pyspark.sql import functions as fn
 
         parts = [
@@ -217,49 +208,30 @@ class ToyTable:
         added = _publish(str(self.given), self.manifest | {"files": kept}, days)
         return Rewritten(added, frozenset(file.path for file in rewrite.files))
 
-    def statements(self, spark, rewrite):
-        return ()
-
     def partition_names(self):
         return [self.manifest["partition"]]
-
-    def claims(self):
-        return ToyClaims(self)
 
     def deleted_rows(self):
         return np.array([len(file["deleted"]) for file in self.files], np.int64)
 
-    def delete_debt(self):
-        return None
-
     def partition_text(self, path, file):
         return f"{self.files[file][self.manifest['partition']]!r} in the manifest" if path == self.day.path else None
 
-    def count_rows(self, index):
-        pass
 
-    def inspect(self, names, *, bloom, orphans):
-        index = self.read_all()
-        found = inspect_table(self.name, index, choose_columns(index, names), bloom=bloom)
-        return Inspection(found, lambda console: console.print(f"a toy of {len(self.files)} files"))
+def inspect(table, options):
+    index = table.read_all()
+    found = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
+    return Inspection(found, lambda console: console.print(f"a toy of {len(table.files)} files"))
 
-    def clustered_by(self):
-        return ()
 
-    def log_findings(self, limits):
-        missing = [file["path"] for file in self.files if not file["bounds"]]
-        message = "a file has no bounds in the manifest"
-        return [Finding("toy.bounds", Severity.WARN, f"{self.name}, {path}", message) for path in missing]
-
-    def version(self, index, read, *, pro_rata, log_bytes):
-        return None
-
-    def save(self):
-        pass
+def log_findings(table, limits):
+    missing = [file["path"] for file in table.files if not file["bounds"]]
+    message = "a file has no bounds in the manifest"
+    return [Finding("toy.bounds", Severity.WARN, f"{table.name}, {path}", message) for path in missing]
 
 
 @dataclass
-class ToyClaims:
+class ToyClaims(Claims):
     table: ToyTable
     name = "the manifest"
     partition_remedy = "write the manifest anew"
@@ -327,7 +299,15 @@ def _write(df, table, request):
     return WriteResult(table=table, files=tuple(added), rows=rows, bytes=sum(added.values()), row_groups=0, removed=())
 
 
-WRITING = Writing(location=str, write=_write, refuse_existing=lambda _: None, check_entry=lambda _: None)
+EXAMINATION = Examination(inspect=inspect, claims=ToyClaims, log_findings=log_findings)
+WRITING = Writing(
+    location=str,
+    write=_write,
+    refuse_existing=lambda _: None,
+    check_entry=lambda _: None,
+    check_rewrite=lambda table, layout: None,
+    rewrite=lambda spark, table, rewrite: table.rewrite(spark, rewrite),
+)
 TOY = Format(
     name="toy",
     is_at=_is_at,
@@ -335,6 +315,7 @@ TOY = Format(
     fingerprint=_fingerprint,
     partition_files=_partition_files,
     read_alone_by="the toy's own reader",
+    examination=lambda: EXAMINATION,
     writing=lambda: WRITING,
     not_inspected={"orphans": "is a toy, which keeps no old files"},
 )

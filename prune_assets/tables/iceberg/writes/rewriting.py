@@ -77,6 +77,12 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
         )
 
 
+def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewrite | None) -> tuple[str, ...]:
+    """Return the calls of Iceberg's procedures that rewrite files, or else deletes and manifests."""
+    named = name_in_session(table.name, spark)
+    return tuple(upkeep_calls(table.snapshot, named) if rewrite is None else rewrite_calls(table, rewrite, named))
+
+
 def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -> list[str]:
     """Return the calls that rewrite the groups, each with conditions of groups in different partitions."""
     by_partition: dict[str, list[int]] = defaultdict(list)

@@ -28,6 +28,11 @@ from prune_assets.tables.iceberg.writes.partition_by import (
     with_partition_values,
 )
 from prune_assets.tables.iceberg.writes.proof import WRITE_ID, change_of, paths_of, prove
+from prune_assets.tables.iceberg.writes.rewriting import (
+    calls_of_procedures,
+    check_iceberg_rewrite,
+    rewrite_iceberg,
+)
 from prune_assets.tables.iceberg.writes.table_properties import (
     check_layout,
     creation,
@@ -302,6 +307,9 @@ WRITING = Writing(
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,
     check_installed=partial(check_installed, to_write=True),
+    check_rewrite=check_iceberg_rewrite,
+    rewrite=rewrite_iceberg,
+    statements=calls_of_procedures,
 )
 
 

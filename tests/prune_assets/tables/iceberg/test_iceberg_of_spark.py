@@ -13,6 +13,8 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.tables.examination import InspectOptions
+from prune_assets.tables.iceberg.inspection import inspect_snapshot
 from tests.prune_assets.tables.iceberg import spark_with_iceberg as there
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -104,7 +106,7 @@ def test_no_row_is_lost_when_the_table_changed(run, place, version):
 def pr_inspect(place):
     from prune_assets.tables.opening import open_as_written
 
-    return open_as_written(place).inspect((), bloom=None, orphans=False).facts
+    return inspect_snapshot(open_as_written(place), InspectOptions()).facts
 
 
 def test_position_deletes_are_applied_and_told(run, place):

@@ -1,0 +1,85 @@
+"""Functions of a table format for commands and checks, in addition to `Table`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.console import Console
+
+    from parquet_core.layout.spec import Finding
+    from parquet_core.predicate import Path
+    from parquet_core.trust.bounds import Bounds
+
+# Largest number of commits that a reader should replay.
+MAX_COMMITS = 100
+
+
+class LogLimits(NamedTuple):
+    """Limits above which a log is unhealthy; `max_small_files` as in `small_files`."""
+
+    max_commits: int = MAX_COMMITS
+    max_small_files: int | None = None
+
+
+class InspectOptions(NamedTuple):
+    """Options of `prune inspect`; `names`: the columns to show, all if empty."""
+
+    names: Sequence[str] = ()
+    bloom: str | None = None
+    orphans: bool = False
+
+
+class Inspection(NamedTuple):
+    """What `prune inspect` shows: dataclasses for JSON, and what prints them."""
+
+    facts: object
+    print_to: Callable[[Console], None]
+
+
+class Claims:
+    """What a table claims of whole files before they are opened, for `prune audit` to verify; by default nothing.
+
+    Files are numbered as in the index. `name`: the source of the claims; `partition_remedy`: the next step for a file
+    whose rows are not those of its partition.
+    """
+
+    name: str
+    partition_remedy: str
+
+    def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
+        """Return the bounds of a column in a file; None where none are claimed."""
+        return None
+
+    def rows(self, file: int) -> int | None:  # noqa: ARG002 - none are claimed
+        """Return the row count of a file, deleted rows included; None where it is not claimed."""
+        return None
+
+    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - none are deleted
+        """Return which of the rows of a file are not deleted; None where all are live."""
+        return None
+
+    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
+        """Return the value that a partition column has in a file; None where none is certain."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """Functions of a format that commands and checks call; each takes a table of the format first.
+
+    `inspect`: describes a table. `claims`: returns its claims about its files. `log_findings`: returns the findings
+    about its log or manifests, without opening a data file. `clustered_by`: returns the names of the columns that the
+    log or the metadata cluster it by. `is_file`: True if the table is named by the path of its only file.
+    """
+
+    inspect: Callable[[Any, InspectOptions], Inspection]
+    claims: Callable[[Any], Claims]
+    log_findings: Callable[[Any, LogLimits], list[Finding]] = lambda *_: []
+    clustered_by: Callable[[Any], Sequence[str]] = lambda _: ()
+    is_file: Callable[[Any], bool] = lambda _: False

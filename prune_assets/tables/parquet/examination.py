@@ -1,0 +1,57 @@
+"""Inspection and claims of plain files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.inspection import choose_columns, inspect_table
+from parquet_core.storage import local_path
+from parquet_core.trust.bounds import Bounds
+from prune_assets.report.inspection.console import print_table
+from prune_assets.tables.examination import Claims, Examination, Inspection
+
+if TYPE_CHECKING:
+    from parquet_core.predicate import Path
+    from prune_assets.tables.examination import InspectOptions
+    from prune_assets.tables.parquet.table import ParquetTable
+
+
+def inspect_files(table: ParquetTable, options: InspectOptions) -> Inspection:
+    """Describe the columns over all files."""
+    index = table.read_all()
+    found = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
+    return Inspection(found, lambda console: print_table(found, console))
+
+
+def is_file(table: ParquetTable) -> bool:
+    """Return True if the table is named by the path of its only file."""
+    path = table.name
+    path = local_path(path) if path.lower().startswith("file:") else path
+    return [file.path for file in table.listed.files] == [path]
+
+
+@dataclass(slots=True)
+class DirectoryClaims(Claims):
+    """Claims of directory names: partition values."""
+
+    table: ParquetTable
+    name = "the directory"
+    partition_remedy = "move the file to the partition of its rows, or write it without the column"
+
+    def partition(self, path: Path, file: int) -> Bounds | None:
+        """Return the value of a partition column; None where none is certain."""
+        index = self.table.schema
+        values = index.partition_values.get(path)
+        if values is None:
+            return None
+        (column,) = (column for column in index.partitions if column.path == path)
+        value = values[file : file + 1].cast(bounds_type(column))
+        return Bounds(value, value, from_numpy(np.array([value.null_count], np.int64)), np.ones(1, np.int64))
+
+
+EXAMINATION = Examination(inspect=inspect_files, claims=DirectoryClaims, is_file=is_file)
