@@ -14,6 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from parquet_core.errors import LayoutError
 from parquet_core.storage import is_remote
+from prune_assets.tables.delta.inspection import clustering_paths
 from prune_assets.tables.rewriting import GROUP, Rewritten, name_in_group, write_groups
 from prune_assets.tables.same_partitions import check_same_partitions
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.footer_statistics import NewFile
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path as ColumnPath
     from parquet_core.storage import DataFile
     from prune_assets.tables.delta.reading import LiveFile
     from prune_assets.tables.delta.table import DeltaTable
@@ -172,14 +172,6 @@ def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
 def clustered_by(snapshot: Snapshot) -> list[str]:
     """Return the columns that a Delta table is clustered by, spelled as delta-spark does in tags."""
     return [".".join(map(_quoted, path)) for path in clustering_paths(snapshot)]
-
-
-def clustering_paths(snapshot: Snapshot) -> list[ColumnPath]:
-    """Return the columns that a Delta table is clustered by, as its users name them."""
-    from deltalog.table.properties import clustering_columns
-
-    logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
-    return [logical.get(path, path) for path in clustering_columns(snapshot.domains, location=snapshot.table)]
 
 
 def _quoted(name: str) -> str:

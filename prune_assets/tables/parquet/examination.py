@@ -12,7 +12,6 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.storage import local_path
 from parquet_core.trust.bounds import Bounds
-from prune_assets.report.inspection.console import print_table
 from prune_assets.tables.examination import Claims, Examination, Inspection
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 def inspect_files(table: ParquetTable, options: InspectOptions) -> Inspection:
     """Describe the columns over all files."""
+    from prune_assets.report.inspection.console import print_table
+
     index = table.read_all()
     found = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
     return Inspection(found, lambda console: print_table(found, console))
