@@ -1,4 +1,4 @@
-"""Read files of a version of a Delta table with Spark's own reader of Parquet.
+"""Read files of a version of a Delta table: Spark's own reader of Parquet, and the constants of files.
 
 What the log knows and the files do not is put in here: the values of partition columns, never taken from directory
 names; the rows that are deleted; the names that columns have in the table.
@@ -11,6 +11,7 @@ from collections import defaultdict
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from prune_assets.session.columns import column_of
@@ -18,10 +19,12 @@ from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_versions import from_arrow, metadata_column, try_cast
 from prune_assets.session.stores import absolute, explaining, file_uri, reader_of
+from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -101,6 +104,50 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
         values = tuple(_text(block.partition.get(name), at) for name in names)
         files.append(LiveFile(index.files[file].path, values, vector_of(block, at)))
     return files
+
+
+class VectorOfFile(NamedTuple):
+    """A deletion vector; `table`, `allow`: where the table lies and what its log may name."""
+
+    vector: DeletionVector
+    table: str
+    allow: tuple[str, ...]
+
+    def read(self) -> NDArray[np.int64]:
+        """Return the numbers of the deleted rows, which ascend."""
+        from deltalog.log.deletion_vectors import read_vector
+
+        found = read_vector(self.vector, self.table, allow=self.allow)
+        return np.sort(np.asarray(found.to_array()).astype(np.int64))
+
+
+def constants_of(
+    table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
+) -> list[FileConstants]:
+    """Return the constants that the log has for files, by their indices in ascending order."""
+    from deltalog.stats.partition_values import partition_value
+
+    snapshot = table.snapshot
+    columns = {column.partition: column for column in snapshot.schema.columns if column.partition}
+    keys = partition_names(table)
+    known: dict[tuple[str, str | None], pa.Scalar | None] = {}
+    constants = []
+    for file in live_files(table, index, files):
+        values, unknown = {}, {}
+        for key, text in zip(keys, file.values, strict=True):
+            name = columns[key].leaf.path[0]
+            if name not in names:
+                continue
+            if (key, text) not in known:
+                known[key, text] = partition_value(columns[key], text)
+            value = known[key, text]
+            if value is None:
+                unknown[name] = f"the meaning of the partition value {text!r} depends on the session"
+            else:
+                values[name] = value
+        deleted = None if file.vector is None else VectorOfFile(file.vector, snapshot.table, tuple(snapshot.allow))
+        constants.append(FileConstants(values, unknown, deleted))
+    return constants
 
 
 def _text(texts: Texts | None, at: int) -> str | None:

@@ -107,7 +107,7 @@ class DeltaTable(LoggedTable):
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return partition values and deletion vectors of files."""
-        from prune_assets.tables.delta.constants import constants_of
+        from prune_assets.tables.delta.reading import constants_of
 
         return constants_of(self, index, files, names)
 

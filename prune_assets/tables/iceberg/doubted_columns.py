@@ -31,8 +31,7 @@ from parquet_core.predicate import (
 )
 from parquet_core.pruning import fold
 from parquet_core.trust.bounds import Bounds
-from prune_assets.tables.iceberg.converted_tables import enclosing_bounds, is_converted
-from prune_assets.tables.iceberg.file_bounds import bounds_of
+from prune_assets.tables.iceberg.file_bounds import bounds_of, enclosing_bounds, is_converted
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path, Predicate

@@ -122,7 +122,7 @@ class IcebergTable(LoggedTable):
 
         Of a column that the name mapping lacks files without ids have nulls, whatever was said of it before.
         """
-        from prune_assets.tables.iceberg.converted_tables import enclosing_bounds
+        from prune_assets.tables.iceberg.file_bounds import enclosing_bounds
 
         mapped = self.snapshot.numbered.names
         if path not in self.by_path or (mapped and self.by_path[path].field_id not in mapped.values()):

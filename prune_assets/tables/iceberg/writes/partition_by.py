@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 _CALL = re.compile(r"(\w+)\(\s*(?:(\d+)\s*,\s*)?(`(?:[^`]|``)+`|[^`,()]*[^`,()\s])\s*\)")
@@ -80,6 +81,26 @@ def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
             column = schema.find_column_name(field.source_id)
             found.append(PartitionTransform(str(column), spark_name(name), int(width) if width else None))
     return found
+
+
+def transforms_kept(
+    layout: LayoutSpec, snapshot: IcebergSnapshot | None, name: str, *, by: str = "optimize"
+) -> list[PartitionTransform]:
+    """Return the fields of the current spec; LayoutError for a layout with other ones. `by`: the operation.
+
+    A new table, whose snapshot is None, has the fields of the layout.
+    """
+    mine = list(map(parse_transform, layout.partition_by))
+    if snapshot is None:
+        return mine
+    theirs = transforms_of(snapshot)
+    if mine and not are_same(mine, theirs):
+        raise LayoutError(
+            f"partition_by = {', '.join(layout.partition_by)}: {name} is partitioned by "
+            f"{', '.join(map(str, theirs)) or 'nothing'}, and {by} does not change that; leave out partition_by, or "
+            "change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
+        )
+    return theirs
 
 
 def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTransform]) -> bool:

@@ -26,9 +26,8 @@ from prune_assets.tables.iceberg.session_catalog import name_in_session, snapsho
 from prune_assets.tables.iceberg.single_values import as_array, number_of
 from prune_assets.tables.iceberg.writes.partition_by import (
     PartitionTransform,
-    are_same,
-    parse_transform,
     spark_name,
+    transforms_kept,
     transforms_of,
 )
 from prune_assets.tables.iceberg.writes.proof import change_at, prove
@@ -68,13 +67,7 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
     check_layout(layout)
     if layout.hilbert_by:
         raise LayoutError("hilbert_by: Iceberg rewrites files along a Z-order alone; use zorder_by, or write anew")
-    mine, theirs = list(map(parse_transform, layout.partition_by)), transforms_of(table.snapshot)
-    if mine and not are_same(mine, theirs):
-        raise LayoutError(
-            f"partition_by = {', '.join(layout.partition_by)}: {table.name} is partitioned by "
-            f"{', '.join(map(str, theirs)) or 'nothing'}, and optimize does not change that; leave out partition_by, "
-            "or change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
-        )
+    transforms_kept(layout, table.snapshot, table.name)
 
 
 def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewrite | None) -> tuple[str, ...]:

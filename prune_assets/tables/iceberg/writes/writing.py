@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.fix import Fix, Step
 from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
@@ -21,12 +21,7 @@ from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
 from prune_assets.tables.iceberg.session_metadata import exists_in_session
-from prune_assets.tables.iceberg.writes.partition_by import (
-    are_same,
-    parse_transform,
-    transforms_of,
-    with_partition_values,
-)
+from prune_assets.tables.iceberg.writes.partition_by import transforms_kept, with_partition_values
 from prune_assets.tables.iceberg.writes.proof import WRITE_ID, change_of, paths_of, prove
 from prune_assets.tables.iceberg.writes.rewriting import (
     calls_of_procedures,
@@ -90,7 +85,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
         raise WrongUse(
             f"{name}: this table of Iceberg exists already; pass the mode append, overwrite or replace_partitions"
         )
-    transforms = _transforms(name, request, before)
+    transforms = transforms_kept(request.layout, before, name, by="a write")
     refuse_without_partitions(name, [each.column for each in transforms], request)
     frame = df if before is None else _conformed(df, name)
     frame = _held_to(frame, request.where)
@@ -125,21 +120,6 @@ def _is_empty(frame: DataFrame) -> bool:
 
 def _version(snapshot: IcebergSnapshot) -> int | None:
     return None if snapshot.snapshot is None else snapshot.snapshot.snapshot_id
-
-
-def _transforms(name: str, request: WriteRequest, before: IcebergSnapshot | None) -> list[PartitionTransform]:
-    """Return how rows are parted: by the table, which a write does not change, or by the layout of a new one."""
-    mine = [parse_transform(each) for each in request.layout.partition_by]
-    if before is None:
-        return mine
-    theirs = transforms_of(before)
-    if mine and not are_same(mine, theirs):
-        raise LayoutError(
-            f"partition_by = {', '.join(request.layout.partition_by)}: {name} is partitioned by "
-            f"{', '.join(map(str, theirs)) or 'nothing'}, and a write does not change that; leave out partition_by, or "
-            "change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
-        )
-    return theirs
 
 
 def _conformed(df: DataFrame, name: str) -> DataFrame:
