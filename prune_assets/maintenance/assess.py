@@ -111,7 +111,7 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
             f"where: {lowered.sql} selects parts of files of {request.location}; use its partition columns only, or "
             "leave it out"
         )
-    index = table.read(table.answers(lowered.predicate).kept)
+    index = table.read(answers.kept)
     if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
         raise UnsupportedFeature(
             f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
@@ -162,6 +162,7 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
     measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
     index = measured.index
     pieces = pieces_of(measured, groups, layout) if groups and plans else None
+    kept_bytes = [plan.kept.extent(plan.index).bytes for plan in plans]
     return OptimizeResult(
         table=assessment.table.name,
         dry_run=True,
@@ -181,13 +182,9 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
         depth_predicted=predicted_depth(measured, groups),
         predicates=tuple(
             PredicateBytes(
-                plan.lowered.sql,
-                plan.kept.extent(plan.index).bytes,
-                plan.kept.extent(plan.index).bytes
-                if pieces is None
-                else predicted_bytes(plan, measured, groups, pieces),
+                plan.lowered.sql, kept, kept if pieces is None else predicted_bytes(plan, measured, groups, pieces)
             )
-            for plan in plans
+            for plan, kept in zip(plans, kept_bytes, strict=True)
         ),
         version=assessment.table.version_number,
         left=assessment.left_out,

@@ -10,7 +10,7 @@ import pyarrow as pa
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
-from prune_assets.session.columns import column_of
+from prune_assets.session.columns import column_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,9 +94,9 @@ def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - Non
 
     if instant is None:
         return column_of(name, nested=False)
-    quoted = "`" + name.replace("`", "``") + "`"
+    column = quoted(name)
     # `div` rounds towards zero, and what is below it downwards takes one more.
-    micros = f"{quoted} div 1000 - CAST({quoted} < 0 AND {quoted} % 1000 != 0 AS BIGINT)"
+    micros = f"{column} div 1000 - CAST({column} < 0 AND {column} % 1000 != 0 AS BIGINT)"
     # The epoch without a zone needs none, as a cast from an instant would.
     sql = f"timestamp_micros({micros})" if instant else f"timestampadd(MICROSECOND, {micros}, {_EPOCH})"
     return fn.expr(sql).alias(name)

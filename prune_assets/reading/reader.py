@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from parquet_core.storage import list_data_files
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import tests_hold
-from prune_assets.session.columns import column_of
+from prune_assets.session.columns import column_of, quoted
 from prune_assets.session.lower_predicate import lower_predicate, means_the_same
 from prune_assets.session.semantics_of_session import is_true, semantics_of
 from prune_assets.spark_reader import SparkRead
@@ -26,7 +27,7 @@ from prune_assets.tables.table import FilesToRead, Opening
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -88,9 +89,9 @@ def read(
     if is_true(spark, "spark.sql.parquet.mergeSchema") and _lists_files(spark, table, plan):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: plans do not support merged schemas; set it to false")
     if plan is None:
-        spark_read, opened, is_planned = _plan_and_open(
-            spark, table, where, columns, version=version, timestamp=timestamp, allow=allow
-        )
+        plan_now = partial(plan_read, table, where=where, columns=columns, session=spark)
+        plan_now = partial(plan_now, version=version, timestamp=timestamp, allow=allow)
+        spark_read, opened, is_planned = _plan_and_open(spark, where, plan_now)
     else:
         _check_plan(spark, plan, table, where)
         spark_read = _for_session(spark, plan)
@@ -117,14 +118,7 @@ def _lists_files(spark: SparkSession, table: Location, plan: Plan | None) -> boo
 
 
 def _plan_and_open(
-    spark: SparkSession,
-    table: Location,
-    where: str | Column,
-    columns: Sequence[str] | None,
-    *,
-    version: int | None,
-    timestamp: dt.datetime | int | str | None,
-    allow: Sequence[str],
+    spark: SparkSession, where: str | Column, plan_now: Callable[[], PlannedRead]
 ) -> tuple[SparkRead, DataFrame, bool]:
     """Plan again where files come or go before Spark lists them: of a write it might see a part.
 
@@ -132,10 +126,7 @@ def _plan_and_open(
     """
 
     def attempt() -> tuple[SparkRead, DataFrame, bool]:
-        planned = plan_read(
-            table, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
-        )
-        spark_read = SparkRead(planned)
+        spark_read = SparkRead(plan_now())
         opened = _open(spark, spark_read, where)
         return spark_read, opened, _lists_as_planned(opened, spark_read)
 
@@ -242,7 +233,7 @@ def _leaf(leaf: Predicate) -> str:
 
 
 def _name(path: Path) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in path)
+    return ".".join(map(quoted, path))
 
 
 def _literal(value: pa.Scalar) -> str:

@@ -12,5 +12,13 @@ def column_of(name: str, *, nested: bool = True) -> Column:
     """Refer to a column by its exact name; with `nested` a dot leads into a struct."""
     from pyspark.sql import functions as fn
 
-    parts = name.split(".") if nested else [name]
-    return fn.col(".".join("`" + part.replace("`", "``") + "`" for part in parts))
+    return fn.col(".".join(map(quoted, name.split(".") if nested else [name])))
+
+
+def quoted(name: str) -> str:
+    """Return a name in backquotes, in which SQL takes any name.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"

@@ -41,7 +41,6 @@ class LoggedTable(TableDefaults, Protocol):
     """Members of `Table` for listed files; `last_answers`: a predicate and its answers."""
 
     is_unfinished: ClassVar[bool] = False
-    is_file: ClassVar[bool] = False
     cache: MetadataCache | None
     last_answers: tuple[Predicate, FileAnswers] | None
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from prune_assets.session.columns import column_of
+from prune_assets.session.columns import column_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,7 @@ def sortable(df: DataFrame, name: str) -> Column:
     from pyspark.sql import functions as fn
 
     plain = _PLAIN.get(df.schema[name].dataType.typeName())
-    return (
-        column_of(name, nested=False) if plain is None else fn.expr(plain.format("`" + name.replace("`", "``") + "`"))
-    )
+    return column_of(name, nested=False) if plain is None else fn.expr(plain.format(quoted(name)))
 
 
 def sort_expression(key: SortKey) -> Column:

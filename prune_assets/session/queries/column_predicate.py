@@ -65,7 +65,7 @@ def lower_column(
 
 def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Yield the text of each conjunct, and what tells whether Spark reads it back as the same condition."""
-    for condition in _conjuncts(_condition(filtered)):
+    for condition in catalyst_conjuncts(_condition(filtered)):
         text = condition.sql()
         yield text, partial(_reads_back, condition, text, frame)
 
@@ -235,7 +235,8 @@ def _condition(filtered: DataFrame) -> Any:
     return jvm.org.apache.spark.sql.catalyst.optimizer.SimplifyCasts.apply(plan).condition()
 
 
-def _conjuncts(condition: Any) -> Iterator[Any]:
+def catalyst_conjuncts(condition: Any) -> Iterator[Any]:
+    """Yield the operands of the ANDs at the top of an expression of Catalyst, in their order."""
     stack = [condition]
     while stack:
         part = stack.pop()

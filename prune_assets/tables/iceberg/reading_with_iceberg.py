@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from prune_assets.session.queries.column_predicate import catalyst_conjuncts
 from prune_assets.tables.iceberg.doubted_columns import doubted_columns, trusted_part
 
 if TYPE_CHECKING:
@@ -141,17 +142,10 @@ def _filtered(spark: SparkSession, name: str, scan: Any, where: str | None) -> A
         resolved = convert.collectResolvedSparkExpression(spark._jsparkSession, name, where)
     except failures:
         return scan
-    for part in _conjuncts(resolved):
+    for part in catalyst_conjuncts(resolved):  # Iceberg converts an expression whole or not at all
         with contextlib.suppress(*failures):
             scan = scan.filter(convert.convertToIcebergExpression(part))
     return scan
-
-
-def _conjuncts(expression: Any) -> list[Any]:
-    """Return the parts of Catalyst's ANDs: Iceberg converts an expression whole or not at all."""
-    if expression.getClass().getSimpleName() != "And":
-        return [expression]
-    return [*_conjuncts(expression.left()), *_conjuncts(expression.right())]
 
 
 def loaded(spark: SparkSession, name: str) -> JavaObject:

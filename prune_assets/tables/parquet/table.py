@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
@@ -57,33 +56,6 @@ class ParquetTable(TableDefaults):
     semantics: SparkSemantics
     entry: CatalogEntry | None = None
     version_number: ClassVar[None] = None
-
-    @classmethod
-    def open(
-        cls,
-        given: Location,
-        *,
-        semantics: SparkSemantics,
-        cache: MetadataCache | None = None,
-        whole_below: int | None = None,
-        entry: CatalogEntry | None = None,
-    ) -> ParquetTable:
-        """List the files, and read as many footers as tell the columns; `whole_below`: as `read_for_schema` has it."""
-        refuse_unread(given)
-        try:
-            listed = list_dataset(
-                given,
-                cache=cache,
-                infer_partition_types=semantics.infer_partition_types,
-                any_case=not semantics.case_sensitive,
-            )
-        except WrongUse as error:
-            if (inside := table_inside(given)) is None:
-                raise
-            raise WrongUse(f"{given}: {inside[1]} is a table of {inside[0]}; name that table, or another") from error
-        if entry is not None:
-            entry.check_files(listed.files)
-        return cls(given, listed, listed.read_for_schema(whole_below=whole_below), semantics, entry)
 
     @property
     def format(self) -> Format:
@@ -245,18 +217,28 @@ def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other fo
 
 
 def _open(location: Location, options: OpenOptions) -> ParquetTable:
+    """List the files, and read as many footers as tell the columns."""
     if options.version is not None or options.timestamp is not None:
         raise WrongUse(
             f"{location}: not a Delta table (it has no _delta_log), so it has no versions; leave out version and "
             "timestamp"
         )
-    return ParquetTable.open(
-        location,
-        semantics=options.semantics,
-        cache=options.cache,
-        whole_below=options.whole_below,
-        entry=options.entry,
-    )
+    refuse_unread(location)
+    semantics, entry = options.semantics, options.entry
+    try:
+        listed = list_dataset(
+            location,
+            cache=options.cache,
+            infer_partition_types=semantics.infer_partition_types,
+            any_case=not semantics.case_sensitive,
+        )
+    except WrongUse as error:
+        if (inside := table_inside(location)) is None:
+            raise
+        raise WrongUse(f"{location}: {inside[1]} is a table of {inside[0]}; name that table, or another") from error
+    if entry is not None:
+        entry.check_files(listed.files)
+    return ParquetTable(location, listed, listed.read_for_schema(whole_below=options.whole_below), semantics, entry)
 
 
 def _examination() -> Examination:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import LayoutError
+from prune_assets.session.columns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +33,7 @@ class PartitionTransform(NamedTuple):
 
     def sql(self, functions: str) -> str:
         """Return it as SQL, its function with what stands before: none in CREATE TABLE, `lake.system.` elsewhere."""
-        name = (
-            "`" + self.column.replace("`", "``") + "`" if functions or not self.column.isidentifier() else self.column
-        )
+        name = quoted(self.column) if functions or not self.column.isidentifier() else self.column
         if self.transform == "identity":
             return name
         width = "" if self.width is None else f"{self.width}, "
@@ -86,7 +85,7 @@ def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
 def transforms_kept(
     layout: LayoutSpec, snapshot: IcebergSnapshot | None, name: str, *, by: str = "optimize"
 ) -> list[PartitionTransform]:
-    """Return the fields of the current spec; LayoutError for a layout with other ones. `by`: the operation.
+    """Return the fields of the current spec; LayoutError for a layout with different fields. `by`: the operation.
 
     A new table, whose snapshot is None, has the fields of the layout.
     """

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.fix import Fix, Step
-from prune_assets.session.columns import column_of
+from prune_assets.session.columns import column_of, quoted
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_session import own_jobs
 from prune_assets.session.spark_versions import java_error, observation
@@ -300,18 +300,14 @@ def column_definitions(schema: StructType) -> str:
     >>> column_definitions(StructType().add("id", LongType()).add("a b", StructType().add("c", LongType())))
     '`id` bigint, `a b` struct<`c`: bigint>'
     """
-    return ", ".join(f"{_name(field.name)} {_type(field.dataType)}" for field in schema.fields)
-
-
-def _name(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return ", ".join(f"{quoted(field.name)} {_type(field.dataType)}" for field in schema.fields)
 
 
 def _type(kind: DataType) -> str:
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(kind, StructType):
-        return f"struct<{', '.join(f'{_name(field.name)}: {_type(field.dataType)}' for field in kind.fields)}>"
+        return f"struct<{', '.join(f'{quoted(field.name)}: {_type(field.dataType)}' for field in kind.fields)}>"
     if isinstance(kind, ArrayType):
         return f"array<{_type(kind.elementType)}>"
     if isinstance(kind, MapType):
