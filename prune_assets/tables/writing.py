@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
+from prune_assets.session.columns import column_of
+from prune_assets.session.semantics_of_session import semantics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructField
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.tables.catalogs.entry import CatalogEntry
@@ -57,6 +60,24 @@ class Writing:
     rewrite: Callable[[SparkSession, Any, Rewrite], Rewritten]
     statements: Callable[[SparkSession, Any, Rewrite | None], tuple[str, ...]] = lambda *_: ()
     check_installed: Callable[[str], None] | None = None
+
+
+def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFrame:
+    """Return the columns of a table in its order and spelling; WrongUse where the data have other columns."""
+    case_sensitive = semantics_of(df.sparkSession).case_sensitive
+    mine = {column if case_sensitive else column.casefold(): column for column in df.columns}
+    columns = []
+    for field in fields:
+        given = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
+        kind = field.dataType.simpleString()
+        found = None if given is None else df.schema[given].dataType.simpleString()
+        if given is None or found != kind:
+            difference = "the data lack it" if given is None else f"in the data it is {found}"
+            raise WrongUse(f"{name}: the table has column {field.name} {kind}, {difference}; write the same columns")
+        columns.append(column_of(given, nested=False).alias(field.name))
+    if mine:
+        raise WrongUse(f"{name}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")
+    return df.select(*columns)
 
 
 def refuse_without_partitions(location: str, partition_by: Sequence[str], request: WriteRequest) -> None:

@@ -23,7 +23,7 @@ from prune_assets.tables.catalogs.session_catalog import (
 )
 from prune_assets.tables.catalogs.unity import unity_table
 from prune_assets.tables.iceberg.catalog import configured_table, iceberg_table
-from prune_assets.tables.iceberg.session_metadata import refuse_selector
+from prune_assets.tables.iceberg.session_catalog import refuse_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

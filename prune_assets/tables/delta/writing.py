@@ -41,7 +41,7 @@ from prune_assets.tables.delta.constraints import constraints_to_check, held_to,
 from prune_assets.tables.delta.opening import has_log, table_of
 from prune_assets.tables.delta.rewriting import check_rewrite, rewrite_version
 from prune_assets.tables.same_partitions import check_same_partitions
-from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.writing.table_formats import OF_OTHERS, refuse_table_formats
 from prune_assets.writing.write_options import bind_layout
@@ -174,7 +174,12 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
     fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
     check_same_partitions(layout, snapshot.schema.partition_columns, location, by="a write")
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
-    frame = _conformed(df, location, fields)
+    if (sized := next((field for field in fields if _OF_LENGTH in field.metadata), None)) is not None:
+        raise UnsupportedFeature(
+            f"{location}: column {sized.name} is {sized.metadata[_OF_LENGTH]}, and this package does not check "
+            "lengths; write with delta-spark"
+        )
+    frame = conformed(df, location, fields)
     return _Target(location, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
 
 
@@ -185,33 +190,6 @@ def _check_new(location: str) -> None:
     if not is_remote(location):
         refuse_table_formats([Path(local_path(location))], OF_OTHERS)
     check_place(location)
-
-
-def _conformed(df: DataFrame, location: str, fields: Sequence[StructField]) -> DataFrame:
-    """Return the columns of a table in its order and spelling; WrongUse where the data have others."""
-    case_sensitive = semantics_of(df.sparkSession).case_sensitive
-    mine = {name if case_sensitive else name.casefold(): name for name in df.columns}
-    columns = []
-    for field in fields:
-        if _OF_LENGTH in field.metadata:
-            raise UnsupportedFeature(
-                f"{location}: column {field.name} is {field.metadata[_OF_LENGTH]}, and this package does not check "
-                "lengths; write with delta-spark"
-            )
-        name = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
-        kind = field.dataType.simpleString()
-        type_ = None if name is None else df.schema[name].dataType.simpleString()
-        if name is None or type_ != kind:
-            difference = "the data lack it" if name is None else f"in the data it is {type_}"
-            raise WrongUse(
-                f"{location}: the table has column {field.name} {kind}, {difference}; write the same columns"
-            )
-        columns.append(column_of(name, nested=False).alias(field.name))
-    if mine:
-        raise WrongUse(
-            f"{location}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first"
-        )
-    return df.select(*columns)
 
 
 def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema) -> tuple[DataFrame, dict[str, str]]:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from parquet_core.errors import UnsupportedFeature
 from prune_assets.session.spark_versions import java_error, quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry
-from prune_assets.tables.iceberg.session_metadata import session_metadata
+from prune_assets.tables.iceberg.metadata_files import place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
+
+
+# Names by which Iceberg's catalogs give a table at another snapshot, and the option here that does the same.
+_SELECTORS = (
+    (re.compile(r"snapshot_id_(\d+)"), "give version={0}"),
+    (re.compile(r"at_timestamp_(\d+)"), "give timestamp= with the time that {0} ms are"),
+    (re.compile(r"(?:branch|tag)_(.+)"), "give version= with the snapshot that {table}.refs has for {0}"),
+    (re.compile(r"(changes)"), "read its changes with Spark's own reader"),
+)
 
 
 class NameInSession(NamedTuple):
@@ -60,3 +71,59 @@ def snapshot_in_session(name: str, spark: SparkSession, version: int | None = No
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
     return open_iceberg(current_metadata(name, spark), version=version, timestamp=None, allow=())
+
+
+def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
+    """Raise UnsupportedFeature for a table with a selector of a snapshot behind its name, before Spark resolves it."""
+    table, _, last = name.rpartition(".")
+    for pattern, instead in _SELECTORS:
+        found = pattern.fullmatch(last.strip("`"))
+        if found is not None and table and exists_in_session(table, spark):
+            what = f"name {table}, whose main branch is written" if to_write else f"name {table} and {instead}"
+            raise UnsupportedFeature(f"{name}: names a snapshot of a table; {what.format(found[1], table=table)}")
+
+
+def exists_in_session(name: str, spark: SparkSession) -> bool:
+    """Tell whether a session's catalogs have a table or view."""
+    from pyspark.errors import PySparkException
+
+    with quiet(), suppress(PySparkException):
+        return bool(spark.catalog.tableExists(name))
+    return False
+
+
+def session_metadata(name: str, spark: SparkSession) -> str:
+    """Return the address of the file of metadata; UnsupportedFeature for what is no table of its own."""
+    location = _of_java(name, spark) if hasattr(spark, "_jvm") else _of_metadata_log(name, spark)
+    if location is None:
+        raise UnsupportedFeature(
+            f"{name}: the catalog lists it as iceberg, and shows no metadata of it; if it is a metadata table, or of a "
+            "catalog without files of metadata, use Spark's own reader"
+        )
+    return place_of(location)
+
+
+def _of_java(name: str, spark: SparkSession) -> str | None:
+    from py4j.java_gateway import is_instance_of
+    from py4j.protocol import Py4JError
+
+    from prune_assets.tables.iceberg.reading_with_iceberg import loaded
+
+    try:
+        table = loaded(spark, name)
+        if is_instance_of(spark.sparkContext._gateway, table, "org.apache.iceberg.BaseMetadataTable"):
+            return None
+        found = table.operations().current().metadataFileLocation()
+    except Py4JError:
+        return None
+    return None if found is None else str(found)
+
+
+def _of_metadata_log(name: str, spark: SparkSession) -> str | None:
+    from pyspark.errors import PySparkException
+
+    try:
+        rows = spark.sql(f"SELECT file FROM {name}.metadata_log_entries ORDER BY timestamp DESC LIMIT 1").collect()
+    except PySparkException:
+        return None
+    return str(rows[0][0]) if rows else None

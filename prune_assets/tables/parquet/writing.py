@@ -20,7 +20,7 @@ from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.tables.catalogs.session_catalog import columns_of, tell_catalog
 from prune_assets.tables.parquet.rewriting import check_rewrite, rewrite_files
-from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.writing.commit import commit
 from prune_assets.writing.staging import prove, staging_directory
@@ -170,24 +170,14 @@ def _literal(path: str) -> str:
 def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
     """Return the columns of a plain table in its catalog's order; refuse others, and another partitioning."""
     session = df.sparkSession
-    schema = columns_of(entry, session)
-    mine = {field.name.casefold(): field for field in df.schema.fields}
-    for field in schema.fields:
-        kind = field.dataType.simpleString()
-        given = mine.pop(field.name.casefold(), None)
-        if given is None or given.dataType.simpleString() != kind:
-            found = "the data lack it" if given is None else f"in the data it is {given.dataType.simpleString()}"
-            raise WrongUse(f"{entry.name}: the table has column {field.name} {kind}, {found}; write the same columns")
-    if mine:
-        name = next(iter(mine.values())).name
-        raise WrongUse(f"{entry.name}: the table has no column {name}; leave it out, or add it first")
+    frame = conformed(df, entry.name, columns_of(entry, session).fields)
     theirs = [column.name for column in session.catalog.listColumns(entry.name) if column.isPartition]
     if [name.casefold() for name in layout.partition_by] != [name.casefold() for name in theirs]:
         raise LayoutError(
             f"partition_by = {', '.join(layout.partition_by) or 'nothing'}: {entry.name} is partitioned by "
             f"{', '.join(theirs) or 'nothing'}, as its catalog says; give the layout the same columns"
         )
-    return df.select(*(column_of(field.name, nested=False).alias(field.name) for field in schema.fields))
+    return frame
 
 
 def _refuse_existing(table: str) -> None:

@@ -19,8 +19,7 @@ from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_session import own_jobs
 from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
-from prune_assets.tables.iceberg.session_catalog import name_in_session, snapshot_in_session
-from prune_assets.tables.iceberg.session_metadata import exists_in_session
+from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
 from prune_assets.tables.iceberg.writes.partition_by import transforms_kept, with_partition_values
 from prune_assets.tables.iceberg.writes.proof import WRITE_ID, change_of, paths_of, prove
 from prune_assets.tables.iceberg.writes.rewriting import (
@@ -36,7 +35,7 @@ from prune_assets.tables.iceberg.writes.table_properties import (
     sort_order_of,
     statements,
 )
-from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult
@@ -87,7 +86,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
         )
     transforms = transforms_kept(request.layout, before, name, by="a write")
     refuse_without_partitions(name, [each.column for each in transforms], request)
-    frame = df if before is None else _conformed(df, name)
+    frame = df if before is None else conformed(df, name, spark.table(name).schema.fields)
     frame = _held_to(frame, request.where)
     if request.only_by_rows and _is_empty(frame):
         return WriteResult(name, (), 0, 0, 0, (), None if before is None else _version(before))
@@ -120,25 +119,6 @@ def _is_empty(frame: DataFrame) -> bool:
 
 def _version(snapshot: IcebergSnapshot) -> int | None:
     return None if snapshot.snapshot is None else snapshot.snapshot.snapshot_id
-
-
-def _conformed(df: DataFrame, name: str) -> DataFrame:
-    """Return the columns of a table in its order and spelling; WrongUse where the data have others."""
-    spark = df.sparkSession
-    case_sensitive = semantics_of(spark).case_sensitive
-    mine = {column if case_sensitive else column.casefold(): column for column in df.columns}
-    columns = []
-    for field in spark.table(name).schema.fields:
-        given = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
-        kind = field.dataType.simpleString()
-        found = None if given is None else df.schema[given].dataType.simpleString()
-        if given is None or found != kind:
-            difference = "the data lack it" if given is None else f"in the data it is {found}"
-            raise WrongUse(f"{name}: the table has column {field.name} {kind}, {difference}; write the same columns")
-        columns.append(column_of(given, nested=False).alias(field.name))
-    if mine:
-        raise WrongUse(f"{name}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")
-    return df.select(*columns)
 
 
 def _condition(where: str | Column) -> Column:
