@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
+from prune_assets.session.spark_session import held_conf
 from prune_assets.session.spark_versions import execution_info
 
 if TYPE_CHECKING:
@@ -75,15 +76,8 @@ def counts_bytes(spark: SparkSession) -> bool:
 @contextmanager
 def counting_bytes(spark: SparkSession) -> Iterator[None]:
     """Let a session read without vectored reads for a while, so that it counts all bytes."""
-    before = spark.conf.get(VECTORED, None)
-    spark.conf.set(VECTORED, "false")
-    try:
+    with held_conf(spark, VECTORED, "false"):
         yield
-    finally:
-        if before is None:
-            spark.conf.unset(VECTORED)
-        else:
-            spark.conf.set(VECTORED, before)
 
 
 def bytes_read(df: DataFrame) -> int | None:

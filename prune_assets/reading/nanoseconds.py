@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
 from prune_assets.session.columns import column_of, quoted
+from prune_assets.session.spark_session import held_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,17 +66,10 @@ def _refusal(name: str, column: str, where: str) -> UnsupportedFeature:
 @contextmanager
 def nanoseconds_as_numbers(session: SparkSession) -> Iterator[None]:
     """Let Spark read timestamps of nanoseconds as bigint meanwhile."""
-    before = {name: session.conf.get(name, None) for name in _SETTINGS}
-    for name, value in _SETTINGS.items():
-        session.conf.set(name, value)
-    try:
+    with ExitStack() as settings:
+        for name, value in _SETTINGS.items():
+            settings.enter_context(held_conf(session, name, value))
         yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, old)
 
 
 def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:

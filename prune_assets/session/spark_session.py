@@ -14,7 +14,7 @@ from parquet_core.printable import HIDDEN, redacted
 from prune_assets.errors import JavaFailure
 from prune_assets.session.java import use_java
 from prune_assets.session.local_options import is_local, local_options
-from prune_assets.session.spark_versions import java_error
+from prune_assets.session.spark_versions import java_error, option_that_was_set
 from prune_assets.session.startup_log import StartupLog, cause
 from prune_assets.session.supported import check_installed, check_start, is_client_only
 from prune_assets.workload.own_tag import OWN_TAG
@@ -194,3 +194,29 @@ def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
             yield
         finally:
             remove(OWN_TAG)
+
+
+# Of each session and setting: what it was before, and how many hold it.
+_held: dict[tuple[int, str], tuple[str | None, int]] = {}
+_holding = Lock()
+
+
+@contextmanager
+def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
+    """Set a session option as long as any thread wants it so; one that was not set is unset again."""
+    name = id(session), key
+    with _holding:
+        before, holders = _held.get(name) or (option_that_was_set(session, key), 0)
+        session.conf.set(key, value)
+        _held[name] = before, holders + 1
+    try:
+        yield
+    finally:
+        with _holding:
+            before, holders = _held.pop(name)
+            if holders > 1:
+                _held[name] = before, holders - 1
+            elif before is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, before)

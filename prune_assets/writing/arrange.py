@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +10,12 @@ from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from prune_assets.session.columns import column_of
+from prune_assets.session.spark_session import held_conf
 from prune_assets.session.spark_versions import (
     check_row_group_rows,
     in_tasks_by_number,
     limits_row_group_rows,
     observation,
-    option_that_was_set,
 )
 from prune_assets.session.stores import explaining, options_for, spark_uri
 from prune_assets.writing.curves import bits_per_column, curve_positions
@@ -28,9 +26,9 @@ from prune_assets.writing.sort_order import Ordered, order_codes, rank_expressio
 from prune_assets.writing.write_options import write_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.writing.measuring import Measured
@@ -132,32 +130,6 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
             spark_uri(path)
         )
     return int(passed.get["rows"])
-
-
-# Of each session and setting: what it was before, and how many hold it.
-_held: dict[tuple[int, str], tuple[str | None, int]] = {}
-_holding = Lock()
-
-
-@contextmanager
-def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Set a session option as long as any thread wants it so; one that was not set is unset again."""
-    name = id(session), key
-    with _holding:
-        before, holders = _held.get(name) or (option_that_was_set(session, key), 0)
-        session.conf.set(key, value)
-        _held[name] = before, holders + 1
-    try:
-        yield
-    finally:
-        with _holding:
-            before, holders = _held.pop(name)
-            if holders > 1:
-                _held[name] = before, holders - 1
-            elif before is None:
-                session.conf.unset(key)
-            else:
-                session.conf.set(key, before)
 
 
 def along_curve(

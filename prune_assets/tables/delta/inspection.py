@@ -11,6 +11,7 @@ from deltalog.inspection import inspect_snapshot, with_orphans
 from deltalog.table.properties import clustering_columns
 from prune_assets.tables.column_names import resolve
 from prune_assets.tables.delta.health import log_findings
+from prune_assets.tables.delta.table import block_of
 from prune_assets.tables.examination import Claims, Examination, Inspection
 
 if TYPE_CHECKING:
@@ -77,18 +78,14 @@ class LogClaims(Claims):
         from deltalog.log.deletion_vectors import read_vector, vector_of
 
         snapshot = self.table.snapshot
-        for block in snapshot.blocks:
-            if file < len(block):
-                vector = vector_of(block, file)
-                if vector is None:
-                    return None
-                deleted = read_vector(vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
-                live = np.ones(rows, np.bool_)
-                at = np.fromiter(deleted, np.int64, len(deleted))
-                live[at[at < rows]] = False
-                return live
-            file -= len(block)
-        return None
+        vector = vector_of(*block_of(snapshot, file))
+        if vector is None:
+            return None
+        deleted = read_vector(vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
+        live = np.ones(rows, np.bool_)
+        at = np.fromiter(deleted, np.int64, len(deleted))
+        live[at[at < rows]] = False
+        return live
 
     def partition(self, path: Path, file: int) -> Bounds | None:
         """Return the value of a partition column, which may stand for several."""
@@ -98,13 +95,10 @@ class LogClaims(Claims):
         column = self.table.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None
-        for block in self.table.snapshot.blocks:
-            if file < len(block):
-                texts = block.partition.get(column.partition, empty_codes(len(block)))
-                bounds = partition_bounds(column, texts.values)
-                return bounds.take(np.arange(len(bounds))[texts.codes[file : file + 1]])
-            file -= len(block)
-        return None
+        block, at = block_of(self.table.snapshot, file)
+        texts = block.partition.get(column.partition, empty_codes(len(block)))
+        bounds = partition_bounds(column, texts.values)
+        return bounds.take(np.arange(len(bounds))[texts.codes[at : at + 1]])
 
 
 def clustering_paths(snapshot: Snapshot) -> list[Path]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from deltalog.log.file_block import Texts
+    from deltalog.log.file_block import FileBlock, Texts
     from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
@@ -235,14 +235,11 @@ class DeltaTable(LoggedTable):
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None
-        for block in self.snapshot.blocks:
-            if file < len(block):
-                texts = block.partition.get(column.partition)
-                code = -1 if texts is None else int(texts.codes[file])
-                value = "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
-                return f"{value} in the log"
-            file -= len(block)
-        return None
+        block, at = block_of(self.snapshot, file)
+        texts = block.partition.get(column.partition)
+        code = -1 if texts is None else int(texts.codes[at])
+        value = "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
+        return f"{value} in the log"
 
 
 @lru_cache(maxsize=8)
@@ -255,12 +252,18 @@ def _texts(values: Texts) -> pa.Array:
     return values.values.take(from_numpy(np.maximum(values.codes, 0), valid=values.codes >= 0))
 
 
-def _path_of(snapshot: Snapshot, number: int) -> str:
+def block_of(snapshot: Snapshot, number: int) -> tuple[FileBlock, int]:
+    """Return the block of a live file, and its position in the block."""
     for block in snapshot.blocks:
         if number < len(block):
-            return str(block.path[number].as_py())
+            return block, number
         number -= len(block)
     raise IndexError(number)
+
+
+def _path_of(snapshot: Snapshot, number: int) -> str:
+    block, at = block_of(snapshot, number)
+    return str(block.path[at].as_py())
 
 
 def _as_they_are(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:

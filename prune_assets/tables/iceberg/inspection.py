@@ -117,7 +117,7 @@ def planned_version(
 def clustered_by(table: IcebergTable) -> list[str]:
     """Return the columns by whose values the table is to be sorted."""
     metadata, by_id = table.snapshot.metadata, {column.field_id: column for column in table.by_path.values()}
-    order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
+    order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
     return [by_id[one.source_id].leaf.name for one in fields if one.source_id in by_id]
 

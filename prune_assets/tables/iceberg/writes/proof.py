@@ -13,8 +13,6 @@ from prune_assets.tables.iceberg.metadata_files import place_of, understood
 from prune_assets.tables.iceberg.session_catalog import snapshot_in_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from pyspark.sql import SparkSession
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -47,13 +45,13 @@ class Change(NamedTuple):
         return parent
 
 
-def change_of(name: str, spark: SparkSession, is_it: Callable[[Mapping[str, str]], bool]) -> Change:
-    """Return what the last snapshot did whose summary is the one that is looked for."""
+def change_of(name: str, spark: SparkSession, write_id: str) -> Change:
+    """Return the changes of the latest snapshot of a write."""
     snapshot = snapshot_in_session(name, spark)
     ours = [
         each.snapshot_id
         for each in snapshot.metadata.snapshots
-        if each.summary is not None and is_it(each.summary.additional_properties)
+        if each.summary is not None and each.summary.additional_properties.get(WRITE_ID) == write_id
     ]
     if not ours:
         raise StorageFailure(f"{name}: Spark wrote to it, and no snapshot tells of it; look at {name}.snapshots")

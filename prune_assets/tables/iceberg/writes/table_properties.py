@@ -138,7 +138,7 @@ def creation(
 def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
     """Return the keys of the table's sort order as SQL; of a transform, which no layout has, its text."""
     metadata = snapshot.metadata
-    order = next((one for one in metadata.sort_orders if one.order_id == metadata.default_sort_order_id), None)
+    order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     keys = []
     for field in () if order is None else order.fields:
         name = str(metadata.schema().find_column_name(field.source_id))

@@ -99,7 +99,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
             if before is None:
                 _drop_if_empty(name, spark, named)
             raise
-    change = change_of(name, spark, lambda summary: summary.get(WRITE_ID) == write_id)
+    change = change_of(name, spark, write_id)
     index = prove(named, change, layout, rows=rows)
     return WriteResult(
         table=name,
