@@ -117,7 +117,7 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
             f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
         )
     check_rewrite(table, request.layout)
-    debt = table.delete_debt()
+    debt = table.format.examination().delete_debt(table)
     measured = measure(
         index,
         request.layout,

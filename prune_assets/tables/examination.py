@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
     from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
+    from prune_assets.tables.delete_debt import DeleteDebt
 
 # Largest number of commits that a reader should replay.
 MAX_COMMITS = 100
@@ -75,11 +76,13 @@ class Examination:
 
     `inspect`: describes a table. `claims`: returns its claims about its files. `log_findings`: returns the findings
     about its log or manifests, without opening a data file. `clustered_by`: returns the names of the columns that the
-    log or the metadata cluster it by. `is_file`: True if the table is named by the path of its only file.
+    log or the metadata cluster it by. `delete_debt`: returns its deleted rows and delete files from the log or
+    manifests; None if the format has no deletes. `is_file`: True if the table is named by the path of its only file.
     """
 
     inspect: Callable[[Any, InspectOptions], Inspection]
     claims: Callable[[Any], Claims]
     log_findings: Callable[[Any, LogLimits], list[Finding]] = lambda *_: []
     clustered_by: Callable[[Any], Sequence[str]] = lambda _: ()
+    delete_debt: Callable[[Any], DeleteDebt | None] = lambda _: None
     is_file: Callable[[Any], bool] = lambda _: False

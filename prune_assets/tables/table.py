@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
-    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format, Location
 
 
@@ -87,10 +86,6 @@ class TableDefaults(Protocol):
 
         Raises UnsupportedFeature for a type that Arrow lacks.
         """
-        return None
-
-    def delete_debt(self) -> DeleteDebt | None:
-        """Return the deleted rows and delete files from the log or manifests; None if the format has no deletes."""
         return None
 
     def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - of none

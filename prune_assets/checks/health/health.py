@@ -38,7 +38,7 @@ def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64
     of_files = _of_files(redacted(table.name), index, partition, clustered_by=clustered_by, by_log=by_log)
     # The files say the same of their sizes as the log does.
     of_log = [finding for finding in examination.log_findings(table, LogLimits()) if finding.code != "log.small_files"]
-    return [*of_files, *of_log, *_of_deletes(table)]
+    return [*of_files, *of_log, *_of_deletes(table)[1]]
 
 
 def check_files(
@@ -93,12 +93,13 @@ def check_deletes(
     name files. Raises as opening a table does.
     """
     opened = open_as_written(table, allow=allow)
-    return opened.delete_debt(), [as_its_catalog_takes(finding, opened) for finding in _of_deletes(opened)]
+    debt, findings = _of_deletes(opened)
+    return debt, [as_its_catalog_takes(finding, opened) for finding in findings]
 
 
-def _of_deletes(table: Table) -> list[Finding]:
-    name, debt = redacted(table.name), table.delete_debt()
-    return [finding for check in OF_DELETES for finding in check.run(name, debt)]
+def _of_deletes(table: Table) -> tuple[DeleteDebt | None, list[Finding]]:
+    debt = table.format.examination().delete_debt(table)
+    return debt, [finding for check in OF_DELETES for finding in check.run(redacted(table.name), debt)]
 
 
 def check_log(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deltalog.inspection import inspect_snapshot, with_orphans
+from deltalog.stats.file_bounds import ABSENT, record_counts
 from deltalog.table.properties import clustering_columns
 from prune_assets.tables.column_names import resolve
+from prune_assets.tables.delete_debt import DeleteDebt
 from prune_assets.tables.delta.health import log_findings
 from prune_assets.tables.delta.table import block_of
 from prune_assets.tables.examination import Claims, Examination, Inspection
@@ -66,8 +69,6 @@ class LogClaims(Claims):
 
     def rows(self, file: int) -> int | None:
         """Return how many rows statistics give a file, deleted ones among them; None where they do not say."""
-        from deltalog.stats.file_bounds import ABSENT, record_counts
-
         if self._records is None:
             self._records = record_counts(self.table.snapshot)
         count = int(self._records[file])
@@ -107,9 +108,26 @@ def clustering_paths(snapshot: Snapshot) -> list[Path]:
     return [logical.get(path, path) for path in clustering_columns(snapshot.domains, location=snapshot.table)]
 
 
+def delete_debt(table: DeltaTable) -> DeleteDebt:
+    """Return the rows and files of deletion vectors, from the log."""
+    return DeleteDebt(
+        rows=record_counts(table.snapshot),
+        deleted=table.deleted,
+        delete_files=(table.deleted > 0).astype(np.int64),
+        equality_files=np.zeros(len(table.deleted), np.int64),
+        path=partial(_path_of, table.snapshot),
+    )
+
+
+def _path_of(snapshot: Snapshot, number: int) -> str:
+    block, at = block_of(snapshot, number)
+    return str(block.path[at].as_py())
+
+
 EXAMINATION = Examination(
     inspect=inspect_version,
     claims=LogClaims,
     log_findings=log_findings,
+    delete_debt=delete_debt,
     clustered_by=lambda table: [".".join(path) for path in clustering_paths(table.snapshot)],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
-    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format
     from prune_assets.tables.table import FileConstants, FilesToRead
 
@@ -203,19 +202,6 @@ class DeltaTable(LoggedTable):
         """Return how many rows deletion vectors take away from each file."""
         return self.deleted
 
-    def delete_debt(self) -> DeleteDebt:
-        """Return the rows and files of deletion vectors, from the log."""
-        from deltalog.stats.file_bounds import record_counts
-        from prune_assets.tables.delete_debt import DeleteDebt
-
-        return DeleteDebt(
-            rows=record_counts(self.snapshot),
-            deleted=self.deleted,
-            delete_files=(self.deleted > 0).astype(np.int64),
-            equality_files=np.zeros(len(self.deleted), np.int64),
-            path=partial(_path_of, self.snapshot),
-        )
-
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition that the log gives each live file."""
         from deltalog.log.file_block import empty_codes
@@ -259,11 +245,6 @@ def block_of(snapshot: Snapshot, number: int) -> tuple[FileBlock, int]:
             return block, number
         number -= len(block)
     raise IndexError(number)
-
-
-def _path_of(snapshot: Snapshot, number: int) -> str:
-    block, at = block_of(snapshot, number)
-    return str(block.path[at].as_py())
 
 
 def _as_they_are(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:

@@ -17,6 +17,7 @@ from prune_assets.report.inspection.iceberg import (
 )
 from prune_assets.tables.column_names import resolve
 from prune_assets.tables.examination import Claims, Examination, Inspection
+from prune_assets.tables.iceberg.deletes import debt_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,4 +145,9 @@ class ManifestClaims(Claims):
         return int(self.table.snapshot.files.numbers("records", 0)[file])
 
 
-EXAMINATION = Examination(inspect=inspect_snapshot, claims=ManifestClaims, clustered_by=clustered_by)
+EXAMINATION = Examination(
+    inspect=inspect_snapshot,
+    claims=ManifestClaims,
+    clustered_by=clustered_by,
+    delete_debt=lambda table: debt_of(table.snapshot.open_all(), table.deletes),
+)

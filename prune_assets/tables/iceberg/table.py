@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
-    from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.format import Format
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
@@ -205,13 +204,6 @@ class IcebergTable(LoggedTable):
         for i, deletes in self.deletes.items():
             counts[i] = count_positions(self.snapshot, i, deletes)
         return counts
-
-    def delete_debt(self) -> DeleteDebt:
-        """Return the deleted rows and the delete files, from the manifests."""
-        from prune_assets.tables.iceberg.deletes import debt_of
-
-        files = self.snapshot.open_all()
-        return debt_of(files, self.deletes)
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the values that a file's partition has of a column, in words; None where it has none."""
