@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.layout.sort_key import SortKey
-from prune_assets.planner.plan_read import plan_read
 from prune_assets.reading.arrow_columns import names_of, not_read
-from prune_assets.reading.arrow_scan import scan_of
+from prune_assets.reading.arrow_scan import plan_rows, scan_of
 from prune_assets.reading.ordered_rows import rows_in_order
 
 if TYPE_CHECKING:
@@ -43,15 +42,8 @@ def count(
 
     Arguments and errors are those of `read_arrow`.
     """
-    planned = plan_read(
-        table,
-        where=where,
-        columns=[],
-        session=session,
-        version=version,
-        timestamp=timestamp,
-        allow=allow,
-        for_rows=True,
+    planned = plan_rows(
+        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
     )
     scan = scan_of(planned, (), session)
     return scan.count(scan.kept())
@@ -78,15 +70,8 @@ def exists(
 
     Arguments and errors are those of `read_arrow`.
     """
-    planned = plan_read(
-        table,
-        where=where,
-        columns=[],
-        session=session,
-        version=version,
-        timestamp=timestamp,
-        allow=allow,
-        for_rows=True,
+    planned = plan_rows(
+        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
     )
     return next(scan_of(planned, (), session).first(1), None) is not None
 
@@ -116,15 +101,8 @@ def min_max(
     Both are None where no row has a value. NaN is greater than every number, as in Spark. Arguments and errors are
     those of `read_arrow`.
     """
-    planned = plan_read(
-        table,
-        where=where,
-        columns=[column],
-        session=session,
-        version=version,
-        timestamp=timestamp,
-        allow=allow,
-        for_rows=True,
+    planned = plan_rows(
+        table, where=where, columns=[column], session=session, version=version, timestamp=timestamp, allow=allow
     )
     names = names_of(planned, [column])
     if any(

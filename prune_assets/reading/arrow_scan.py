@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,12 +16,12 @@ from parquet_core.predicate import columns_of
 from parquet_core.storage import hole_of
 from parquet_core.trees import replaced
 from parquet_core.values import reading
+from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import row_tests
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, not_read
 from prune_assets.reading.read_stats import noted
 from prune_assets.reading.row_filter import adapted, compared_values, stages_of, typed_columns
-from prune_assets.reading.row_pages import GroupRows, RowPages
-from prune_assets.reading.row_ranges import as_ranges, chosen, without
+from prune_assets.reading.row_pages import GroupRows, RowPages, as_ranges, chosen, without
 from prune_assets.sql.lowering.row_tests import guarded
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from prune_assets.reading.row_filter import Stage
     from prune_assets.sql.semantics import SparkSemantics
 
+# Plans a read whose rows are read here, by their pages.
+plan_rows = partial(plan_read, for_rows=True)
 # Compressed bytes of the row groups that are read together: what one of them needs is fetched with the others.
 WINDOW_BYTES = 64 << 20
 _WINDOW_GROUPS = 256

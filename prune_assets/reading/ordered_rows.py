@@ -18,7 +18,7 @@ from parquet_core.ragged import distinct
 from prune_assets.reading.arrow_columns import names_of, not_read
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
-from prune_assets.reading.row_ranges import rows_in
+from prune_assets.reading.row_pages import rows_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.planner.columns import check_names
-from prune_assets.planner.plan_read import plan_read
 from prune_assets.reading.arrow_columns import names_of, unread_columns
-from prune_assets.reading.arrow_scan import scan_of
+from prune_assets.reading.arrow_scan import plan_rows, scan_of
 from prune_assets.reading.ordered_rows import rows_in_order, sort_keys
 
 if TYPE_CHECKING:
@@ -77,15 +76,8 @@ def read_arrow(
         raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
     keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
     read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
-    planned = plan_read(
-        table,
-        where=where,
-        columns=read,
-        session=session,
-        version=version,
-        timestamp=timestamp,
-        allow=allow,
-        for_rows=True,
+    planned = plan_rows(
+        table, where=where, columns=read, session=session, version=version, timestamp=timestamp, allow=allow
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     if keys:
@@ -120,15 +112,9 @@ def read_batches(
     Arguments, order and types are those of `read_arrow`. Its errors that planning does not find are raised while the
     batches are read.
     """
-    planned = plan_read(
-        table,
-        where=where,
-        columns=columns if columns is None else _checked(columns),
-        session=session,
-        version=version,
-        timestamp=timestamp,
-        allow=allow,
-        for_rows=True,
+    read = None if columns is None else _checked(columns)
+    planned = plan_rows(
+        table, where=where, columns=read, session=session, version=version, timestamp=timestamp, allow=allow
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     scan = scan_of(planned, names, session)

@@ -70,17 +70,12 @@ def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None
     _check_name(name)
     path = os.fspath(table)
     if name is not None:
-        _check_installed(path, _format_named(name))
+        _format_named(name).writing_at(path).check_installed(path)
     if ("/" not in path and not os.path.lexists(path)) or (name is None and is_remote(path)):
         return
     writing = _format_at(path, name).writing
     if writing is not None:
         writing().location(path)
-
-
-def _check_installed(path: str, format_: Format) -> None:
-    if format_.writing is not None and (check := format_.writing().check_installed) is not None:
-        check(path)
 
 
 def writable_formats() -> list[str]:

@@ -44,7 +44,7 @@ class Writing:
     `location`: returns where a table is written, and refuses what cannot be. `write`: all of the rows or none.
     `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table that its
     catalog would not see or read otherwise; it is given those of other formats too. `check_installed`: refuses a table
-    for which a library is missing, where one is needed.
+    whose library is missing.
 
     `check_rewrite`: refuses a layout that a rewrite of some files of a table cannot honour, before Spark starts.
     `rewrite`: replaces old files with new ones at once; a conflicting write is not undone. `statements`: returns the
@@ -59,7 +59,7 @@ class Writing:
     check_rewrite: Callable[[Any, LayoutSpec], None]
     rewrite: Callable[[SparkSession, Any, Rewrite], Rewritten]
     statements: Callable[[SparkSession, Any, Rewrite | None], tuple[str, ...]] = lambda *_: ()
-    check_installed: Callable[[str], None] | None = None
+    check_installed: Callable[[str], None] = lambda _: None
 
 
 def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFrame:

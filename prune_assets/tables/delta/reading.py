@@ -9,27 +9,27 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from prune_assets.session.columns import column_of
-from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_versions import from_arrow, metadata_column, try_cast
 from prune_assets.session.stores import absolute, explaining, file_uri, reader_of
 from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructField, StructType
 
     from deltalog.log.actions import DeletionVector
     from deltalog.log.file_block import Texts
+    from deltalog.table.schema import TableSchema
     from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.tables.delta.table import DeltaTable
     from prune_assets.tables.table import FilesToRead
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # So many partitions are read one by one, each with its values as constants; more of them are joined by file.
 MAX_READS = 16
 _FILE, _ROW = "__prune_file", "__prune_row"
+_PHYSICAL_NAME, _ID, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id", "parquet.field.id"
 
 
 class LiveFile(NamedTuple):
@@ -49,9 +50,7 @@ class LiveFile(NamedTuple):
 
 def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) -> DataFrame:
     """Open files of a version with the columns of the table."""
-    from pyspark.sql.types import StructType
-
-    schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
+    schema = spark_schema(table.snapshot.schema)
     files = live_files(table, wanted.index, wanted.files.tolist())
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
@@ -69,9 +68,8 @@ def open_live(
     `labels`: a number for each file, which its rows have in the column `label`.
     """
     from pyspark.sql import functions as fn
-    from pyspark.sql.types import StructType
 
-    schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
+    schema = spark_schema(table.snapshot.schema)
     parts = []
     for some in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
         if some:
@@ -263,3 +261,49 @@ def _data_columns(table: DeltaTable, schema: StructType) -> list[Column]:
 
 def _value(number: int) -> str:
     return f"__prune_value_{number}"
+
+
+def spark_schema(schema: TableSchema) -> StructType:
+    """Parse the schema of a Delta log into Spark's type."""
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(schema.text))
+
+
+def logical_schema(schema: StructType) -> StructType:
+    """Return the schema of a table without what only its log has a use for."""
+    found: StructType = _mapped(schema, lambda field: (field.name, _shown(field.metadata)))
+    return found
+
+
+def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
+    """Return a column as files have it: with column mapping by its physical name, and with `ids` by its number."""
+    from pyspark.sql.types import StructType
+
+    def stored(field: StructField) -> tuple[str, dict[str, Any]]:
+        if mapping == "none":
+            return field.name, _shown(field.metadata)
+        name = field.metadata.get(_PHYSICAL_NAME, field.name)
+        return name, {_FIELD_ID: field.metadata[_ID]} if ids and _ID in field.metadata else {}
+
+    found: StructType = _mapped(StructType([field]), stored)
+    return found.fields[0]
+
+
+def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if not key.startswith("delta.")}
+
+
+def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
+    """Give each field of a type another name and other metadata; what is read of files may be null to Spark."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    match kind:
+        case StructType():
+            fields = [(named(field), _mapped(field.dataType, named)) for field in kind.fields]
+            return StructType([StructField(name, inner, metadata=extra) for (name, extra), inner in fields])
+        case ArrayType():
+            return ArrayType(_mapped(kind.elementType, named))
+        case MapType():
+            return MapType(_mapped(kind.keyType, named), _mapped(kind.valueType, named))
+    return kind

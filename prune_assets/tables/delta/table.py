@@ -87,9 +87,9 @@ class DeltaTable(LoggedTable):
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
-        from pyspark.sql.types import StructType
+        from prune_assets.tables.delta.reading import spark_schema
 
-        return spark.createDataFrame([], StructType.fromJson(json.loads(self.snapshot.schema.text)))
+        return spark.createDataFrame([], spark_schema(self.snapshot.schema))
 
     def declared_type(self, name: str) -> DeclaredType | None:
         """Return the type that the log has for a top-level column."""

@@ -7,7 +7,6 @@ that no version holds.
 
 from __future__ import annotations
 
-import json
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -31,7 +30,6 @@ from parquet_core.storage import address, is_remote, list_data_files, local_path
 from parquet_core.storage.partition_discovery import unescape
 from parquet_core.storage.remote import remote_of
 from prune_assets.session.columns import column_of
-from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.startup_log import cause
 from prune_assets.session.stores import check_reach
@@ -39,6 +37,7 @@ from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.syntax.parsed import ParsedPredicate
 from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.tables.delta.opening import has_log, table_of
+from prune_assets.tables.delta.reading import logical_schema, spark_schema, stored_field
 from prune_assets.tables.delta.rewriting import check_rewrite, rewrite_version
 from prune_assets.tables.same_partitions import check_same_partitions
 from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
@@ -153,8 +152,6 @@ def _opened(location: str) -> Snapshot | None:
 
 def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Target:
     """Open the table, or describe the new one, and refuse what does not go into it before anything is written."""
-    from pyspark.sql.types import StructType
-
     import deltalog
 
     snapshot = _opened(location)
@@ -171,7 +168,7 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
         )
     constraints = constraints_to_check(snapshot)
     deltalog.check_appendable(snapshot, obeys=constraints)
-    fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
+    fields = spark_schema(snapshot.schema).fields
     check_same_partitions(layout, snapshot.schema.partition_columns, location, by="a write")
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
     if (sized := next((field for field in fields if _OF_LENGTH in field.metadata), None)) is not None:
@@ -197,9 +194,7 @@ def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema)
 
     What is no column of the table stays as it is.
     """
-    from pyspark.sql.types import StructType
-
-    fields = {field.name: field for field in StructType.fromJson(json.loads(schema.text)).fields}
+    fields = {field.name: field for field in spark_schema(schema).fields}
     columns = [
         _stored_column(frame, stored_field(fields[name], schema.mapping, ids=True), name)
         if name in fields

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
@@ -88,12 +87,6 @@ class IcebergTable(LoggedTable):
             self._deletes = opened, deletes_by_file(self.snapshot)
         return self._deletes[1]
 
-    def declared_schema(self) -> StructType:
-        """Return the schema of the snapshot."""
-        from prune_assets.tables.iceberg.reading import declared_schema
-
-        return declared_schema(self)
-
     def declared_type(self, name: str) -> DeclaredType | None:
         """Return the type that the snapshot has for a top-level column."""
         from prune_assets.tables.iceberg.reading import declared_type
@@ -102,7 +95,9 @@ class IcebergTable(LoggedTable):
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
-        return spark.createDataFrame([], self.declared_schema())
+        from prune_assets.tables.iceberg.reading import declared_schema
+
+        return spark.createDataFrame([], declared_schema(self))
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open these files by Iceberg, of a table of the session's catalogs, or by Spark's own reader of Parquet."""
