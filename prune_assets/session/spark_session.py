@@ -196,7 +196,7 @@ def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
             remove(OWN_TAG)
 
 
-# Of each session and setting: what it was before, and how many hold it.
+# By session and setting: the value before, and the number of holders.
 _held: dict[tuple[int, str], tuple[str | None, int]] = {}
 _holding = Lock()
 

@@ -37,17 +37,17 @@ class InspectOptions(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What `prune inspect` shows: dataclasses for JSON, and what prints them."""
+    """Output of `prune inspect`: dataclasses for JSON, and the function that prints them."""
 
     facts: object
     print_to: Callable[[Console], None]
 
 
 class Claims:
-    """What a table claims of whole files before they are opened, for `prune audit` to verify; by default nothing.
+    """Claims of a table about unopened files, which `prune audit` verifies; by default none.
 
     Files are numbered as in the index. `name`: the source of the claims; `partition_remedy`: the next step for a file
-    whose rows are not those of its partition.
+    whose rows belong to another partition.
     """
 
     name: str

@@ -75,7 +75,7 @@ class LogClaims(Claims):
         return None if count == ABSENT else count
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:
-        """Return which rows of a file its deletion vector leaves; None where it has none."""
+        """Return which rows of a file its deletion vector keeps; None without a vector."""
         from deltalog.log.deletion_vectors import read_vector, vector_of
 
         snapshot = self.table.snapshot
@@ -89,7 +89,7 @@ class LogClaims(Claims):
         return live
 
     def partition(self, path: Path, file: int) -> Bounds | None:
-        """Return the value of a partition column, which may stand for several."""
+        """Return the bounds of a partition value, which may have several meanings."""
         from deltalog.log.file_block import empty_codes
         from deltalog.stats.partition_values import partition_bounds
 

@@ -105,7 +105,7 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
 
 
 class VectorOfFile(NamedTuple):
-    """A deletion vector; `table`, `allow`: where the table lies and what its log may name."""
+    """A deletion vector; `table`: the path of the table, `allow`: as in `open_snapshot`."""
 
     vector: DeletionVector
     table: str
@@ -277,7 +277,7 @@ def logical_schema(schema: StructType) -> StructType:
 
 
 def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
-    """Return a column as files have it: with column mapping by its physical name, and with `ids` by its number."""
+    """Return a column under its name in files; column mapping gives the name, and with `ids` the field id."""
     from pyspark.sql.types import StructType
 
     def stored(field: StructField) -> tuple[str, dict[str, Any]]:
@@ -295,7 +295,7 @@ def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
-    """Give each field of a type another name and other metadata; what is read of files may be null to Spark."""
+    """Replace the name and metadata of each field of a type; to Spark each field of a file may be null."""
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match kind:

@@ -74,7 +74,7 @@ def snapshot_in_session(name: str, spark: SparkSession, version: int | None = No
 
 
 def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
-    """Raise UnsupportedFeature for a table with a selector of a snapshot behind its name, before Spark resolves it."""
+    """Raise UnsupportedFeature for a table name that ends with a snapshot selector, before Spark resolves it."""
     table, _, last = name.rpartition(".")
     for pattern, instead in _SELECTORS:
         found = pattern.fullmatch(last.strip("`"))
@@ -93,7 +93,7 @@ def exists_in_session(name: str, spark: SparkSession) -> bool:
 
 
 def session_metadata(name: str, spark: SparkSession) -> str:
-    """Return the address of the file of metadata; UnsupportedFeature for what is no table of its own."""
+    """Return the address of the metadata file; UnsupportedFeature for a metadata table."""
     location = _of_java(name, spark) if hasattr(spark, "_jvm") else _of_metadata_log(name, spark)
     if location is None:
         raise UnsupportedFeature(

@@ -217,7 +217,7 @@ def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other fo
 
 
 def _open(location: Location, options: OpenOptions) -> ParquetTable:
-    """List the files, and read as many footers as tell the columns."""
+    """List the files, and read the footers that the columns require."""
     if options.version is not None or options.timestamp is not None:
         raise WrongUse(
             f"{location}: not a Delta table (it has no _delta_log), so it has no versions; leave out version and "
