@@ -8,7 +8,7 @@ itself and is larger than every other value; the two zeros are equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -175,6 +175,10 @@ class Unsupported:
     no_value: bool = False
     cause: Cause | None = None
     source: object = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[Unsupported], tuple[object, ...]]:
+        """Leave out `source`, the last field, which processes that get a predicate do not need."""
+        return Unsupported, tuple(getattr(self, it.name) for it in fields(self)[:-1])
 
 
 class ValueTest(Protocol):

@@ -332,6 +332,8 @@ def why_not(node: nodes.Node) -> Refusal:
         return Refusal(*_NOT_LOWERED[type(node)])
     if isinstance(node, nodes.Opaque):
         return Refusal(node.reason, node.remedy)
+    if isinstance(node, nodes.UserCall):
+        return Refusal(f"{node.name.partition(' ')[0]}() is not one of Spark's own functions in this session")
     if isinstance(node, nodes.Call):
         return refused(node.name)
     return Refusal("this is not a plain column", "compare a plain column with a literal")

@@ -23,6 +23,7 @@ from prune_assets.sql.syntax.nodes import (
     Column,
     Comparison,
     In,
+    InSubquery,
     Like,
     Literal,
     Node,
@@ -194,21 +195,24 @@ def bind_names(
                 return replace(node, bound=meanings[parts])
             case Literal(value) if value.name is not None and scope.has(value.name):
                 return Opaque(*_STRING_OR_COLUMN, span=node.span)
-            case Call() | Between() if not _is_builtin(name := _called(node), is_builtin):
-                reason = f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session"
-                return UserCall(reason, call=name, columns=_named_within(parsed, node, columns), span=node.span)
             case Opaque():
                 return replace(node, columns=_named_within(parsed, node, columns))
             case _:
                 return None
 
-    return replace(parsed, tree=rebuilt(parsed.tree, bound))
+    def user_call(node: Node) -> Node | None:
+        name = _called(node)
+        return None if _is_builtin(name, is_builtin) else UserCall(name, node.children(), span=node.span)
+
+    return replace(parsed, tree=rebuilt(rebuilt(parsed.tree, bound), user_call))
 
 
 def named_columns(tree: Node) -> list[LeafColumn] | None:
     """Return the columns that a bound part names, each once; None if a name is not that of a single column."""
     found: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
+        if isinstance(node, InSubquery):
+            return None
         if isinstance(node, Opaque):
             if node.columns is None:
                 return None

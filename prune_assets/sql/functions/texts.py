@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _LAST_YEAR = 9_999
 KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"
 _CASES = ("case changes the order of values", KEEP_ONE_CASE)
-_TRIMMED = ("the bounds are of the texts before they are trimmed", "trim the values when they are written")
+_TRIMMED = (
+    "the bounds are of the texts before they are trimmed",
+    SkippingRemedy("trim the values when they are written"),
+)
 JOINED = ("a joined text has no bounds", SkippingRemedy("compare the columns one by one"))
 _LENGTH = ("a length has no bounds", SkippingRemedy("write s = '' for an empty text, s > '' for any other"))
 _POSITION = ("the position of a text has no bounds", "write contains(s, 'text') or startswith(s, 'text')")

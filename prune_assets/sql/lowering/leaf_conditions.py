@@ -90,7 +90,7 @@ class LeafCondition:
         """Return the condition as leaves; raises Refusal and PredicateTypeError."""
         match node:
             case nodes.Comparison(left, right, op):
-                return self._compare(left, op, right)
+                return self._compared_with_truth(node) or self._compare(left, op, right)
             case nodes.Between():
                 return self._between(node)
             case nodes.In():
@@ -158,11 +158,15 @@ class LeafCondition:
                 return known
         if any(isinstance(one, nodes.Column) and _is_null(other) for one, other in ((left, right), (right, left))):
             return NULL
-        for one, other in ((left, right), (right, left)):
-            if op is Op.EQ and is_condition(one) and (truth := _truth(other)) is not None:
-                inner = self._condition(one)
-                return inner if truth else negated(one, inner, self._parsed)
         return self._terms().compare(self._bind(left), op, self._bind(right))
+
+    def _compared_with_truth(self, node: nodes.Comparison) -> Predicate | None:
+        """Lower `condition = TRUE` or `condition = FALSE`; None for another comparison."""
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if node.op is Op.EQ and is_condition(one) and (truth := _truth(other)) is not None:
+                inner = self._condition(one)
+                return inner if truth else negated(nodes.Not(one, span=node.span), inner, self._parsed)
+        return None
 
     def _is_whole_number(self, node: nodes.Node) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""
@@ -192,7 +196,7 @@ class LeafCondition:
         try:
             return self._compare(node.operand, op, end)
         except Refusal as refusal:
-            half = f"{self._parsed.text(node.operand)} {op} {self._parsed.text(end)}"
+            half = f"{self._operand_text(node.operand)} {op} {self._operand_text(end)}"
             raises = constant_raises(end, refusal)
             return Unsupported(
                 *(half, refusal.reason, refusal.remedy),
@@ -202,6 +206,11 @@ class LeafCondition:
                 cause=refusal.cause,
                 source=self._parsed.part(nodes.Comparison(node.operand, end, op, span=node.span)),
             )
+
+    def _operand_text(self, node: nodes.Node) -> str:
+        """Return the source of an operand of a comparison, in brackets if it is a condition by its form."""
+        text = self._parsed.text(node)
+        return f"({text})" if is_condition(node) else text
 
     def _in(self, node: nodes.In) -> Predicate:
         term = self._bind(node.operand)

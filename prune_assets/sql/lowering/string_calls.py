@@ -78,6 +78,8 @@ def read_start(node: nodes.Node) -> Start:
     if not isinstance(node, nodes.Call) or role not in _PREFIXES:
         _refuse_call(node)
         return Start(_text_column(node), None)
+    if not node.arguments:
+        raise Refusal("this number of arguments is not looked into")
     column, *rest = node.arguments
     bounds = [_character_count(operand) for operand in rest]
     if role is Role.LEFT:
@@ -99,7 +101,7 @@ def read_string_start(node: nodes.Node) -> Start:
 def read_value(node: nodes.Node) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
-    if isinstance(folded, nodes.Opaque):
+    if isinstance(folded, (nodes.Opaque, nodes.UserCall)):
         raise why_not(folded)
     if not isinstance(folded, nodes.Literal):
         raise Refusal("what a string is compared with is not a literal", "write a literal")

@@ -198,11 +198,6 @@ class Opaque(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UserCall(Opaque):
-    """A call of a function that is not one of Spark's own in the session."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Unary(Node):
     """An operator before its operand."""
 
@@ -390,6 +385,14 @@ class Call(Node):
 
     name: str
     arguments: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserCall(Node):
+    """A call of a function that is not one of Spark's own in the session."""
+
+    name: str
+    arguments: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

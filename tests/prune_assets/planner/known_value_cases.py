@@ -132,4 +132,5 @@ def condition(chance):
     """Return a condition, or two of them put together."""
     parts = [chance.choice(CONDITIONS[chance.choice(list(CONDITIONS))]) for _ in range(chance.choice([1, 1, 2]))]
     text = f" {chance.choice(['AND', 'OR'])} ".join(f"({part})" for part in parts)
-    return f"NOT ({text})" if chance.random() < 0.2 else text
+    forms = ["{0}", "{0}", "{0}", "NOT ({0})", "({0}) = false", "TRUE = ({0})", "({0}) <=> false"]
+    return chance.choice(forms).format(text)

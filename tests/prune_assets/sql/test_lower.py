@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.render import render
 from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.parsed import parse_predicate
 from tests.prune_assets.sql.fixture_lines import braced, fixture_lines
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
@@ -235,6 +237,7 @@ def test_every_refusal_has_a_reason():
         ("_metadata.file_name = 'part-0.parquet'", "known when it reads", ""),
         ("_METADATA.row_index < 5", "known when it reads", ""),
         ("_metadata['file_size'] > 5", "an element of an array or map", ""),
+        ("substring() RLIKE 'a'", "this number of arguments", ""),
         ("x >>> 1 = 2", "bitwise operators are not supported", ""),
         ("x + 1 > 0.0000000000000000000000000000000000001", "rounds this decimal", "write fewer digits"),
     ],
@@ -492,3 +495,41 @@ def test_a_text_is_parsed_and_bound_once(monkeypatch, where):
     row_tests(lowered, session=None, semantics=semantics, most=10)
     assert parsed == [f"{where} AND x % 100 = 7 AND x <> 4711"]
     assert len(bound) == 1
+
+
+def test_a_condition_that_is_compared_with_false_is_negated():
+    """The part that is tested on values is the whole, not the condition inside."""
+    for where in ("(x % 3 = 1) = false", "FALSE = (x % 3 = 1)"):
+        (part,) = leaves(lowered(where).predicate)
+        assert isinstance(part, Unsupported)
+        assert part.sql == where
+        assert isinstance(part.source.tree, nodes.Not)
+
+
+def test_half_of_a_range_between_conditions_has_a_text_of_its_own():
+    half = next(leaves(lowered("b BETWEEN b = (x % 3 = 1) AND TRUE").predicate))
+    assert half.sql == "b >= (b = (x % 3 = 1))"
+
+
+def test_constants_of_functions_of_a_user_are_evaluated_by_spark():
+    asked = []
+
+    def fold(text):
+        asked.append(text)
+        return "7"
+
+    settings = {"semantics": SparkSemantics(), "fold": fold, "is_builtin": lambda name: name != "seven"}
+    for where in ("x = seven()", "x IN (seven(), 7)"):
+        found = lower(where, FIXTURE_COLUMNS, **settings).predicate
+        assert found == lower("x = 7", FIXTURE_COLUMNS, **settings).predicate
+    assert set(asked) == {"seven()"}
+    found = lower("x = seven(y)", FIXTURE_COLUMNS, **settings).predicate
+    assert found.reason == "seven() is not one of Spark's own functions in this session"
+    assert found.null_with == ()
+
+
+def test_executors_get_a_predicate_without_its_source():
+    (part,) = leaves(lowered(" || ".join(["s"] * 400) + " = 'a'").predicate)
+    assert part.source is not None
+    read_back = pickle.loads(pickle.dumps(part))
+    assert (read_back, read_back.source) == (part, None)

@@ -51,6 +51,9 @@ ANSWERED = [
     "(month(day) = 12) IS NULL",
     "month(add_months(day, 1)) = 5 AND day < DATE '2000-01-01'",
     "dayofweek(to_date(moment)) = 1",
+    "(n % 7 = 0) = false",
+    "FALSE = (month(day) IN (1, 2) AND n > 3)",
+    "(lower(name) = 'ab') = true",
 ]
 REFUSED = [
     "n % k = 1",
