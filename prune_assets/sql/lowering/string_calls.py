@@ -79,7 +79,7 @@ def read_start(node: nodes.Node) -> Start:
         _refuse_call(node)
         return Start(_text_column(node), None)
     if not node.arguments:
-        raise Refusal("this number of arguments is not looked into")
+        raise Refusal(f"{node.name}() has no arguments")
     column, *rest = node.arguments
     bounds = [_character_count(operand) for operand in rest]
     if role is Role.LEFT:
