@@ -80,7 +80,7 @@ def check_arguments(
         return
     for name, value in given.items():
         hint = hints.get(name, object)
-        if not matches(value, hint):
+        if not matches(value, hint) or _is_other_number(value, hint):
             known = makers()
             made = {**known, "dict": known[key]} if (key := f"{function.__name__}.{name}") in known else known
             raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, made)}")
@@ -156,6 +156,15 @@ def matches(value: object, hint: Any) -> bool:
     return _is_instance(value, origin)
 
 
+def _is_other_number(value: object, hint: Any) -> bool:
+    """Tell whether a value is a bool where only numbers are meant, or a fraction where only whole ones are."""
+    hints = set(get_args(hint) if get_origin(hint) in {typing.Union, types.UnionType} else [hint])
+    if bool in hints or not hints & {int, float}:
+        return False
+    is_fraction = isinstance(value, float) and not value.is_integer()
+    return type(value).__name__ in {"bool", "bool_"} or (is_fraction and float not in hints)
+
+
 def _all(values: Any, hints: tuple[Any, ...]) -> bool:
     """Check elements, of each type one; an iterator is not consumed."""
     if not hints or not hasattr(type(values), "__len__") or not hasattr(type(values), "__iter__"):
@@ -166,12 +175,9 @@ def _all(values: Any, hints: tuple[Any, ...]) -> bool:
 def _is_instance(value: object, hint: Any) -> bool:
     if hint is None or hint is types.NoneType:
         return value is None
-    is_bool = type(value).__name__ in {"bool", "bool_"}  # the bool of numpy is not registered as a number
-    if hint is bool:
-        return is_bool or isinstance(value, Number)
-    if hint in {int, float}:
-        is_fraction = isinstance(value, float) and not value.is_integer()
-        return isinstance(value, Number) and not is_bool and not (hint is int and is_fraction)
+    if hint in {int, float, bool}:
+        # Numbers of numpy too; its bool is not registered as a number.
+        return isinstance(value, Number) or type(value).__name__ in {"bool", "bool_"}
     if not inspect.isclass(hint):
         return True
     try:

@@ -3,7 +3,7 @@
 Each function returns a definition of Dagster's, for `Definitions`. The public names resolve on first use.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations`: Dagster needs the annotations of examples as classes, not as texts.
 
 from typing import TYPE_CHECKING
 

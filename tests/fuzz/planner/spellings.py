@@ -153,6 +153,12 @@ def negated_twice(draw, column, scope):
 
 
 @spelling()
+def compared_with_false(draw, column, scope):
+    one = random_predicate(draw, scope, 1).sql
+    return draw.choice([f"({one}) = FALSE", f"FALSE = ({one})"]), f"NOT ({one})"
+
+
+@spelling()
 def operands_exchanged(draw, column, scope):
     one, two = (random_predicate(draw, scope, 1).sql for _ in range(2))
     word = draw.choice(["AND", "OR"])

@@ -68,7 +68,7 @@ def test_earlier_snapshots_are_opened_by_id_and_time(table):
         pr.count(place, version=5)
     with pytest.raises(WrongUse, match="has no snapshot as of"):
         pr.count(place, timestamp="2001-01-01T00:00:00+00:00")
-    with pytest.raises(WrongUse, match="must be the id"):
+    with pytest.raises(WrongUse, match="version=True is a bool"):
         pr.count(place, version=True)
 
 
