@@ -20,7 +20,6 @@ OTHERWISE = {
     "test_limited_spark.py::test_the_gate_judges_what_spark_skips": "as above",
     "test_lower.py::test_fixture[g = float('16777217')]": "numpy before 2.3 writes the same float as 16777218.0",
     "test_lower.py::test_a_float_column_meets_integers_as_float_without_ansi": "as above",
-    "test_light_import.py::test_a_predicate_is_read_where_sqlglot_is_compiled": "sqlglot before 30 has no Expr",
     "test_light_import.py::test_explain_imports_what_it_needs": "older libraries import more",
     "test_light_plan.py::test_a_plan_loads_no_pandas": "pyarrow before 24 loads it by itself",
     "test_write_checkpoint.py::test_writing_a_checkpoint_loads_no_pandas": "pyarrow before 24 loads it by itself",

@@ -16,7 +16,7 @@ HEAVY = ("pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy")
 NOT_TO_EXPLAIN = {
     "airflow", "asyncio", "dagster", "deltalog.log.checkpoint", "fsspec", "jinja2", "obstore", "pandas",
     "prune_assets.report.html", "prune_assets.report.json_form", "pyarrow.dataset", "pyarrow.fs", "pyarrow.parquet",
-    "pyspark", "requests", "rich._emoji_codes", "sqlglot.dialects.spark", "sqlglot.parsers.spark", "urllib.request",
+    "pyspark", "requests", "rich._emoji_codes", "sqlglot", "urllib.request",
     "yaml",
 }  # fmt: skip
 
