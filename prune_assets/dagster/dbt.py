@@ -228,7 +228,7 @@ def _layout(layout: object, root: Path | None, place: str) -> LayoutSpec:
         with _prefixed(f"{place}.layout: "):
             return load_layout(path)
     with _prefixed(f"{place}."):
-        return load_layout(layout)  # type: ignore[arg-type]
+        return load_layout(layout)  # type: ignore[arg-type]  # it refuses other types
 
 
 def _predicates(predicates: object, place: str) -> dict[str, str]:

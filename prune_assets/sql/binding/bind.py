@@ -66,7 +66,7 @@ _CONDITIONS = (
 
 
 class BindingContext(NamedTuple):
-    """What the binder is given: the session, and how conditions inside operands are lowered."""
+    """The settings of the session, and the functions that lower conditions inside operands."""
 
     semantics: SparkSemantics
     clocks: Clocks

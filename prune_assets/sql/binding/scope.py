@@ -97,7 +97,7 @@ class Scope:
         return self._field(parts, matching)
 
     def find(self, parts: Parts) -> LeafColumn | None:
-        """Return the column that a name means and predicates prune on, None if there is none."""
+        """Return the column that predicates with this name prune on, None if unknown."""
         try:
             return self.resolve(parts).column
         except (PredicateTypeError, UnknownColumn):
@@ -179,9 +179,9 @@ def bind_names(
     semantics: SparkSemantics,
     is_builtin: Callable[[str], bool] | None = None,
 ) -> ParsedPredicate:
-    """Return a predicate in which each name has its meaning in a table, and each call is one of Spark's functions.
+    """Bind the names of a predicate to columns, and mark the calls of functions that are not Spark's own.
 
-    `is_builtin`: tells whether a name means Spark's own function in the session; None if each does.
+    `is_builtin`: returns True if a name means Spark's own function in the session; None if each does.
     Raises UnknownColumn, and PredicateTypeError for a name of two columns.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
@@ -208,7 +208,7 @@ def bind_names(
 
 
 def named_columns(tree: Node) -> list[LeafColumn] | None:
-    """Return the columns that a bound part names, each once; None if a name is not that of a single column."""
+    """Return the columns that a bound part names, each once; None if a name does not mean a single column."""
     found: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
         if isinstance(node, InSubquery):

@@ -47,7 +47,7 @@ _FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
 def operands_of(node: nodes.Node) -> Sequence[nodes.Node]:
-    """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node."""
+    """Return the operands of an AND, with parts of one date joined, of an OR or of a NOT; () for any other node."""
     match node:
         case nodes.Not(operand):
             return [_without_double_negation(operand)]

@@ -40,19 +40,20 @@ ARITHMETIC = (nodes.Arithmetic, nodes.Negative, nodes.BitwiseNot)
 
 @dataclass(slots=True)
 class Guards:
-    """The guards of the conditions lowered since they were taken last.
+    """Guards against rows on which Spark may raise an error.
 
-    `count`: the number of conditions, of which one may be FALSE where another raises. `raising`: predicates that are
-    TRUE for every row on which none raises.
+    `count`: the number of lowered conditions. With several, one may be FALSE on a row on which another raises.
+    `raising`: one predicate for each condition that may raise, TRUE for the rows on which it does not.
     """
 
     count: int = 0
     raising: list[Predicate] = field(default_factory=list)
 
     def take(self) -> tuple[Predicate, ...]:
-        """Return each guard once, and start again.
+        """Return each guard once, and reset the guards and the count.
 
-        Empty for a single condition, which includes its own: Spark may skip one that raises only beside others.
+        Return () for a single condition: its predicate includes its own guard, and no other condition can hide an
+        error of it.
         """
         guards: list[Predicate] = []
         for guard in self.raising if self.count > 1 else ():

@@ -39,9 +39,9 @@ _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 
 
 def null_with(node: nodes.Node) -> tuple[Path, ...]:
-    """Return the columns that make a condition NULL by being null, each once; none if it calls a user's function.
+    """Return the columns that make a condition NULL if they are null, each once; () if it calls a user's function.
 
-    Not those beside which another operand may raise all the same.
+    A column is left out if another operand may raise an error although the column is null.
     """
     if node.has(nodes.UserCall):
         return ()

@@ -1,1 +1,1 @@
-"""From the text of a predicate to its tree: lexer, parser, literals and nodes."""
+"""Parse the text of a predicate into a tree: lexer, parser, literals and nodes."""

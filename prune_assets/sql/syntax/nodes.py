@@ -142,8 +142,8 @@ class Bound:
 
     `leaf`: the column with this name, whether it prunes or not. `nullable`: the column whose IS NULL prunes.
     `nested`: the words for an array, a map or a struct, "" if the name may be a plain value. `group`: the path of a
-    struct, list or map, whose nulls are known where rows are read. `is_word`: the name is that of a function that is
-    called without brackets.
+    struct, list or map, whose nulls are known where rows are read. `is_word`: the name means a function that is called
+    without brackets.
     """
 
     column: LeafColumn | None
