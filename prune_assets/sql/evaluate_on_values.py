@@ -20,6 +20,7 @@ from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
 from prune_assets.sql.functions.entry import CHOICES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
+from prune_assets.sql.lowering.leaf_conditions import compared_with_truth
 from prune_assets.sql.lowering.null_propagation import decides_every_value, null_with
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import Arithmetic, Call, Case, Column, Comparison, Literal, Node, Not, Opaque, Sign
@@ -134,10 +135,14 @@ def _divisor(parent: Node) -> int | None:
 
 
 def _without_not(tree: Node) -> Node:
-    """Return the condition whose negation a part is: it is NULL, and raises, for the same rows."""
-    while isinstance(tree, Not):
-        tree = tree.operand
-    return tree
+    """Return the condition inside NOT, `= TRUE` and `= FALSE`: it is NULL, and raises, for the same rows."""
+    while True:
+        if isinstance(tree, Not):
+            tree = tree.operand
+        elif (compared := compared_with_truth(tree)) is not None:
+            tree, _ = compared
+        else:
+            return tree
 
 
 def _evaluates_all(condition: Node) -> bool:

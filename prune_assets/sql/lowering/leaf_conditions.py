@@ -163,11 +163,11 @@ class LeafCondition:
 
     def _compared_with_truth(self, node: nodes.Comparison) -> Predicate | None:
         """Lower `condition = TRUE` or `condition = FALSE`; None for another comparison."""
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            if node.op is Op.EQ and is_condition(one) and (truth := _truth(other)) is not None:
-                inner = self._condition(one)
-                return inner if truth else negated(nodes.Not(one, span=node.span), inner, self._parsed)
-        return None
+        if (compared := compared_with_truth(node)) is None:
+            return None
+        condition, truth = compared
+        inner = self._condition(condition)
+        return inner if truth else negated(nodes.Not(condition, span=node.span), inner, self._parsed)
 
     def _is_whole_number(self, node: nodes.Node) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""
@@ -281,6 +281,16 @@ def negated(node: nodes.Node, inner: Predicate, parsed: ParsedPredicate) -> Pred
 
 def _is_null(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Literal) and node.value.kind is Kind.NULL
+
+
+def compared_with_truth(node: nodes.Node) -> tuple[nodes.Node, bool] | None:
+    """Return the condition and the literal of `condition = TRUE` or `= FALSE`; None for any other node."""
+    match node:
+        case nodes.Comparison(left, right, Op.EQ):
+            for one, other in ((left, right), (right, left)):
+                if is_condition(one) and (truth := _truth(other)) is not None:
+                    return one, truth
+    return None
 
 
 def _truth(node: nodes.Node) -> bool | None:
