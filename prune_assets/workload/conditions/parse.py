@@ -10,23 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prune_assets.workload.conditions.nodes import (
-    CONNECTIVES,
-    Ambiguous,
-    Binary,
-    Call,
-    Column,
-    Constant,
-    InList,
-    Not,
-)
+from prune_assets.sql.syntax.nodes import BINARY, And, Call, Column, IsNull, Like, Node, Not, Opaque, Or
 from prune_assets.workload.conditions.part_of_column import part_of_column
+from prune_assets.workload.conditions.printed_nodes import PrintedConstant, PrintedElement, PrintedList
 from prune_assets.workload.conditions.pushed_texts import hidden_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from prune_assets.workload.conditions.nodes import Element, Node
 
 _OPERATOR = re.compile(r"\(| (AND|OR|<=>|<=|>=|=|<|>|\+|-|\*|/|%|div|&|\||\^) ")
 _LIST = re.compile(r"\(| (IN(?= \()|INSET|LIKE) ")
@@ -48,21 +38,9 @@ def parse_condition(
     `types`: types of columns and of fields, by path. `texts`: the texts of placeholders (`pushed_texts.py`).
 
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
-    Binary(operator='>', left=Column(path=('k',)), right=Constant(text='3', exact=False))
+    Comparison(left=Column(parts=('k',)), right=PrintedConstant(text='3', exact=False), op=<Op.GT: '>'>)
     """
     return _Parser(text, attributes, types or {}, texts).parse(0, len(text), 0)
-
-
-def conjuncts_of(node: Node) -> list[Node]:
-    """Return the operands of the topmost AND, or the whole."""
-    found, stack = [], [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, Binary) and one.operator == "AND":
-            stack.extend((one.right, one.left))
-        else:
-            found.append(one)
-    return found
 
 
 class _Parser:
@@ -89,7 +67,7 @@ class _Parser:
 
     def parse(self, start: int, end: int, depth: int) -> Node:
         if depth > _MOST_NESTED:
-            return Ambiguous("nested too deeply")
+            return Opaque("nested too deeply")
         text = self.text[start:end]
         if (column := self._column(text)) is not None:
             return column
@@ -98,10 +76,10 @@ class _Parser:
         if text.startswith("NOT "):
             return Not(self.parse(start + 4, end, depth + 1))
         if (hidden := hidden_text(text, self.texts)) is not None:
-            return Constant(hidden, exact=True)
-        return self._list_or_like(start, end, depth) or self._call(start, end, depth) or Constant(text)
+            return PrintedConstant(hidden, exact=True)
+        return self._list_or_like(start, end, depth) or self._call(start, end, depth) or PrintedConstant(text)
 
-    def _column(self, text: str) -> Column | Element | None:
+    def _column(self, text: str) -> Column | PrintedElement | None:
         if text in self.attributes:
             return Column((self.attributes[text],))
         found = _BELOW.match(text)
@@ -112,14 +90,16 @@ class _Parser:
     def _group(self, start: int, end: int, depth: int) -> Node:
         split = self._find(_OPERATOR, start, end)
         if split is None:
-            return Ambiguous("ambiguous text")
+            return Opaque("ambiguous text")
         left = self.parse(start, split.start(), depth + 1)
         right = self.parse(split.end(), end, depth + 1)
-        if split[1] in CONNECTIVES:
-            constants = {one.text for one in (left, right) if isinstance(one, Constant)}
+        _, build = BINARY[split[1].upper()]
+        node = build(left, right)
+        if isinstance(node, And | Or):
+            constants = {one.text for one in (left, right) if isinstance(one, PrintedConstant)}
             if not constants <= {"true", "false"}:
-                return Ambiguous("ambiguous text")
-        return Binary(split[1], left, right)
+                return Opaque("ambiguous text")
+        return node
 
     def _list_or_like(self, start: int, end: int, depth: int) -> Node | None:
         """Read `x IN (a,b)`, `x INSET a, b` and `x LIKE a`, where x is a column or an expression, never a constant."""
@@ -128,18 +108,18 @@ class _Parser:
             return None
         child = self.parse(start, found.start(), depth + 1)
         rest = self.text[found.end() : end]
-        if isinstance(child, Constant | Ambiguous):
+        if isinstance(child, PrintedConstant | Opaque):
             return None
         if found[1] == "LIKE":
-            return Call("LIKE", (child, Constant(rest)))
+            return Like(child, PrintedConstant(rest))
         is_long = found[1] == "INSET"
         if not is_long and not (rest.startswith("(") and rest.endswith(")")):
             return None
         text = rest if is_long else rest[1:-1]
         hidden = hidden_text(text, self.texts)
-        return (
-            InList(child, text, ", " if is_long else ",") if hidden is None else InList(child, hidden, ",", exact=True)
-        )
+        if hidden is not None:
+            return PrintedList(child, hidden, ",", exact=True)
+        return PrintedList(child, text, ", " if is_long else ",")
 
     def _call(self, start: int, end: int, depth: int) -> Node | None:
         found = _CALL.match(self.text, start, end)
@@ -147,9 +127,13 @@ class _Parser:
             return None
         if found[1] == "cast":
             word = self.text.rfind(" as ", found.end(), end - 1)
-            kind = Constant(self.text[word + 4 : end - 1])
+            kind = PrintedConstant(self.text[word + 4 : end - 1])
             return None if word < 0 else Call("cast", (self.parse(found.end(), word, depth + 1), kind))
-        return Call(found[1], tuple(self._arguments(found.end(), end - 1, depth)))
+        arguments = tuple(self._arguments(found.end(), end - 1, depth))
+        if len(arguments) == 1 and found[1] in {"isnull", "isnotnull"}:
+            is_null = IsNull(*arguments)
+            return is_null if found[1] == "isnull" else Not(is_null)
+        return Call(found[1], arguments)
 
     def _arguments(self, start: int, end: int, depth: int) -> Iterator[Node]:
         while (comma := self._find(_COMMA, start, end)) is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
+from prune_assets.sql.syntax.nodes import Column
 from prune_assets.workload.conditions.literals import literal
-from prune_assets.workload.conditions.nodes import Column, Element
+from prune_assets.workload.conditions.printed_nodes import PrintedElement
 from prune_assets.workload.conditions.read_schema import fields_of, split_outside
 from prune_assets.workload.not_understood import NotUnderstood
 
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 _MAP, _ARRAY, _STRUCT = "map<", "array<", "struct<"
 
 
-def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column | Element | None:
+def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column | PrintedElement | None:
     """Return the part of a column that follows its name; None if the types do not have it.
 
     >>> types = {("s", "a-b"): "int", ("m",): "map<string,int>"}
     >>> part_of_column("s", ".a-b", types), part_of_column("m", "[k]", types)
-    (Column(path=('s', 'a-b')), Element(path=('m',), sql="m['k']", type='int'))
+    (Column(parts=('s', 'a-b')), PrintedElement(path=('m',), sql="m['k']", type='int'))
     """
     for path, kind in types.items():
         if path[0] != column:
@@ -38,7 +39,7 @@ def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column 
     return Column((column, *fields)) if rest[0] == "." and all(field.isidentifier() for field in fields) else None
 
 
-def _element(path: Path, kind: str, rest: str) -> Element | None:
+def _element(path: Path, kind: str, rest: str) -> PrintedElement | None:
     sql = column_sql(path)
     while rest:
         step = _step(kind, rest)
@@ -46,7 +47,7 @@ def _element(path: Path, kind: str, rest: str) -> Element | None:
             return None
         suffix, kind, rest = step
         sql += suffix
-    return Element(path, sql, kind)
+    return PrintedElement(path, sql, kind)
 
 
 def _step(kind: str, rest: str) -> tuple[str, str, str] | None:

@@ -7,14 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.nodes import (
-    Ambiguous,
-    Binary,
-    Call,
-    Column,
-    Constant,
-)
-from prune_assets.workload.conditions.parse import conjuncts_of, parse_condition
+from prune_assets.sql.syntax.nodes import And, Column, IsNull, Node, Not, Opaque, Or
+from prune_assets.sql.syntax.parsed import chain_of
+from prune_assets.workload.conditions.parse import parse_condition
+from prune_assets.workload.conditions.printed_nodes import PrintedConstant
 from prune_assets.workload.conditions.pushed_texts import hide_texts, pushed_filters_of
 from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
 from prune_assets.workload.conditions.write_sql import Writer
@@ -23,7 +19,6 @@ from prune_assets.workload.not_understood import NotUnderstood
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from prune_assets.workload.conditions.nodes import Node
     from prune_assets.workload.conditions.write_sql import Path
 
 _ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
@@ -102,7 +97,7 @@ def scan_filter(
     for condition in conditions:
         texts: list[str] = []
         hidden = hide_texts(condition, pushed, attributes, texts)
-        made.add(conjuncts_of(parse_condition(hidden, attributes, types, texts)), pushed_filters)
+        made.add(chain_of(parse_condition(hidden, attributes, types, texts), And), pushed_filters)
     made.add(_of_list(applied_filters, attributes, types), pushed_filters)
     made.add(_of_list(partition_filters, attributes, types), None)
     structs = {path[0] for path in leaves}
@@ -129,7 +124,7 @@ class _Made:
         not_null: list[tuple[str, Path]] = []
         for node in nodes:
             self.writer.columns.clear()
-            if node in {Constant("true"), Constant("")}:
+            if isinstance(node, PrintedConstant) and not node.exact and node.text in {"true", ""}:
                 continue
             try:
                 sql = self.writer.write(node, "boolean")
@@ -137,11 +132,10 @@ class _Made:
                 self.not_understood.append(error.reason)
                 continue
             match node:
-                case Call("isnotnull", (Column(path),)):
+                case Not(IsNull(Column(path))):
                     not_null.append((sql, path))
                 case _:
-                    is_or = isinstance(node, Binary) and node.operator == "OR"
-                    conjuncts.append((f"({sql})" if is_or else sql, {*self.writer.columns}))
+                    conjuncts.append((f"({sql})" if isinstance(node, Or) else sql, {*self.writer.columns}))
         if pushed_filters is not None and _is_contradicted(self.writer.texts, pushed_filters):
             self.not_understood.append("ambiguous text")
             return
@@ -181,7 +175,7 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
         return []
     # A text with a line break may have broken off.
     if not (text.startswith("[") and text.endswith("]")):
-        return [Ambiguous("ambiguous text")]
+        return [Opaque("ambiguous text")]
     parts: list[str] = []
     for part in split_outside(text[1:-1], ", "):
         # Nothing was left of a filter made at run time.
@@ -191,7 +185,7 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
             parts[-1] += f", {part}"
         else:
             parts.append(part)
-    return [node for part in parts if part for node in conjuncts_of(parse_condition(part, attributes, types))]
+    return [node for part in parts if part for node in chain_of(parse_condition(part, attributes, types), And)]
 
 
 def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:

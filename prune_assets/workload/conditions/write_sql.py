@@ -7,32 +7,36 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.workload.conditions.functions import FUNCTIONS, SAME, WHOLE_OF
-from prune_assets.workload.conditions.literals import is_string, literal, literals
-from prune_assets.workload.conditions.nodes import (
-    COMPARISONS,
-    CONNECTIVES,
-    Ambiguous,
+from prune_assets.sql.syntax.nodes import (
+    And,
+    Arithmetic,
     Binary,
+    Bitwise,
     Call,
     Column,
-    Constant,
-    Element,
-    InList,
+    Comparison,
+    IsNull,
+    Like,
+    Node,
     Not,
+    NullSafe,
+    Opaque,
+    Or,
 )
+from prune_assets.workload.conditions.functions import FUNCTIONS, SAME, WHOLE_OF
+from prune_assets.workload.conditions.literals import is_string, literal, literals
+from prune_assets.workload.conditions.printed_nodes import PrintedConstant, PrintedElement, PrintedList
 from prune_assets.workload.not_understood import NotUnderstood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prune_assets.workload.conditions.nodes import Node
-
     Path = tuple[str, ...]
 
+_AMBIGUOUS = "ambiguous text"
+_TYPE = re.compile(r"[^\W_()]+(?:\([0-9, ]+\))?")
 _SUBQUERY = re.compile(r"(?:ReusedSubquery )?(?:(?:Reused)?Subquery )?(?:scalar-)?subquery#[0-9]")
 _ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
-_NULL_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
 _LOCAL_TIMES = frozenset({"timestamp", None})
 _TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
 # A format of dates alone: what it prints does not depend on the time zone that Spark passes through.
@@ -57,72 +61,80 @@ class Writer:
             case Column(path):
                 self.columns.add(path)
                 return column_sql(path)
-            case Element(path, sql):
+            case PrintedElement(path, sql):
                 self.columns.add(path)
                 return sql
-            case Constant(text, False) if _SUBQUERY.match(text):
-                raise NotUnderstood("a subquery")
-            case Constant(text, False) if text.startswith("dynamicpruning#"):
-                raise NotUnderstood(_refusal("dynamicpruning"))
-            case Constant(text, exact):
-                return literal(text, kind, self.zone, exact=exact)
-            case Not(InList() as child):
-                return self._in_list(child, "NOT IN")
-            case Not(child):
-                return f"NOT ({self.write(child, 'boolean')})"
-            case InList():
-                return self._in_list(node, "IN")
-            case Binary():
-                return self._binary(node)
+            case PrintedConstant():
+                return self._constant(node, kind)
+            case Opaque(reason):
+                raise NotUnderstood(reason)
             case Call():
                 return self._call(node)
-            case Ambiguous(reason):
-                raise NotUnderstood(reason)
+            case And(left, right) | Or(left, right):
+                return f"{self._part(left)} {'AND' if isinstance(node, And) else 'OR'} {self._part(right)}"
+            case Like(left, right):
+                return f"{self._operand(left)} LIKE {self.write(right, 'string')}"
+            case Binary():
+                return self._binary(node)
+            case Not(operand):
+                return self._test(operand, "NOT ") or f"NOT ({self.write(operand, 'boolean')})"
+            case PrintedList() | IsNull():
+                return self._test(node, "")
+            case _:
+                raise NotUnderstood(_AMBIGUOUS)
 
-    def _in_list(self, node: InList, word: str) -> str:
-        kind = self.type_of(node.child)
-        values = literals(node.text, node.separator, kind, self.zone, exact=node.exact)
-        return f"{self._operand(node.child)} {word} ({', '.join(values)})"
+    def _constant(self, node: PrintedConstant, kind: str | None) -> str:
+        if not node.exact and _SUBQUERY.match(node.text):
+            raise NotUnderstood("a subquery")
+        if not node.exact and node.text.startswith("dynamicpruning#"):
+            raise NotUnderstood(_refusal("dynamicpruning"))
+        return literal(node.text, kind, self.zone, exact=node.exact)
+
+    def _test(self, node: Node, negation: str) -> str:
+        """Return IN or IS NULL, or their negations; "" for another node."""
+        match node:
+            case PrintedList(operand, text, separator, exact):
+                values = literals(text, separator, self.type_of(operand), self.zone, exact=exact)
+                return f"{self._operand(operand)} {negation}IN ({', '.join(values)})"
+            case IsNull(operand):
+                return f"{self._operand(operand)} IS {negation}NULL"
+            case _:
+                return ""
 
     def _binary(self, node: Binary) -> str:
-        if node.operator in CONNECTIVES:
-            return f"{self._part(node.left)} {node.operator} {self._part(node.right)}"
-        if isinstance(node.left, Constant) and isinstance(node.right, Constant):
+        if isinstance(node.left, PrintedConstant) and isinstance(node.right, PrintedConstant):
             is_computed = _ATTRIBUTE.fullmatch(node.left.text) or _ATTRIBUTE.fullmatch(node.right.text)
-            raise NotUnderstood("a column that the query computes" if is_computed else "ambiguous text")
-        kind = self.type_of(node.right if isinstance(node.left, Constant) else node.left)
+            raise NotUnderstood("a column that the query computes" if is_computed else _AMBIGUOUS)
+        kind = self.type_of(node.right if isinstance(node.left, PrintedConstant) else node.left)
         for one in (node.left, node.right):
-            if isinstance(one, Ambiguous):
+            if isinstance(one, Opaque):
                 raise NotUnderstood(one.reason)
-        if Constant not in {type(node.left), type(node.right)}:
+        if PrintedConstant not in {type(node.left), type(node.right)}:
             self._refuse_texts(node.left, node.right)
-        if node.operator not in COMPARISONS and kind in {None, *_TEMPORAL}:
+        if isinstance(node, Arithmetic | Bitwise) and kind in {None, *_TEMPORAL}:
             raise NotUnderstood("arithmetic on a column of unknown type" if kind is None else "arithmetic on times")
-        self._note(node.left, node.operator, node.right, kind)
-        return f"{self._operand(node.left, kind)} {node.operator} {self._operand(node.right, kind)}"
+        sign = _sign(node)
+        self._note(node.left, sign, node.right, kind)
+        return f"{self._operand(node.left, kind)} {sign} {self._operand(node.right, kind)}"
 
     def _refuse_texts(self, *nodes: Node) -> None:
         """Refuse what is read as an expression where a text may be: `(user#2 = name#3)` has perhaps the text name#3."""
         if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
-            raise NotUnderstood("ambiguous text")
+            raise NotUnderstood(_AMBIGUOUS)
 
     def _operand(self, node: Node, kind: str | None = None) -> str:
         written = self.write(node, kind)
-        return f"({written})" if isinstance(node, Binary | Not | InList) else written
+        return f"({written})" if isinstance(node, Binary | Not | PrintedList | IsNull) else written
 
     def _part(self, node: Node) -> str:
         written = self.write(node, "boolean")
-        return f"({written})" if isinstance(node, Binary) and node.operator in CONNECTIVES else written
+        return f"({written})" if isinstance(node, And | Or) else written
 
     def _note(self, left: Node, operator: str, right: Node, kind: str | None) -> None:
-        if isinstance(left, Column) and isinstance(right, Constant) and (kind is None or is_string(kind)):
-            self.texts.append((left.path, operator, right.text))
+        if isinstance(left, Column) and isinstance(right, PrintedConstant) and (kind is None or is_string(kind)):
+            self.texts.append((left.parts, operator, right.text))
 
     def _call(self, node: Call) -> str:
-        if node.name in _NULL_TESTS and len(node.arguments) == 1:
-            return f"{self._operand(node.arguments[0])} {_NULL_TESTS[node.name]}"
-        if node.name == "LIKE":
-            return f"{self._operand(node.arguments[0])} LIKE {self.write(node.arguments[1], 'string')}"
         if node.name == "cast":
             return self._cast(node)
         node = self._without_options(node)
@@ -133,7 +145,7 @@ class Writer:
         if known.result == SAME and same is None:
             raise NotUnderstood("the type of the column is unknown")
         if known.result in {SAME, "string", "boolean"}:
-            self._refuse_texts(*(one for one in node.arguments[1:] if not isinstance(one, Constant)))
+            self._refuse_texts(*(one for one in node.arguments[1:] if not isinstance(one, PrintedConstant)))
         kinds = [same if kind == SAME else kind for kind in known.arguments]
         if len(node.arguments) == 2:
             self._note(node.arguments[0], node.name, node.arguments[1], kinds[1])
@@ -142,19 +154,22 @@ class Writer:
     def _without_options(self, node: Call) -> Call:
         """Return a call without what Spark prints and SQL does not write: trim(s#1, None), the time zone of a date."""
         match node:
-            case Call("trim" | "ltrim" | "rtrim", (text, Constant("None"))):
+            case Call("trim" | "ltrim" | "rtrim", (text, PrintedConstant("None"))):
                 return Call(node.name, (text,))
-            case Call("date_format", (Call("cast", (day, Constant("timestamp"))), Constant(form), _)):
+            case Call("date_format", (Call("cast", (day, PrintedConstant("timestamp"))), PrintedConstant(form), _)):
                 if self.type_of(day) == "date" and _DATE_FORMAT.fullmatch(form):
-                    return Call(node.name, (day, Constant(form)))
+                    return Call(node.name, (day, PrintedConstant(form)))
         return node
 
     def _cast(self, node: Call) -> str:
         operand, to = node.arguments
-        assert isinstance(to, Constant)
+        assert isinstance(to, PrintedConstant)
         source = self.type_of(operand)
-        if isinstance(operand, Constant) or not to.text.replace("(", "").replace(")", "").replace(",", "").isalnum():
-            raise NotUnderstood("ambiguous text")
+        if (
+            isinstance(operand, PrintedConstant)
+            or not to.text.replace("(", "").replace(")", "").replace(",", "").isalnum()
+        ):
+            raise NotUnderstood(_AMBIGUOUS)
         if source in _LOCAL_TIMES or to.text == "timestamp":
             raise NotUnderstood("depends on the session time zone")
         return f"cast({self.write(operand)} AS {to.text})"
@@ -164,15 +179,15 @@ class Writer:
         match node:
             case Column(path):
                 return self.types.get(path)
-            case Element(type=kind):
+            case PrintedElement(type=kind):
                 return kind
-            case Binary(operator, left, right) if operator not in {*COMPARISONS, *CONNECTIVES}:
-                return self.type_of(right if isinstance(left, Constant) else left)
-            case Call("cast", (_, Constant(to))):
+            case Arithmetic(left, right) | Bitwise(left, right):
+                return self.type_of(right if isinstance(left, PrintedConstant) else left)
+            case Call("cast", (_, PrintedConstant(to))):
                 return to
             case Call(name, arguments) if name in FUNCTIONS:
                 return self._type_of_call(FUNCTIONS[name].result, arguments)
-            case Binary() | Not() | InList() | Call("LIKE" | "isnull" | "isnotnull"):
+            case Binary() | Not() | PrintedList() | IsNull():
                 return "boolean"
             case _:
                 return None
@@ -182,6 +197,18 @@ class Writer:
             return result
         kind = next(map(self.type_of, arguments), None)
         return kind if result == SAME or kind is None or kind.startswith("decimal(") else "bigint"
+
+
+def _sign(node: Binary) -> str:
+    match node:
+        case Comparison(op=op):
+            return op.value
+        case Arithmetic(sign=sign) | Bitwise(sign=sign):
+            return sign
+        case NullSafe():
+            return "<=>"
+        case _:
+            raise NotUnderstood(_AMBIGUOUS)
 
 
 def _refusal(name: str) -> str:

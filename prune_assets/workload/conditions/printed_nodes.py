@@ -1,0 +1,37 @@
+"""Nodes for the parts of a printed condition that SQL does not have: constants without quotes, and elements.
+
+All other parts are nodes of `sql/syntax/nodes.py`. A function keeps the case in which Spark prints it; the type of a
+cast is a `PrintedConstant`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prune_assets.sql.syntax.nodes import Node, Unary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintedElement(Node):
+    """An element of a map or an array in a column, as SQL, with its type."""
+
+    path: tuple[str, ...]
+    sql: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintedConstant(Node):
+    """A constant without its quotes and type; `exact`: the plan proves that the text is a single constant."""
+
+    text: str
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintedList(Unary):
+    """An operand in a list of constants; `separator`: the text between two constants."""
+
+    text: str
+    separator: str
+    exact: bool = False
