@@ -13,7 +13,7 @@ help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # PYTHON=... names the Python that the virtual environment is made of.
-$(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/format/compact.p* parquet_core/storage/system_calls.p* prune_assets/tables/iceberg/manifests/avro_walk.p*) .ci/make-venv .ci/uv
+$(READY): locks/requirements.lock pyproject.toml setup.py $(wildcard parquet_core/format/compact.p* parquet_core/storage/system_calls.p* prune_assets/tables/iceberg/manifests/avro_walk.p*) .ci/make-venv .ci/uv
 	@PYTHON="$(PYTHON)" .ci/make-venv
 
 .PHONY: demo
@@ -59,7 +59,7 @@ lint: $(READY)  ## check style, format, GitHub's workflows and forms, and that t
 	@$(PY) -m ruff format --check
 	@$(PY) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(PY) -m check_jsonschema --builtin-schema vendor.github-issue-forms $(addprefix .github/ISSUE_TEMPLATE/,bug.yml feature.yml)
-	@! grep -n '://' *.lock
+	@! grep -n '://' locks/*.lock
 
 .PHONY: types
 types: $(READY)  ## check types
@@ -84,8 +84,8 @@ try-wheel: wheel  ## install the wheels into empty environments of each Python t
 .PHONY: lock
 lock: $(READY)  ## resolve the versions of the locks again (ARGS=--upgrade for newer ones)
 	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
-		--extra dev --python-version 3.11 $(ARGS) pyproject.toml -o requirements.lock > /dev/null
+		--extra dev --python-version 3.11 $(ARGS) pyproject.toml -o locks/requirements.lock > /dev/null
 	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
-		--group e2e --constraint requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o e2e.lock > /dev/null
+		--group e2e --constraint locks/requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o locks/e2e.lock > /dev/null
 	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
-		--group docs --constraint requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o docs.lock > /dev/null
+		--group docs --constraint locks/requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o locks/docs.lock > /dev/null

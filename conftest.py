@@ -28,7 +28,7 @@ FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+Us
 # In seconds since 1970: a slow machine leaves out the rest of what takes minutes (`.ci/run`, `.ci/matrix`).
 UNTIL = float(os.environ.get("PRUNE_TESTS_UNTIL", "inf"))
 
-# Airflow is in no lock but e2e.lock: its examples are tried where it is installed. A folder of that name has no origin.
+# Airflow is in locks/e2e.lock alone: its examples run where it is installed. A folder of that name has no origin.
 HAS_AIRFLOW = getattr(find_spec("airflow"), "origin", None) is not None
 collect_ignore_glob = [] if HAS_AIRFLOW else ["prune_assets/airflow/*"]
 

@@ -19,9 +19,10 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def clone(tmp_path):
-    for path in ("Makefile", "requirements.lock", "pyproject.toml", "setup.py"):
+    for path in ("Makefile", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / path, tmp_path)
-    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    for folder in (".ci", "locks"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
 
 
@@ -84,12 +85,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 NAMED = {
     # Airflow is large: only the tests in a browser need it. Only the example for dbt needs dbt.
-    "requirements.lock": [
+    "locks/requirements.lock": [
         *PROJECT["project"]["dependencies"],
         *(name for extra, names in EXTRAS.items() if extra not in {"airflow", "dbt"} for name in names),
     ],
-    "e2e.lock": [*EXTRAS["airflow"], *PROJECT["dependency-groups"]["e2e"]],
-    "docs.lock": PROJECT["dependency-groups"]["docs"],
+    "locks/e2e.lock": [*EXTRAS["airflow"], *PROJECT["dependency-groups"]["e2e"]],
+    "locks/docs.lock": PROJECT["dependency-groups"]["docs"],
 }
 
 
@@ -182,7 +183,7 @@ def test_the_bare_package_plans_in_an_empty_environment(sources, tmp_path):
     python = tmp_path / "environment/bin/python"
     uv("venv", "--quiet", "--python", sys.executable, str(python.parents[1])).check_returncode()
     install = ("pip", "install", "--quiet", "--python", str(python))
-    dependencies = uv(*install, "--constraint", "requirements.lock", *PROJECT["project"]["dependencies"])
+    dependencies = uv(*install, "--constraint", "locks/requirements.lock", *PROJECT["project"]["dependencies"])
     if dependencies.returncode:
         pytest.skip(f"the dependencies cannot be installed here: {dependencies.stderr.strip().splitlines()[-1]}")
     done = uv(*install, "--offline", str(wheel))
