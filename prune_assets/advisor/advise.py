@@ -35,7 +35,9 @@ from prune_assets.advisor.sample import MOST_ROWS, encoded_rows, take_sample
 from prune_assets.advisor.verdict import reasons, verdict, why_kept
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.errors import NoRows
+from prune_assets.explain.remedies import remedy_of
 from prune_assets.layout_file import load_layout, naming_layout_file
+from prune_assets.report.skip_report import UnsupportedPart
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
 from prune_assets.simulation.simulate import Workspace
@@ -328,10 +330,19 @@ def _advice(
         runs_to_pay=pays,
         dearer=dearer,
         own_dearer=() if own is None else _dearer(_bytes_of_queries(queries, own.simulated.read, share)),
+        unsupported=_unsupported(queries),
         reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
         skipped=skipped,
         own=None if own is None else _ranked_layout(own, _margin(workspace, parts, own), runs, today, table),
     )
+
+
+def _unsupported(queries: Sequence[Query]) -> tuple[UnsupportedPart, ...]:
+    by_bytes = sorted(queries, key=lambda query: -query.runs * query.today)
+    parts = [
+        UnsupportedPart(leaf.sql, leaf.reason, remedy_of(leaf)) for query in by_bytes for leaf in query.unsupported
+    ]
+    return tuple(dict.fromkeys(parts))
 
 
 def _bytes_of_queries(

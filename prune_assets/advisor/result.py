@@ -15,6 +15,7 @@ from parquet_core.quantities import bytes_text, counted
 from prune_assets.advisor.verified import VerifiedLayout, verified_lines
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import clipped
+from prune_assets.report.skip_report import UnsupportedPart  # noqa: TC001 - read from JSON by its type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
 # Queries that gain most, and lose most; less than this part of their bytes is no change.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
+_SHOWN_UNSUPPORTED = 5
 # A query is named if its bytes grow by more than this factor, to more than this number.
 _DEARER, _DEARER_BYTES = 2, 32 << 10
 
@@ -107,6 +109,7 @@ class LayoutAdvice:
     `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
     `dearer`: queries that would read more than twice as much in the advised layout, the most added bytes first;
     `own_dearer`: in the layout that was given.
+    `unsupported`: conditions of the workload that prune in no layout, with the reason, the most bytes first.
     `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
     `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
     which `advice_outcome` holds against what they read later. `notes`: such as that the queries ran on another table of
@@ -127,6 +130,7 @@ class LayoutAdvice:
     runs_to_pay: int | None
     dearer: tuple[QueryBytes, ...] = ()
     own_dearer: tuple[QueryBytes, ...] = ()
+    unsupported: tuple[UnsupportedPart, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     verified: tuple[VerifiedLayout, ...] = ()
@@ -169,7 +173,9 @@ class LayoutAdvice:
         bars = [(title, size, note, max(1000 * size // most, 3 if size else 0)) for title, size, note in self.bars()]
         queries = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))[:_PAGE_QUERIES]
         template = environment.get_template("layout_advice.html.j2")
-        return template.render(advice=self, bars=bars, queries=queries, shown_verified=_PAGE_VERIFIED)
+        return template.render(
+            advice=self, bars=bars, queries=queries, shown_verified=_PAGE_VERIFIED, shown_unsupported=_PAGE_QUERIES
+        )
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -197,6 +203,7 @@ class LayoutAdvice:
             yield ""
             yield from self.layout_yaml().splitlines()
         yield from verified_lines(self.verified)
+        yield from self._not_pruned()
         for reason, count in self.skipped.items():
             yield f"left out {counted(count, 'predicate')}: {printable(reason)}"
         yield from (f"note: {note}" for note in self.notes)
@@ -211,6 +218,12 @@ class LayoutAdvice:
     def compared(self) -> tuple[RankedLayout, ...]:
         """Return all simulated layouts: the ranking, then the layout that the user gave."""
         return (*self.ranking, *([] if self.own is None else [self.own]))
+
+    def _not_pruned(self) -> Iterator[str]:
+        for part in self.unsupported[:_SHOWN_UNSUPPORTED]:
+            yield f"does not prune: {clipped(printable(part.sql), _LONGEST_SQL)}: {printable(part.because)}"
+        if (more := len(self.unsupported) - _SHOWN_UNSUPPORTED) > 0:
+            yield f"does not prune: {counted(more, 'other condition')}"
 
     def _changes(self) -> Iterator[str]:
         by_gain = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))

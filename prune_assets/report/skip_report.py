@@ -54,6 +54,11 @@ class UnsupportedPart:
     reason: str
     remedy: str
 
+    @property
+    def because(self) -> str:
+        """The reason, and the remedy if there is one."""
+        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:

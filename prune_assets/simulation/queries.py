@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import may_match
-from parquet_core.predicate import columns_of, columns_of_leaf, leaves
+from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, columns_of, columns_of_leaf, leaves
 from parquet_core.printable import listed
 from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
@@ -53,7 +53,8 @@ _FULL = 1 << 20
 class Query:
     """A predicate that ran `runs` times; `today`, `whole`: bytes that are planned today, and of its columns in all.
 
-    `rows`: those that are planned today. `parts`: its leaves, and the auxiliary ones behind them.
+    `rows`: those that are planned today. `parts`: its leaves, and the auxiliary ones behind them. `unsupported`: the
+    leaves that prune in no layout.
     """
 
     where: str
@@ -66,6 +67,7 @@ class Query:
     today: int
     whole: int
     rows: int
+    unsupported: tuple[Unsupported, ...]
 
     def paths(self) -> tuple[Path, ...]:
         """Return the columns that its leaves name."""
@@ -184,7 +186,15 @@ def _planned(
         today=int(plan.kept.bytes.sum()),
         whole=int(plan.sizes.bytes.sum()),
         rows=int(plan.kept.rows.sum()),
+        unsupported=tuple(filter(None, map(_unsupported, parts))),
     )
+
+
+def _unsupported(leaf: Leaf) -> Unsupported | None:
+    """Return the part that a leaf cannot prune by; None if it prunes in some layout."""
+    if isinstance(leaf, OnValues | OnPartitions):
+        return leaf.part if leaf.test.limits else None
+    return leaf if isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS else None
 
 
 def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:

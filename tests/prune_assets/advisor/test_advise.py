@@ -43,6 +43,16 @@ def test_a_table_that_lies_well_stays_as_it_is(shops):
     assert advice.layout_yaml() == ""
 
 
+def test_a_condition_that_prunes_in_no_layout_is_named_with_its_reason(shops):
+    advice = pr.advise(shops[0], workload=["shop = 7 AND yeer(kind) = 2022", "month(shop) = 3", "kind % 2 = 1"])
+    (misspelt, no_date) = advice.unsupported
+    assert misspelt.sql == "yeer(kind) = 2022"
+    assert "yeer() is no function of Spark's own" in misspelt.reason
+    assert f"does not prune: month(shop) = 3: {no_date.because}" in str(advice)
+    assert "Does not prune: <code>yeer(kind) = 2022</code>" in advice.to_html()
+    assert pr.LayoutAdvice.from_json(advice.to_json()).unsupported == advice.unsupported
+
+
 def test_where_nothing_is_read_nothing_is_advised(shops):
     advice = pr.advise(shops[0], workload=["shop = 500"])
     assert (advice.today, advice.advised) == (0, None)
