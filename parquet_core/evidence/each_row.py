@@ -96,7 +96,7 @@ def _is_one(outcomes: int) -> bool:
 def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array], use: RowUse) -> UnsupportedFeature:
     """Return the error for the first undecided part; it names the values of the row."""
     shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row])}"[:100] for path, array in values.items())
-    why = f"Spark raises an error, or its result is not known, where {shown}"
+    why = f"without Spark its result is unknown where {shown}"
     for leaf in undecided:
         match leaf:
             case Unsupported():

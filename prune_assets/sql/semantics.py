@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+from parquet_core.errors import WrongUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,27 @@ class SparkSemantics:
     zone_span: tuple[int, int] | None = field(default=None, compare=False)
     spark_version: str | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        """Raise WrongUse for a setting of another type."""
+        for name in _SETTINGS:
+            value, type_ = getattr(self, name), str if name == "time_zone" else bool
+            if not isinstance(value, type_) and not (name == "time_zone" and value is None):
+                expected = "the name of a time zone, such as 'Europe/Berlin'" if type_ is str else "True or False"
+                raise WrongUse(f"SparkSemantics: {name}={value!r}; give {expected}")
+
     @classmethod
     def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
         """Return the settings of a new session of a version, but for those that are given; None is Spark 4.
 
         >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi
         (False, True, True)
+
+        Raises WrongUse for a text that does not name a version, and for a setting of another type.
         """
+        if spark_version is not None and not (isinstance(spark_version, str) and re.match(r"\d+\.\d", spark_version)):
+            raise WrongUse(f"SparkSemantics: spark_version={spark_version!r}; give a version of Spark, such as '4.1.0'")
         of_3 = {"ansi": False, "consecutive_literals": True, "retain_fraction_digits": True}
-        defaults = of_3 if spark_version is not None and re.match(r"3\b", spark_version) else {}
+        defaults = of_3 if spark_version is not None and spark_version.startswith("3.") else {}
         return cls(**{"spark_version": spark_version, **defaults, **settings})
 
     def knows_literals_of(self, sql: str) -> bool:
@@ -83,6 +97,7 @@ class SparkSemantics:
         return self == replace(other, time_zone=self.time_zone)
 
 
+_SETTINGS = [one.name for one in fields(SparkSemantics) if one.compare]
 # A name in backticks is a token of its own: a quote in it begins no literal.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
 # In these a quote may be no quote, or a backslash no escape.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import SimpleNamespace
 from zipfile import ZipFile
@@ -12,7 +13,7 @@ import pytest
 from needs_spark import needs_spark
 
 import prune_assets as pr
-from parquet_core.errors import UnsupportedFeature
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.session import lower_predicate, spark_versions
 from prune_assets.sql.semantics import SparkSemantics
 
@@ -91,3 +92,18 @@ def test_a_variable_of_the_session_is_seen_in_what_spark_resolved(spark):
     finally:
         spark.sql("DROP TEMPORARY VARIABLE least")
     assert not spark_versions.names_variables(spark, resolved("abs(4) + 1"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"spark_version": "abc"}, "spark_version='abc'; give a version of Spark"),
+        ({"spark_version": 3.5}, "spark_version=3.5; give a version of Spark"),
+        ({"spark_version": "9"}, "spark_version='9'; give a version of Spark"),
+        ({"spark_version": "4.1.0", "time_zone": 3}, "time_zone=3; give the name of a time zone"),
+        ({"spark_version": None, "ansi": "no"}, "ansi='no'; give True or False"),
+    ],
+)
+def test_settings_of_another_type_are_refused(settings, problem):
+    with pytest.raises(WrongUse, match=re.escape(problem)):
+        SparkSemantics.of(**settings)
