@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from deltalog.stats.data_skipping import skip_files as skip_files
     from deltalog.stats.footer_statistics import NewFile as NewFile
     from deltalog.stats.footer_statistics import adds_of as adds_of
-    from deltalog.transaction.add_columns import add_columns as add_columns
     from deltalog.transaction.change import Change as Change
     from deltalog.transaction.change import Reads as Reads
     from deltalog.transaction.check_change import check_appendable as check_appendable
@@ -44,14 +43,11 @@ if TYPE_CHECKING:
     from deltalog.transaction.commit import commit as commit
     from deltalog.transaction.create import check_create as check_create
     from deltalog.transaction.create import create_table as create_table
-    from deltalog.transaction.delete_rows import delete_rows as delete_rows
-    from deltalog.transaction.operations import alter as alter
     from deltalog.transaction.operations import append as append
     from deltalog.transaction.operations import compact as compact
     from deltalog.transaction.operations import overwrite as overwrite
     from deltalog.transaction.operations import replace_partitions as replace_partitions
     from deltalog.transaction.operations import rewrite as rewrite
-    from deltalog.transaction.write_table import write_table as write_table
 else:
     __all__, __getattr__, __dir__ = on_first_use(
         __name__,

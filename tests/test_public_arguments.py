@@ -9,6 +9,7 @@ from types import FunctionType
 
 import pyarrow as pa
 import pytest
+from delta_tables import delete_rows, write_table
 
 import deltalog
 import prune_assets as pr
@@ -42,7 +43,7 @@ def error_of(function, arguments):
 
 
 def test_all_functions_are_tried():
-    assert {"prune_assets.workload", "prune_assets.write", "deltalog.add_columns", "deltalog.vacuum"} <= set(FUNCTIONS)
+    assert {"prune_assets.workload", "prune_assets.write", "deltalog.append", "deltalog.vacuum"} <= set(FUNCTIONS)
     assert len(FUNCTIONS) > 40
 
 
@@ -68,12 +69,12 @@ def test_a_value_is_refused_by_the_check_or_by_a_line_of_the_function(function, 
     ("call", "message"),
     [
         (
-            lambda: deltalog.add_columns("path", []),
-            "add_columns: snapshot='path' is a str; give a Snapshot: deltalog.open_snapshot(table)",
+            lambda: deltalog.append("path", []),
+            "append: snapshot='path' is a str; give a Snapshot: deltalog.open_snapshot(table)",
         ),
         (
-            lambda: deltalog.add_columns(None, []),
-            "add_columns: snapshot is None; give a Snapshot: deltalog.open_snapshot(table)",
+            lambda: deltalog.append(None, []),
+            "append: snapshot is None; give a Snapshot: deltalog.open_snapshot(table)",
         ),
         (
             lambda: deltalog.append(Path("t"), []),
@@ -139,9 +140,8 @@ def test_credentials_in_an_argument_are_masked():
 def test_a_path_names_a_table_everywhere(tmp_path):
     table = tmp_path / "t"
     rows = pa.table({"id": [1, 2, 3]})
-    deltalog.write_table(table, rows, properties={"delta.enableDeletionVectors": "true"})
-    snapshot = deltalog.open_snapshot(table)
-    deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [1]})
+    write_table(table, rows, properties={"delta.enableDeletionVectors": "true"})
+    delete_rows(table, {deltalog.open_snapshot(table).paths()[0]: [1]})
     snapshot = deltalog.open_snapshot(table)
     assert deltalog.versions(table) == [0, 1]
     assert deltalog.version_at(table, deltalog.snapshot_time(snapshot)) == 1
@@ -160,7 +160,7 @@ def test_a_path_names_a_table_everywhere(tmp_path):
 def test_lists_may_be_of_any_kind(tmp_path):
     import numpy as np
 
-    deltalog.write_table(tmp_path, pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]}))
+    write_table(tmp_path, pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]}))
     for columns in (["id"], ("id",), {"id": 1}.keys(), np.array(["id"])):
         assert pr.read_arrow(tmp_path, where="id = 1", columns=columns).num_rows == 1
     assert pr.read_arrow(tmp_path, where="id > 0", skip_unsupported=np.bool_(1)).num_rows == 3

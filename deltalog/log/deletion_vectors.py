@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
@@ -37,7 +37,6 @@ _DIGIT = {sign: number for number, sign in enumerate(_ALPHABET)}
 _MAGIC = 1681511377
 _UUID_SIGNS = 20
 _LAYOUT_VERSION = 1
-LAYOUT = bytes([_LAYOUT_VERSION])
 
 
 def decode_z85(text: str) -> bytes:
@@ -59,21 +58,6 @@ def decode_z85(text: str) -> bytes:
             raise ValueError("five signs that are more than four bytes")
         out += number.to_bytes(4, "big")
     return bytes(out)
-
-
-def encode_z85(data: bytes) -> str:
-    """Turn each four bytes into five signs.
-
-    >>> encode_z85(bytes.fromhex("864fd26fb559f75b"))
-    'HelloWorld'
-    """
-    numbers = struct.unpack(f">{len(data) // 4}I", data)
-    return "".join(_ALPHABET[number // 85**power % 85] for number in numbers for power in (4, 3, 2, 1, 0))
-
-
-def vector_file(table: str, identity: UUID) -> str:
-    """Return the file below a table that holds the vectors of this UUID, with no directory between."""
-    return resolve(table, f"deletion_vector_{identity}.bin")
 
 
 def vector_path(vector: DeletionVector, table: str) -> str:
@@ -101,16 +85,10 @@ def read_vector(
 ) -> BitMap64:
     """Return the positions of deleted rows in their file.
 
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> import deltalog
-    >>> table, properties = tempfile.mkdtemp(), {"delta.enableDeletionVectors": "true"}
-    >>> written = deltalog.write_table(table, pa.table({"id": [1, 2, 3]}), properties=properties)
-    >>> snapshot = deltalog.open_snapshot(table)
-    >>> deleted = deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0, 2]})
-    >>> (block,) = deltalog.open_snapshot(table).blocks
-    >>> list(deltalog.read_vector(deltalog.vector_of(block, 0), table))
-    [0, 2]
+    >>> from deltalog.log.actions import DeletionVector
+    >>> inline = DeletionVector("i", "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", 44, 6)
+    >>> list(read_vector(inline, "lake/events"))
+    [3, 4, 7, 11, 18, 29]
 
     `vector`: as `vector_of` returns it. `traffic`: counts what is read. `allow`: where its file may lie other than
     below the table.
@@ -172,27 +150,14 @@ def decode_bitmap(data: bytes) -> BitMap64:
     return BitMap64.deserialize(data[4:])
 
 
-class StoredBitmap(NamedTuple):
-    """A bitmap as a file holds it, with its length and checksum around it; `size`: that of the bitmap alone."""
-
-    data: bytes
-    size: int
-
-
-def stored_bitmap(rows: BitMap64) -> StoredBitmap:
-    """Return the bytes that `read_vector` reads from a file, with the length of the bitmap."""
-    bitmap = struct.pack("<i", _MAGIC) + rows.serialize()
-    return StoredBitmap(struct.pack(">i", len(bitmap)) + bitmap + struct.pack(">I", zlib.crc32(bitmap)), len(bitmap))
-
-
 def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
     """Return the deletion vector of a file, None when it has none.
 
     >>> import tempfile
-    >>> import pyarrow as pa
+    >>> import deltalake, pyarrow as pa
     >>> import deltalog
     >>> table = tempfile.mkdtemp()
-    >>> written = deltalog.write_table(table, pa.table({"id": [1, 2, 3]}))
+    >>> deltalake.write_deltalake(table, pa.table({"id": [1, 2, 3]}))
     >>> (block,) = deltalog.open_snapshot(table).blocks
     >>> deltalog.vector_of(block, 0) is None
     True

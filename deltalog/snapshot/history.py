@@ -42,10 +42,10 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
     >>> import deltalog
     >>> table = tempfile.mkdtemp()
     >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> altered = deltalog.alter(deltalog.open_snapshot(table), properties={"delta.appendOnly": "true"})
+    >>> appended = deltalog.append(deltalog.open_snapshot(table), [])
     >>> for commit in deltalog.history(deltalog.open_snapshot(table)):
     ...     print(commit.version, commit.info["operation"])
-    1 SET TBLPROPERTIES
+    1 WRITE
     0 CREATE TABLE
 
     `limit`: at most so many. Commits that a cleanup of the log has removed are missing.
@@ -169,7 +169,7 @@ def versions(table: str | os.PathLike[str]) -> list[int]:
     >>> import deltalog
     >>> table = tempfile.mkdtemp()
     >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> altered = deltalog.alter(deltalog.open_snapshot(table), properties={"delta.appendOnly": "true"})
+    >>> appended = deltalog.append(deltalog.open_snapshot(table), [])
     >>> deltalog.versions(table)
     [0, 1]
     """

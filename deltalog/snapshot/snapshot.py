@@ -37,10 +37,10 @@ class Snapshot:
     """A version of a table, as `open_snapshot` returns it.
 
     >>> import tempfile
-    >>> import pyarrow as pa
+    >>> import deltalake, pyarrow as pa
     >>> import deltalog
     >>> table = tempfile.mkdtemp()
-    >>> written = deltalog.write_table(table, pa.table({"id": [1, 2, 3]}))
+    >>> deltalake.write_deltalake(table, pa.table({"id": [1, 2, 3]}))
     >>> snapshot = deltalog.open_snapshot(table)
     >>> snapshot.version, snapshot.file_count, len(snapshot.paths())
     (0, 1, 1)

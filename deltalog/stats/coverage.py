@@ -50,11 +50,11 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     """Count the files in which columns have statistics that are used; each of the others has a reason.
 
     >>> import tempfile
-    >>> import pyarrow as pa
+    >>> import deltalake, pyarrow as pa
     >>> import deltalog
     >>> table = tempfile.mkdtemp()
     >>> for rows in ([1, 2], [None]):
-    ...     _ = deltalog.write_table(table, pa.table({"x": pa.array(rows, pa.int64())}), mode="append")
+    ...     deltalake.write_deltalake(table, pa.table({"x": pa.array(rows, pa.int64())}), mode="append")
     >>> snapshot = deltalog.open_snapshot(table)
     >>> coverage_of(snapshot, snapshot.schema.columns)
     [Coverage(bounds=1, null_counts=2, missing=Counter({'only nulls': 1}))]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from deltalog.errors import ConcurrentAppend, MetadataChanged, RefusedCommit, TableExists
+from deltalog.errors import ConcurrentAppend, MetadataChanged, TableExists
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.footer_statistics import adds_of
 from deltalog.stats.partition_match import partition_columns
@@ -27,7 +27,7 @@ from deltalog.transaction.operations import append, overwrite, reads_of_partitio
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from deltalog.log.actions import Add, Transaction
+    from deltalog.log.actions import Add
     from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.footer_statistics import NewFile
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltalog.transaction.commit import Committed
 
 WriteMode = Literal["error", "append", "overwrite", "replace_partitions"]
-OPERATIONS: Mapping[str, Callable[..., Committed]] = {
+_OPERATIONS: Mapping[str, Callable[..., Committed]] = {
     "append": append,
     "overwrite": overwrite,
     "replace_partitions": replace_partitions,
@@ -43,15 +43,7 @@ OPERATIONS: Mapping[str, Callable[..., Committed]] = {
 _NO_CONTAINER_NULLS = ("containsNull", "valueContainsNull")
 
 
-def create_with_files(
-    location: str,
-    schema: TableSchema,
-    files: Sequence[NewFile],
-    *,
-    mode: WriteMode,
-    properties: Mapping[str, str] | None = None,
-    txn: Transaction | None = None,
-) -> Committed:
+def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFile], *, mode: WriteMode) -> Committed:
     """Create a table with files that lie in its directory already, or write them into the one that is there by now.
 
     `schema`: what `check_create` returned, for which the files were written.
@@ -61,28 +53,17 @@ def create_with_files(
     replace rows of it, both with nothing committed; else as `commit`.
     """
     try:
-        adds = adds_of(location, schema, files, properties=properties)
-        return create_table(
-            location, schema.text, partition_by=schema.partition_columns, properties=properties, adds=adds, txn=txn
-        )
+        adds = adds_of(location, schema, files)
+        return create_table(location, schema.text, partition_by=schema.partition_columns, adds=adds)
     except TableExists:
         if mode == "error":
             raise
     snapshot = open_snapshot(location)
     _check_fit(schema, snapshot)
-    check_kept_properties(snapshot, properties)
     check_appendable(snapshot)
     adds = adds_of(location, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
-    known = None if txn is None else snapshot.transactions.get(txn.app_id)
-    if txn is None or known is None or known.version < txn.version:
-        _check_replaces_nothing(snapshot, adds, mode)
-    return OPERATIONS[mode](snapshot, adds, txn=txn)
-
-
-def check_kept_properties(snapshot: Snapshot, properties: Mapping[str, str] | None) -> None:
-    """Raise RefusedCommit for properties that a table does not have already."""
-    if properties and not properties.items() <= snapshot.properties.items():
-        raise RefusedCommit(f"{snapshot.table}: a write does not change properties; set them with `alter`")
+    _check_replaces_nothing(snapshot, adds, mode)
+    return _OPERATIONS[mode](snapshot, adds)
 
 
 def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: WriteMode) -> None:

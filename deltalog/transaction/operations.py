@@ -1,4 +1,4 @@
-"""The common operations on a table, each committed as one change: append, overwrite, rewrite, compact, alter.
+"""The common operations on a table, each committed as one change: append, overwrite, rewrite, compact.
 
 Every function takes the snapshot that the change was decided from. Files are `Add`s whose files lie in the table's
 directory already.
@@ -266,42 +266,6 @@ def compact(
         removes=removes,
         reads=_with_files(NOTHING, removes),
         data_change=False,
-    )
-    return commit(snapshot, change, checkpoint=checkpoint)
-
-
-def alter(
-    snapshot: Snapshot,
-    *,
-    properties: Mapping[str, str | None] | None = None,
-    schema: str | None = None,
-    checkpoint: Checkpointing = "background",
-) -> Committed:
-    """Set properties, unset those that are None, and give a new schema; the protocol follows.
-
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> altered = deltalog.alter(deltalog.open_snapshot(table), properties={"delta.appendOnly": "true"})
-    >>> deltalog.open_snapshot(table).properties
-    {'delta.appendOnly': 'true'}
-
-    `properties`: `delta.feature.NAME=supported` asks for a table feature.
-    `schema`: as JSON; where files stay, a column may be added and nothing else changed.
-    `checkpoint`: as `commit` has it.
-
-    Raises as `commit`.
-    """
-    merged = {**snapshot.properties, **({} if properties is None else properties)}
-    kept = {name: value for name, value in merged.items() if value is not None}
-    operation = "SET TBLPROPERTIES" if schema is None else "CHANGE COLUMN"
-    change = altered(
-        snapshot,
-        Change(operation=operation, parameters={"properties": properties or {}}),
-        properties=kept,
-        schema=schema,
     )
     return commit(snapshot, change, checkpoint=checkpoint)
 

@@ -7,11 +7,30 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from deltalog.table.arrow_schema import primitive_type
 from deltalog.table.schema_json import PHYSICAL_NAME
 from parquet_core.errors import UnsupportedFeature
 
-_OTHER_TYPES = {"null": pa.null(), "void": pa.null(), "decimal": pa.decimal128(10, 0)}
+_PLAIN = {
+    "null": pa.null(),
+    "void": pa.null(),
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "decimal": pa.decimal128(10, 0),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_MOST_DIGITS = 38
+_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 _DAY_TIME_INTERVAL = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _COLLATED = re.compile(r"string collate \w+")
 _TIME = re.compile(r"time\(\d\)")
@@ -74,9 +93,11 @@ def _field(field: Any, *, physical_names: bool) -> pa.Field:
 def _primitive(name: str) -> pa.DataType:
     if name == "variant":
         raise UnsupportedFeature("Arrow has no type for VARIANT")
-    kind = _OTHER_TYPES.get(name) or primitive_type(name)
-    if kind is not None:
-        return kind
+    if name in _PLAIN:
+        return _PLAIN[name]
+    decimal = _DECIMAL.fullmatch(name)
+    if decimal is not None and 1 <= int(decimal[1]) <= _MOST_DIGITS:
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
     if _DAY_TIME_INTERVAL.fullmatch(name):
         return pa.duration("us")
     if _COLLATED.fullmatch(name):

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import alter, append_rows, delete_rows
 
 import deltalog
 import prune_assets as pr
@@ -57,22 +58,23 @@ def history(place, kind, values, properties):
     versions = [[]]
 
     def write(some, mode, kept=()):
-        deltalog.write_table(place, pa.Table.from_pylist(some, schema=pa.schema(fields)), mode=mode)
+        append_rows(place, pa.Table.from_pylist(some, schema=pa.schema(fields)), mode)
         versions.append([*kept, *some])
 
-    write(rows, "append")
-    write(rows[:1], "append", versions[-1])
-    write([{**rows[0], "x": 7}], "replace_partitions", [row for row in versions[-1] if row["p"] != rows[0]["p"]])
+    write(rows, deltalog.append)
+    write(rows[:1], deltalog.append, versions[-1])
+    write([{**rows[0], "x": 7}], deltalog.replace_partitions, [row for row in versions[-1] if row["p"] != rows[0]["p"]])
     if properties == VECTORS:
         versions.append(without_one(place, versions[-1]))
     deltalog.write_checkpoint(str(place))
-    write([{**row, "x": row["x"] + 10} for row in rows], "append", versions[-1])
+    write([{**row, "x": row["x"] + 10} for row in rows], deltalog.append, versions[-1])
     fields.append(pa.field("new", pa.string()))
-    deltalog.add_columns(deltalog.open_snapshot(place), fields[-1:])
+    snapshot = deltalog.open_snapshot(place)
+    alter(snapshot, **with_column(snapshot, fields[-1]))
     versions.append([{**row, "new": None} for row in versions[-1]])
-    write([{**row, "new": "z"} for row in rows], "append", versions[-1])
+    write([{**row, "new": "z"} for row in rows], deltalog.append, versions[-1])
     deltalog.write_checkpoint(str(place))
-    write([{**row, "new": "last"} for row in rows[-2:]], "overwrite")
+    write([{**row, "new": "last"} for row in rows[-2:]], deltalog.overwrite)
     return versions
 
 
@@ -80,6 +82,17 @@ def create(place, schema, properties):
     if properties == MAPPED:
         properties, schema = properties | {"delta.columnMapping.maxColumnId": "3"}, mapped(schema)
     deltalog.create_table(place, schema, partition_by=["p", "day"], properties=properties)
+
+
+def with_column(snapshot, field):
+    """The schema and the properties of a table that gets one more column."""
+    tree = json.loads(snapshot.schema.text)
+    (added,) = json.loads(deltalog.check_create("/t", pa.schema([field])).text)["fields"]
+    properties = {}
+    if snapshot.schema.mapping != "none":
+        added["metadata"] = {"delta.columnMapping.id": 4, "delta.columnMapping.physicalName": "col-4"}
+        properties = {"delta.columnMapping.maxColumnId": "4"}
+    return {"schema": json.dumps({**tree, "fields": [*tree["fields"], added]}), "properties": properties}
 
 
 def mapped(schema):
@@ -98,7 +111,7 @@ def without_one(place, rows):
             numbers = file.read(["x"])["x"].to_pylist()
         if len(numbers) > 1:
             break
-    deltalog.delete_rows(snapshot, {path: [0]})
+    delete_rows(place, {path: [0]})
     assert deltalog.inspect_snapshot(deltalog.open_snapshot(place)).deletion_vectors == 1
     return [row for row in rows if row["x"] != numbers[0]]
 
@@ -189,7 +202,8 @@ def test_readers_find_the_rows_of_every_version_that_spark_wrote(spark, tmp_path
 
 def test_a_value_too_long_for_a_directory_lies_outside_of_them(tmp_path):
     rows = pa.table({"x": [1, 2], "p": ["x" * 300, "é" * 120]})
-    deltalog.write_table(tmp_path, rows, partition_by=["p"])
+    deltalog.create_table(tmp_path, rows.schema, partition_by=["p"])
+    append_rows(tmp_path, rows)
     folders = sorted(path.rpartition("/")[0] for path in deltalog.open_snapshot(tmp_path).paths())
     assert folders == ["", f"p={'é' * 120}"]
     for reader in ("delta-rs", "polars-deltalake"):
@@ -199,7 +213,9 @@ def test_a_value_too_long_for_a_directory_lies_outside_of_them(tmp_path):
 
 
 def test_a_random_directory_has_the_length_that_the_table_asks_for(tmp_path):
-    deltalog.write_table(tmp_path, pa.table({"x": [1], "p": ["a"]}), partition_by=["p"], properties=RANDOM)
+    rows = pa.table({"x": [1], "p": ["a"]})
+    deltalog.create_table(tmp_path, rows.schema, partition_by=["p"], properties=RANDOM)
+    append_rows(tmp_path, rows)
     (path,) = deltalog.open_snapshot(tmp_path).paths()
     assert len(path.partition("/")[0]) == 3
     assert path.partition("/")[0].isalnum()
@@ -207,8 +223,10 @@ def test_a_random_directory_has_the_length_that_the_table_asks_for(tmp_path):
 
 def test_the_log_encodes_paths_of_odd_values_once(tmp_path):
     """What lies in the directory `p=a%2Fb é` stands in the log as a URI, as delta-spark has it."""
-    deltalog.write_table(tmp_path, pa.table({"x": [1], "p": ["a/b é"]}), partition_by=["p"])
-    lines = (tmp_path / "_delta_log" / f"{0:020d}.json").read_text().splitlines()
+    rows = pa.table({"x": [1], "p": ["a/b é"]})
+    deltalog.create_table(tmp_path, rows.schema, partition_by=["p"])
+    append_rows(tmp_path, rows)
+    lines = (tmp_path / "_delta_log" / f"{1:020d}.json").read_text().splitlines()
     (add,) = (action["add"] for action in map(json.loads, lines) if "add" in action)
     (file,) = tmp_path.glob("p=*/*.parquet")
     assert file.parent.name == "p=a%2Fb é"

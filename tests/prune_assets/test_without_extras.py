@@ -14,8 +14,8 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import write_table
 
-import deltalog
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets import cli, extras
@@ -119,7 +119,7 @@ def places(tmp_path_factory):
     (root / "plain").mkdir()
     pq.write_table(rows, root / "plain/a.parquet", row_group_size=100, write_page_index=True)
     nested = pa.array([{"a": i, "b": [{"c": "x"}]} for i in range(1_000)])
-    deltalog.write_table(str(root / "delta"), rows.append_column("nested", nested))
+    write_table(str(root / "delta"), rows.append_column("nested", nested))
     (root / "queries.sql").write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'")
     (root / "layout.yaml").write_text("sort_by: [id]")
     (root / "iceberg/metadata").mkdir(parents=True)

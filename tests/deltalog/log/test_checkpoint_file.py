@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from delta_tables import write_table
 from newer_format import end_in
 
 import deltalog
@@ -17,7 +18,7 @@ STEP = "; restore the checkpoint or remove it"
 def table(tmp_path):
     """A table whose version is in a checkpoint alone; returns its path and that of the checkpoint."""
     place = tmp_path / "a; b"
-    deltalog.write_table(str(place), pa.table({"id": range(9)}))
+    write_table(str(place), pa.table({"id": range(9)}))
     deltalog.write_checkpoint(str(place))
     (checkpoint,) = (place / "_delta_log").glob("*.checkpoint.parquet")
     for commit in (place / "_delta_log").glob("*.json"):

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from delta_tables import z85
 from golden import GOLDEN, MISSING
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,15 +24,7 @@ from deltalog.log.deletion_vectors import (
 )
 from deltalog.snapshot.opening import open_snapshot
 
-ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 MAGIC = struct.pack("<i", 1681511377)
-
-
-def z85(data):
-    out = ""
-    for (number,) in struct.iter_unpack(">I", data):
-        out += "".join(ALPHABET[number // 85**power % 85] for power in (4, 3, 2, 1, 0))
-    return out
 
 
 def bitmap(rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import write_table
 from newer_format import drop_paths, end_in
 
 import deltalog
@@ -18,7 +19,7 @@ ROWS = pa.table({"id": range(300), "day": [f"d{i // 100}" for i in range(300)]})
 def table(tmp_path):
     """A table of three files and a checkpoint; returns its path and that of the checkpoint."""
     for part in range(3):
-        deltalog.write_table(str(tmp_path), ROWS.slice(100 * part, 100), mode="append")
+        write_table(str(tmp_path), ROWS.slice(100 * part, 100), mode="append")
     deltalog.write_checkpoint(str(tmp_path))
     (checkpoint,) = (tmp_path / "_delta_log").glob("*.checkpoint.parquet")
     for commit in (tmp_path / "_delta_log").glob("*.json"):

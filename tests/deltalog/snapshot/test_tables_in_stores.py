@@ -5,25 +5,21 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 from itertools import count
-from uuid import UUID
+from pathlib import Path
 
 import lossy_proxy
 import obstore
-import pyarrow as pa
 import pytest
 from committed_files import by, named, partitioned
 from emulated_stores import STORES
 from golden import GOLDEN, MISSING
 from state_facts import snapshot_facts
 
-import deltalog
 from deltalog.errors import UncertainCommit
 from deltalog.maintenance import file_changes
 from deltalog.snapshot.history import history
 from deltalog.snapshot.opening import open_snapshot
-from deltalog.transaction import write_files
 from deltalog.transaction.operations import append
-from parquet_core.errors import StorageFailure
 from parquet_core.storage import list_data_files, objects
 from parquet_core.storage.objects import object_store
 
@@ -107,53 +103,32 @@ def test_where_nothing_answers_any_more_the_doubt_is_told(lossy):
     assert open_snapshot(place).paths() == ["a"]
 
 
-ROWS = pa.table({"id": [1, 2, 3], "day": [ONE] * 3})
-
-
-def files(place):
-    return [file.path for file in list_data_files(place)]
+def publish_file(path, content=b"content"):
+    with file_changes.staged(path) as temporary:
+        Path(temporary).write_bytes(content)
+        return file_changes.publish(temporary, path)
 
 
 @pytest.mark.parametrize("answers", [1, 99], ids=["one answer", "every answer"])
-def test_a_data_file_whose_answer_is_lost_is_written(lossy, answers):
-    place = f"{lossy.root}/table"
-    partitioned(place)
+def test_a_file_whose_answer_is_lost_is_written(lossy, answers):
     puts = count()
-    lossy.loses = lambda method: method == "PUT" and ".parquet" in lossy.requests[-1][1] and next(puts) < answers
-    assert deltalog.write_table(place, ROWS, mode="append").version == 1
+    lossy.loses = lambda method: method == "PUT" and next(puts) < answers
+    assert publish_file(f"{lossy.root}/a.parquet")
     assert lossy.lost >= 1
-    assert len(open_snapshot(place).paths()) == 1
+    assert [file.size for file in list_data_files(lossy.root)] == [7]
 
 
-def test_a_data_file_in_parts_whose_last_answer_is_lost_is_written(lossy, monkeypatch):
-    monkeypatch.setattr(file_changes, "_SENT_AT_ONCE", 10)
-    place = f"{lossy.root}/table"
-    partitioned(place)
+def test_a_file_in_parts_whose_last_answer_is_lost_is_written(lossy, monkeypatch):
+    monkeypatch.setattr(file_changes, "_SENT_AT_ONCE", 2)
     lossy.loses = lambda method: lossy.ends_upload()
-    assert deltalog.write_table(place, ROWS, mode="append").version == 1
-    assert len(open_snapshot(place).paths()) == 1
+    assert publish_file(f"{lossy.root}/a.parquet")
+    assert [file.size for file in list_data_files(lossy.root)] == [7]
     assert lossy.lost >= 1
 
 
-def test_a_file_of_the_same_name_with_other_content_is_not_taken_for_ones_own(lossy, monkeypatch):
-    place = f"{lossy.root}/table"
-    partitioned(place)
-    monkeypatch.setattr(write_files, "uuid4", lambda: UUID(int=7))
-    theirs = f"table/day={ONE}/write-{UUID(int=7).hex}.parquet"
-    obstore.put(object_store(place).store, theirs, b"theirs")
-    with pytest.raises(StorageFailure, match="there is a file of this name"):
-        deltalog.write_table(place, ROWS, mode="append")
-    assert open_snapshot(place).paths() == []
-
-
-def test_a_deletion_vector_whose_answer_is_lost_is_written(lossy):
-    place = f"{lossy.root}/table"
-    deltalog.write_table(place, ROWS, properties={"delta.enableDeletionVectors": "true"})
-    snapshot = open_snapshot(place)
-    puts = count()
-    lossy.loses = lambda method: method == "PUT" and ".bin" in lossy.requests[-1][1] and next(puts) == 0
-    assert deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [1]}).version == 1
-    assert lossy.lost == 1
+def test_a_file_of_the_same_name_with_other_content_is_not_taken_for_ones_own(lossy):
+    obstore.put(object_store(lossy.root).store, "a.parquet", b"theirs")
+    assert not publish_file(f"{lossy.root}/a.parquet")
 
 
 def test_appends_over_a_bad_line_are_all_there_once(lossy, monkeypatch):
@@ -164,8 +139,8 @@ def test_appends_over_a_bad_line_are_all_there_once(lossy, monkeypatch):
     partitioned(place)
     chance = random.Random(43)
     lossy.loses = lambda method: chance.random() < 0.3
-    versions = [deltalog.write_table(place, ROWS, mode="append").version for _ in range(12)]
+    versions = [append(open_snapshot(place), [named(f"{i}", day=ONE)]).version for i in range(12)]
     lossy.loses = lambda method: False
     assert lossy.lost > 12
     assert versions == [*range(1, 13)]
-    assert len(open_snapshot(place).paths()) == len(files(place)) == 12
+    assert len(open_snapshot(place).paths()) == 12

@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 from committed_files import SCHEMA, by, lines, named, partitioned, versions
+from delta_tables import alter
 from golden import GOLDEN, MISSING
 from log_writer import add as logged
 from log_writer import field, remove
@@ -16,11 +17,12 @@ from log_writer import field, remove
 from deltalog.errors import DeltaError, RefusedCommit, UnsupportedTable
 from deltalog.log.actions import Add, DeletionVector, DomainMetadata, Metadata, Protocol, Transaction
 from deltalog.snapshot.opening import open_snapshot
+from deltalog.table.constraints import Constraint, constraints_of
 from deltalog.table.features import writer_features
 from deltalog.transaction.change import Change
 from deltalog.transaction.commit import commit
 from deltalog.transaction.create import create_table
-from deltalog.transaction.operations import alter, append, compact, overwrite, rewrite
+from deltalog.transaction.operations import append, compact, overwrite, rewrite
 
 ONE = "2024-01-01"
 
@@ -626,3 +628,36 @@ def test_an_old_tombstone_of_the_same_name_is_no_file(log):
     log.commit(remove("a"))
     assert append(open_snapshot(log.path), [named("a")]).version == 2
     assert open_snapshot(log.path).paths() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"delta.columnMapping.physicalName": "c9"},
+        {"delta.columnMapping.id": 3},
+        {"delta.columnMapping.id": 2, "added": True},
+        {"delta.columnMapping.id": 5, "delta.columnMapping.physicalName": "c1", "added": True},
+    ],
+    ids=["renamed", "numbered anew", "an old number", "an old name"],
+)
+def test_under_column_mapping_ids_and_physical_names_of_columns_stay(place, change):
+    told = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"}
+    tree = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": told}]}
+    properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "4"}
+    create_table(place, json.dumps(tree), properties=properties)
+    if change.pop("added", False):
+        metadata = {"delta.columnMapping.physicalName": "new"} | change
+        tree["fields"].append(tree["fields"][0] | {"name": "new", "metadata": metadata})
+    else:
+        tree["fields"][0]["metadata"] = told | change
+    with pytest.raises(UnsupportedTable, match="columnMapping"):
+        alter(open_snapshot(place), schema=json.dumps(tree), properties={"delta.columnMapping.maxColumnId": "9"})
+
+
+def test_rows_that_were_held_to_constraints_are_appended_and_to_these_alone(place):
+    create_table(place, pa.schema({"id": pa.int64()}), properties={"delta.constraints.positive": "id > 0"})
+    snapshot = open_snapshot(place)
+    for obeys in ((), [Constraint("checkConstraints", "positive", "id > -1")]):
+        with pytest.raises(UnsupportedTable, match="checkConstraints"):
+            append(snapshot, [named("a")], obeys=obeys)
+    assert append(snapshot, [named("a")], obeys=list(constraints_of(snapshot.properties, []))).version == 1

@@ -7,6 +7,7 @@ import json
 import pyarrow as pa
 import pytest
 from committed_files import by, named, partitioned
+from delta_tables import alter
 
 from deltalog.errors import (
     CommitConflict,
@@ -24,7 +25,7 @@ from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.change import Change, Reads
 from deltalog.transaction.commit import commit
 from deltalog.transaction.create import create_table
-from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
+from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
 from parquet_core.predicate import Compare, IsNull, Op
 
 ONE, TWO = "2024-01-01", "2024-01-02"

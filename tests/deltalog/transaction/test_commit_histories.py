@@ -13,12 +13,13 @@ from itertools import pairwise
 import pyarrow as pa
 import pytest
 from committed_files import by, named, partitioned
+from delta_tables import alter
 
 from deltalog.errors import CommitConflict, RefusedCommit
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.change import Reads
 from deltalog.transaction.commit import Committed
-from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
+from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
 from parquet_core.predicate import Compare, IsNull, Op, Or
 
 DAYS = ["1", "2", "3", None]

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 from committed_files import SCHEMA, by, lines, named, partitioned, versions, written
+from delta_tables import alter
 
 import deltalog.transaction.commit as module
 from deltalog.errors import CommitConflict, MalformedLog, RefusedCommit, TableExists, UncertainCommit
@@ -25,7 +26,7 @@ from deltalog.transaction.change import Change, Reads
 from deltalog.transaction.commit import commit, post_commit
 from deltalog.transaction.create import create_table
 from deltalog.transaction.live_files import live_files
-from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
+from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
 from parquet_core.errors import StorageFailure, UncertainWrite
 from parquet_core.predicate import Compare, In, IsNull, Not, Op
 

@@ -9,12 +9,13 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 from committed_files import by, named, written
+from delta_tables import alter
 
 from deltalog.errors import ConcurrentAppend, ConcurrentDeleteDelete, ConcurrentDeleteRead, MetadataChanged
 from deltalog.snapshot.history import history
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.create import create_table
-from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
+from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
 
 deltalake = pytest.importorskip("deltalake")
 

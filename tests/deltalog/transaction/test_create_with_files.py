@@ -9,10 +9,11 @@ from threading import Barrier
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import put_files
 
 import deltalog
-from deltalog.errors import ConcurrentAppend, MetadataChanged, RefusedCommit, TableExists, UnsupportedTable
-from deltalog.log.actions import Transaction
+from deltalog.errors import ConcurrentAppend, MetadataChanged, TableExists, UnsupportedTable
+from deltalog.transaction.create_with_files import create_with_files
 
 WRITERS, ROUNDS = 8, 20
 SCHEMA = pa.schema({"day": pa.date32(), "id": pa.int64()})
@@ -26,14 +27,17 @@ def rows(number, schema=SCHEMA):
     return pa.table({"day": [day_of(number)] * 3, "id": [10 * number + i for i in range(3)]}, schema=schema)
 
 
-def once(done, data):
-    """Rows that are given out after `done`: by then the writer has looked for a table."""
-
-    def batches():
-        done()
-        yield from data.to_batches()
-
-    return pa.RecordBatchReader.from_batches(data.schema, batches())
+def write(place, data, *, mode, partition_by=(), created=lambda: None):
+    """Write where there is no table yet; `created` runs between the check of the place and the commit."""
+    schema = deltalog.check_create(place, data.schema, partition_by=partition_by)
+    files = put_files(place, data, schema)
+    created()
+    try:
+        return create_with_files(str(place), schema, files, mode=mode)
+    except deltalog.DeltaError:
+        for file in files:
+            (place / file.path).unlink()
+        raise
 
 
 def write_together(place, data, **options):
@@ -42,7 +46,7 @@ def write_together(place, data, **options):
 
     def one(some):
         try:
-            return deltalog.write_table(place, once(together.wait, some), **options)
+            return write(place, some, created=together.wait, **options)
         except deltalog.DeltaError as error:
             return error
 
@@ -52,7 +56,7 @@ def write_together(place, data, **options):
 
 def lose_to(place, created, data, **options):
     """Write where somebody else creates the table after the writer has looked for one."""
-    return deltalog.write_table(place, once(created, data), **options)
+    return write(place, data, created=created, **options)
 
 
 def ids(place):
@@ -160,30 +164,10 @@ def test_a_table_with_demands_on_its_rows_refuses_those_that_were_not_held_to_th
     assert data_files(tmp_path) == set()
 
 
-def test_properties_that_the_other_did_not_set_are_refused(tmp_path):
-    with pytest.raises(RefusedCommit, match="does not change properties"):
-        lose_to(
-            tmp_path,
-            lambda: deltalog.create_table(tmp_path, SCHEMA),
-            rows(1),
-            mode="append",
-            properties={"delta.appendOnly": "true"},
-        )
-
-
-def test_a_transaction_that_the_other_made_is_not_made_again(tmp_path):
-    mine = Transaction(app_id="job", version=7)
-    done = lose_to(
-        tmp_path, lambda: deltalog.write_table(tmp_path, rows(1), txn=mine), rows(1), mode="append", txn=mine
-    )
-    assert (done.written, ids(tmp_path)) == (False, [10, 11, 12])
-    assert data_files(tmp_path) == set(deltalog.open_snapshot(tmp_path).paths())
-
-
 def test_a_version_that_comes_between_is_raced_for(tmp_path):
     def created():
         for i in range(3):
-            deltalog.write_table(tmp_path, rows(i), mode="append", partition_by=["day"])
+            write(tmp_path, rows(i), mode="append", partition_by=["day"])
 
     done = lose_to(tmp_path, created, rows(5), mode="replace_partitions", partition_by=["day"])
     assert (done.version, len(ids(tmp_path))) == (3, 12)

@@ -7,11 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import lossy_proxy
 import obstore
-import pyarrow as pa
 import pytest
 from committed_files import SCHEMA, named, partitioned
 
-import deltalog
 from deltalog.errors import CommitConflict
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction import commit as module
@@ -72,20 +70,11 @@ def test_an_append_to_a_store_that_overwrites_is_refused_and_nothing_is_lost(tab
     assert log(table) == ["00000000000000000000.json", "00000000000000000001.json"]
 
 
-def test_a_write_of_rows_leaves_no_file(table):
-    before = {file.path for file in list_directory(f"{table}/day={ONE}", EVERYTHING)}
-    with pytest.raises(UnsupportedFeature, match=IGNORES):
-        deltalog.write_table(table, pa.table({"id": [1], "day": [ONE]}), mode="append")
-    assert {file.path for file in list_directory(f"{table}/day={ONE}", EVERYTHING)} == before
-
-
 def test_a_table_is_not_created_in_a_store_that_overwrites(proxy):
     proxy.strips = CONDITIONS
     place = f"{proxy.root}/new"
     with pytest.raises(UnsupportedFeature, match=IGNORES):
         create_table(place, SCHEMA)
-    with pytest.raises(UnsupportedFeature, match=IGNORES):
-        deltalog.write_table(place, pa.table({"id": [1]}))
     assert list(obstore.list(object_store(place).store).collect()) == []
 
 

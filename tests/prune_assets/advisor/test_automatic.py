@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from delta_tables import write_table
 from made_tables import put
 
 import deltalog
@@ -90,8 +91,8 @@ def test_notes_are_found_later_and_of_two_at_once_one_counts(table):
 
 def test_a_note_is_no_file_of_a_delta_table_either_and_vacuum_leaves_it(tmp_path):
     table = str(tmp_path / "delta")
-    deltalog.write_table(table, pa.table({"id": range(10)}))
-    deltalog.write_table(table, pa.table({"id": range(5)}), mode="overwrite")
+    write_table(table, pa.table({"id": range(10)}))
+    write_table(table, pa.table({"id": range(5)}), mode="overwrite")
     change(table, days_ago=3)
     (tmp_path / "delta" / "orphan.parquet").write_bytes(b"")
     later = int((dt.datetime.now(dt.UTC) + dt.timedelta(100)).timestamp() * 1000)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from delta_tables import write_table
 
-import deltalog
 import prune_assets as pr
 from parquet_core.errors import LayoutError
 from parquet_core.fix import Fix, Step
@@ -153,13 +153,13 @@ def test_without_a_layout_the_health_of_the_table_is_checked(tmp_path):
 
 
 def test_a_healthy_table_is_said_to_be_healthy(tmp_path):
-    deltalog.write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
+    write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
     result = CliRunner().invoke(check, [str(tmp_path)])
     assert (result.exit_code, result.stdout) == (0, f"{tmp_path}: healthy, no warnings and no errors\n")
 
 
 def test_the_log_of_a_delta_table_is_part_of_its_health(tmp_path):
-    deltalog.write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
+    write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
     log = tmp_path / "_delta_log" / f"{0:020}.json"
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     for action in actions:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
+from delta_tables import delete_rows, write_table
 
 import deltalog
 import prune_assets.components
@@ -226,7 +227,7 @@ def test_wrong_yaml_fails_at_load_and_says_where(name, attributes, message):
 def lake_in(place):
     write(place / "sales" / "orders" / "day=1", range(100))
     write(place / "sales" / "items", [3, 1, 2])
-    deltalog.write_table(str(place / "events"), pa.table({"id": range(10)}))
+    write_table(str(place / "events"), pa.table({"id": range(10)}))
     for name in ("iceberg/metadata", "iceberg/data", "empty"):
         (place / name).mkdir(parents=True)
     pq.write_table(pa.table({"id": [1]}), place / "iceberg" / "data" / "0.parquet")
@@ -300,9 +301,8 @@ def test_a_loose_file_hides_no_table_of_a_lake(tmp_path):
 def test_the_deleted_rows_of_the_tables_of_a_lake_are_checked(tmp_path):
     write(tmp_path / "lake" / "items", [1, 2, 3])
     place = str(tmp_path / "lake" / "events")
-    deltalog.write_table(place, pa.table({"id": range(10)}), properties={"delta.enableDeletionVectors": "true"})
-    snapshot = deltalog.open_snapshot(place)
-    deltalog.delete_rows(snapshot, dict.fromkeys(snapshot.paths(), range(4)))
+    write_table(place, pa.table({"id": range(10)}), properties={"delta.enableDeletionVectors": "true"})
+    delete_rows(place, dict.fromkeys(deltalog.open_snapshot(place).paths(), range(4)))
     defs = load_lake({"root": str(tmp_path / "lake"), "when": {"name": "lake", "sensor": "report"}})
     with_deletes = [key for key in defs.resolve_asset_graph().asset_check_keys if key.name == "deletes_are_applied"]
     assert [key.asset_key.to_user_string() for key in with_deletes] == ["events"], "plain files have no deletes"
@@ -382,7 +382,7 @@ def test_a_namespace_that_is_not_there_is_named(tmp_path, monkeypatch):
 
 def test_a_sensor_tells_the_data_version_of_a_table_that_others_write(tmp_path):
     table = str(tmp_path / "events")
-    deltalog.write_table(table, pa.table({"id": range(10)}))
+    write_table(table, pa.table({"id": range(10)}))
     attributes = {"tables": [{"asset": "events", "table": table, "layout": {}}], "when": {"sensor": "report"}}
     defs = load("LayoutChecksComponent", attributes)
     sensor, repository = defs.resolve_sensor_def("layouts_changed"), defs.get_repository_def()
@@ -392,7 +392,7 @@ def test_a_sensor_tells_the_data_version_of_a_table_that_others_write(tmp_path):
         return [e.data_version for e in found.asset_events if isinstance(e, dg.AssetObservation)], found.cursor
 
     first, cursor = observed(None)
-    deltalog.write_table(table, pa.table({"id": [99]}), mode="append")
-    deltalog.write_table(table, pa.table({"id": [98]}), mode="append")
+    write_table(table, pa.table({"id": [99]}), mode="append")
+    write_table(table, pa.table({"id": [98]}), mode="append")
     second, cursor = observed(cursor)
     assert (first, second, observed(cursor)[0]) == (["version 0"], ["version 2"], [])

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import delete_rows, write_table
 
 import deltalog
 import prune_assets as pr
@@ -54,9 +55,8 @@ def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
 def test_the_fleet_shows_the_rows_that_are_deleted_and_still_read(tmp_path):
     place = str(tmp_path / "deleted")
     rows = pa.table({"id": range(10)})
-    deltalog.write_table(place, rows, properties={"delta.enableDeletionVectors": "true"})
-    snapshot = deltalog.open_snapshot(place)
-    deltalog.delete_rows(snapshot, dict.fromkeys(snapshot.paths(), range(3)))
+    write_table(place, rows, properties={"delta.enableDeletionVectors": "true"})
+    delete_rows(place, dict.fromkeys(deltalog.open_snapshot(place).paths(), range(3)))
     metadata, rows = page([kept(tmp_path, "plain"), MaintainedTable("deleted", place, LAYOUT)])
     figures = ("deleted rows", "share deleted", "most delete files")
     assert [rows["deleted"][figure] for figure in figures] == [3, 0.3, 1]

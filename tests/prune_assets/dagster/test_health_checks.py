@@ -6,6 +6,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import delete_rows, write_table
 
 import deltalog
 from prune_assets.dagster import build_delete_debt_check, build_file_health_check, build_log_health_check
@@ -14,7 +15,7 @@ from prune_assets.dagster import build_delete_debt_check, build_file_health_chec
 @pytest.fixture
 def table(tmp_path):
     for first in range(0, 50, 10):
-        deltalog.write_table(str(tmp_path / "t"), pa.table({"id": range(first, first + 10)}), mode="append")
+        write_table(str(tmp_path / "t"), pa.table({"id": range(first, first + 10)}), mode="append")
     return tmp_path / "t"
 
 
@@ -69,9 +70,8 @@ def deleted(tmp_path):
     place, enabled = str(tmp_path / "deleted"), {"delta.enableDeletionVectors": "true"}
     for first in (0, 10):
         rows = pa.table({"id": range(first, first + 10)})
-        deltalog.write_table(place, rows, mode="append", properties=None if first else enabled)
-    snapshot = deltalog.open_snapshot(place)
-    deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0, 1]})
+        write_table(place, rows, mode="append", properties=None if first else enabled)
+    delete_rows(place, {deltalog.open_snapshot(place).paths()[0]: [0, 1]})
     return place
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import delete_rows, write_table
 
 import deltalog
 from parquet_core.errors import LayoutError, WrongUse
@@ -32,7 +33,7 @@ def put_plain(table, rows):
 def put_delta(table, rows, **options):
     days = [pa.scalar(day).cast(pa.date32()).as_py() for day in rows["day"].to_pylist()]
     rows = rows.set_column(rows.schema.get_field_index("day"), "day", pa.array(days, pa.date32()))
-    deltalog.write_table(str(table), rows, mode="append", partition_by=["day"], **options)
+    write_table(str(table), rows, mode="append", partition_by=["day"], **options)
 
 
 def put_iceberg(table, rows, transform=None):
@@ -129,8 +130,7 @@ def test_rows_lost_to_a_deletion_vector_are_a_change(tmp_path):
     put_delta(table, rows("2024-01-01", "2024-01-01", "2024-01-02", "2024-01-02"), properties=properties)
     sensor, _ = sensor_of(table)
     first = tick(sensor)
-    snapshot = deltalog.open_snapshot(table)
-    deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0]})
+    delete_rows(table, {deltalog.open_snapshot(table).paths()[0]: [0]})
     assert len(asked(tick(sensor, first.cursor))) == 1
 
 
@@ -156,7 +156,7 @@ def test_values_become_keys_of_every_kind_of_partition(tmp_path, kind, of_asset,
         pq.write_to_dataset(pa.table(columns), table, partition_cols=by)
     else:
         typed = pa.table(columns | {"day": pa.array(days).cast(pa.date32())})
-        deltalog.write_table(str(table), typed, mode="append", partition_by=by)
+        write_table(str(table), typed, mode="append", partition_by=by)
     sensor, _ = sensor_of(table, partitions, expr)
     assert asked(tick(sensor)) == keys
 
@@ -246,7 +246,7 @@ def put_hours(table, zone, **ids):
         "at": pa.array(hours, pa.timestamp("us")).cast(kind),
         "id": [each for some in ids.values() for each in some],
     }
-    deltalog.write_table(str(table), pa.table(columns), mode="append", partition_by=["at"])
+    write_table(str(table), pa.table(columns), mode="append", partition_by=["at"])
 
 
 def failed_checks(sensor, defs):
@@ -280,7 +280,7 @@ def test_names_of_months_are_keys_of_the_numbers_that_folders_have(tmp_path, kin
             pq.write_table(pa.table({"id": ids}), table / f"month={month}" / "0.parquet", write_page_index=True)
     else:
         columns = {"month": [1, 1, 2, 2, 12], "id": [1, 2, 2, 1, 1]}
-        deltalog.write_table(str(table), pa.table(columns), partition_by=["month"])
+        write_table(str(table), pa.table(columns), partition_by=["month"])
     found = failed_checks(*sensor_of(table, months, "month"))
     assert list(found) == ["01", "02", "12"]
     assert [key for key, failed in found.items() if "sorted_order" in failed] == ["02"]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from delta_tables import delete_rows, write_table
 
 import deltalog
 import prune_assets as pr
@@ -74,7 +75,7 @@ def rows(spark, start, stop, *, step=1, part="CASE id % 3 WHEN 0 THEN 'a/b= %1' 
     )
 
 
-def delete_rows(table, path):
+def give_vector(table, path):
     """Give a live file a deletion vector."""
     snapshot = deltalog.open_snapshot(table)
     (add,) = deltalog.adds_of(str(table), snapshot.schema, [deltalog.NewFile(path, {"part": "b"})])
@@ -90,7 +91,7 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     """Partitions, mapped columns, deleted rows, and an append that comes between."""
     mapped_table(tmp_path)
     first = pr.write(rows(spark, 0, 300), tmp_path, layout=LAYOUT)
-    delete_rows(tmp_path, next(file for file in first.files if "=b/" in file).removeprefix(f"{tmp_path}/"))
+    give_vector(tmp_path, next(file for file in first.files if "=b/" in file).removeprefix(f"{tmp_path}/"))
     for start in (1000, 1001):
         pr.write(rows(spark, start, 1300, step=2, part="'a/b= %1'"), tmp_path, layout=LAYOUT)
     pr.write(rows(spark, 250, 340, part="'b'"), tmp_path, layout=LAYOUT)
@@ -483,9 +484,8 @@ def test_optimize_applies_the_deleted_rows_that_check_reports(spark, tmp_path):
     enabled = {"delta.enableDeletionVectors": "true"}
     for first in (0, 1000):
         rows = pa.table({"id": pa.array(range(first, first + 1000), pa.int64())})
-        deltalog.write_table(place, rows, mode="append", properties=None if first else enabled)
-    snapshot = deltalog.open_snapshot(place)
-    deltalog.delete_rows(snapshot, {path: range(0, 1000, 3) for path in snapshot.paths()})
+        write_table(place, rows, mode="append", properties=None if first else enabled)
+    delete_rows(place, {path: range(0, 1000, 3) for path in deltalog.open_snapshot(place).paths()})
     (finding,) = (each for each in pr.check(place) if each.code.startswith("deletes."))
     assert (finding.severity.value, "prune optimize TABLE" in finding.remedy) == ("error", True)
     pr.optimize(spark, place, layout=layout)

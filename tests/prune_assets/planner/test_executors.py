@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import delete_rows, write_table
 
 import deltalog
 import prune_assets as pr
@@ -93,9 +94,8 @@ def in_delta(place):
         days = pa.array([19723 + i % 5] * 100, pa.int32()).cast(pa.date32())
         mode = "error" if i == 0 else "append"
         data = rows(i * 100).append_column("day", days)
-        deltalog.write_table(place, data, mode=mode, partition_by=["day"], properties=SILENT if i == 0 else None)
-    snapshot = deltalog.open_snapshot(place)
-    deltalog.delete_rows(snapshot, {snapshot.paths()[3]: [5, 6, 7]})
+        write_table(place, data, mode=mode, partition_by=["day"], properties=SILENT if i == 0 else None)
+    delete_rows(place, {deltalog.open_snapshot(place).paths()[3]: [5, 6, 7]})
     return place
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import write_table
 
 import prune_assets as pr
-from deltalog import write_table
 from parquet_core.errors import LayoutError, UnknownColumn, UnsupportedFeature, WrongUse
 from parquet_core.layout.sort_key import parse_sort_key
 from prune_assets.reading import row_pages

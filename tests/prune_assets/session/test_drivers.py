@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
+from delta_tables import write_table
 
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.cli import main
@@ -120,9 +121,7 @@ def test_the_command_ends_before_spark_starts(spark_home, tmp_path, s3, monkeypa
     monkeypatch.setattr(spark_session, "spark_session", lambda: pytest.fail("Spark was started"))
     import pyarrow as pa
 
-    import deltalog
-
-    deltalog.write_table(f"{s3}/t", pa.table({"id": [3, 1, 2]}))
+    write_table(f"{s3}/t", pa.table({"id": [3, 1, 2]}))
     (tmp_path / "layout.yaml").write_text("sort_by: [id]\n")
     layout = ["--layout", str(tmp_path / "layout.yaml")]
     for command in (["optimize", f"{s3}/t", "--full"], ["write", f"{s3}/t", "lake", "--format", "delta"]):

@@ -7,22 +7,22 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from delta_tables import write_table
 
-import deltalog
 from prune_assets.tables import changes
 from prune_assets.tables.changes import Seen, look, seen_tables, table_fingerprint
 
 
 def test_a_state_from_a_cursor_gets_its_version_and_stays_the_same(tmp_path):
     place = str(tmp_path)
-    deltalog.write_table(place, pa.table({"id": [1]}))
+    write_table(place, pa.table({"id": [1]}))
     first = look(place, None)
     assert (first.state, first.version) == (("version 0", 1), 0)
     assert look(place, first) is first
     (known,) = seen_tables(json.dumps({"t": first.state})).values()
     again = look(place, known)
     assert (known.version, again.version, again) == (None, 0, first)
-    deltalog.write_table(place, pa.table({"id": [2]}), mode="append")
+    write_table(place, pa.table({"id": [2]}), mode="append")
     assert (look(place, known).state, look(place, known).version) == (("version 1", 2), 1)
 
 

@@ -6,6 +6,7 @@ import shutil
 
 import pyarrow as pa
 import pytest
+from delta_tables import delete_rows, write_table
 
 import deltalog
 import parquet_core.dataset.opening as footers
@@ -22,11 +23,11 @@ def delta(place, deleted, rows=100):
     """A table of one file an entry, each with so many of its rows deleted by a deletion vector."""
     for i in range(len(deleted)):
         ids = pa.table({"id": range(i * rows, (i + 1) * rows)})
-        deltalog.write_table(place, ids, mode="append", properties=None if i else ENABLED)
+        write_table(place, ids, mode="append", properties=None if i else ENABLED)
     snapshot = deltalog.open_snapshot(place)
     by_first = sorted(snapshot.paths(), key=lambda path: int(pr.read_arrow(place / path)["id"][0].as_py()))
     gone = {path: range(count) for path, count in zip(by_first, deleted, strict=True) if count}
-    deltalog.delete_rows(snapshot, gone)
+    delete_rows(place, gone)
     return place
 
 
@@ -55,7 +56,7 @@ def test_the_finding_names_the_files_with_the_most_deleted_rows(tmp_path):
 
 
 def test_a_table_without_deletes_has_no_finding(tmp_path):
-    deltalog.write_table(tmp_path, pa.table({"id": range(10)}))
+    write_table(tmp_path, pa.table({"id": range(10)}))
     assert found(tmp_path) == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from decimal import Decimal
 
 import deltalake
@@ -13,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_tables import append_rows, mapped
 
 import deltalog
 import prune_assets as pr
@@ -75,26 +75,19 @@ def by_fastparquet(rows, table):
 
 
 def by_deltalog(rows, table, *, mapping=None, **options):
+    schema, properties = rows.schema, None
     if mapping:
-        first = [mapped("id", "long", 1), mapped("kind", "string", 2)]
-        properties = {"delta.columnMapping.mode": mapping, "delta.columnMapping.maxColumnId": "2"}
-        schema = json.dumps({"type": "struct", "fields": first})
-        deltalog.create_table(str(table), schema, properties=properties, **options)
-        deltalog.add_columns(deltalog.open_snapshot(str(table)), rows.drop_columns(["id", "kind"]).schema)
-        options = {}
+        schema, last = mapped(rows.schema)
+        properties = {"delta.columnMapping.mode": mapping, "delta.columnMapping.maxColumnId": str(last)}
+    deltalog.create_table(str(table), schema, properties=properties, **options)
     for part in range(3):
-        deltalog.write_table(str(table), rows.slice(part * PART, PART), mode="append", **options)
-
-
-def mapped(name, kind, number):
-    metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"c{number}"}
-    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+        append_rows(str(table), rows.slice(part * PART, PART))
 
 
 def grown(rows, table):
     """Append rows to a table that had a column less before."""
     early = rows.drop_columns(["name", "place"])
-    deltalog.write_table(str(table), early)
+    deltalake.write_deltalake(str(table), early)
     deltalake.write_deltalake(str(table), rows, mode="append", schema_mode="merge")
 
 
