@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -53,27 +55,9 @@ def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64],
     return prints
 
 
-def repeated(numbers: Fingerprints) -> NDArray[np.bool_]:
-    """Tell which numbers occur more than once."""
+def may_repeat(paths: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
+    """Flag the paths whose fingerprints occur more than once in all arrays together; None if there are none."""
+    numbers = np.concatenate([fingerprints(array) for array in paths]) if paths else np.zeros(0, np.uint64)
     order = np.sort(numbers)
     twice = order[1:][order[1:] == order[:-1]]
-    return np.isin(numbers, twice) if len(twice) else np.zeros(len(numbers), np.bool_)
-
-
-def is_among(numbers: Fingerprints, some: Fingerprints) -> NDArray[np.bool_]:
-    """Tell which numbers are among some, of which there are few: a look at two bytes rules nearly all of them out."""
-    low = np.zeros(1 << 16, np.bool_)
-    low[_low(some)] = True
-    among: NDArray[np.bool_] = low[_low(numbers)]
-    at = np.flatnonzero(among)
-    if len(at):
-        # What numpy.isin would do, and load more of numpy for.
-        known = np.sort(some)
-        position = np.minimum(np.searchsorted(known, numbers[at]), len(known) - 1)
-        among[at] = known[position] == numbers[at]
-    return among
-
-
-def _low(numbers: Fingerprints) -> NDArray[np.uint16]:
-    low: NDArray[np.uint16] = np.ascontiguousarray(numbers).view("<u2")[::4]
-    return low
+    return np.isin(numbers, twice) if len(twice) else None

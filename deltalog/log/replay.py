@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
+import pyarrow.compute as pc
 
 from deltalog.log.actions import Add
 from deltalog.log.commit_file import read_commits
 from deltalog.log.file_block import FileBlock, Texts, block_of_adds, chosen_statistics, identities
-from deltalog.log.path_fingerprints import fingerprints, is_among, repeated
+from deltalog.log.path_fingerprints import may_repeat
 from deltalog.log.paths import canonical_path, path_array
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from deltalog.log.actions import DeletionVector, DomainMetadata, Line, Metadata, Protocol, Remove, Transaction
     from deltalog.log.commit_file import AnyLine
-    from deltalog.log.path_fingerprints import Fingerprints
     from parquet_core.storage import DataFile, Traffic
 
     Key = tuple[str, str | None]
@@ -122,68 +123,52 @@ def key_of(path: str, vector: DeletionVector | None) -> Key:
 
 
 class Live(NamedTuple):
-    """Live files; `marks` are the fingerprints of their paths, block by block. `twice`: how many were listed twice."""
+    """Live files; `twice`: how many of them a checkpoint lists twice."""
 
     blocks: tuple[FileBlock, ...]
-    marks: tuple[Fingerprints, ...]
     twice: int = 0
 
 
 def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
     """Return the live files, those of the checkpoint first."""
-    left = _all_unspoken(tail, ((block, fingerprints(block.path)) for block in checkpoint))
-    blocks, marks, twice = _without_repeats([block for block, _ in left], [mark for _, mark in left])
-    return _with_adds(blocks, marks, tail)._replace(twice=twice)
+    blocks, twice = _without_repeats(_all_unspoken(tail, checkpoint))
+    return Live(_with_adds(blocks, tail), twice)
 
 
-def apply_commits(tail: Tail, before: Live, earlier: Tail) -> Live | None:
+def apply_commits(tail: Tail, before: Sequence[FileBlock], earlier: Tail) -> tuple[FileBlock, ...] | None:
     """Return the live files after further commits, and put the actions of `earlier` commits into their tail.
 
     None if they name another deletion vector of a file that stays live: which of its statistics may be trusted
     then depends on all commits.
     """
-    left = _all_unspoken(tail, zip(before.blocks, before.marks, strict=True))
-    if tail.most_deleted and any(_has_path(block, mark, tail.most_deleted) for block, mark in left):
-        return None
+    left = _all_unspoken(tail, before)
+    if tail.most_deleted:
+        paths = path_array(list(tail.most_deleted))
+        if any(pc.any(pc.is_in(block.path, value_set=paths)).as_py() for block in left):
+            return None
     tail.take_earlier(earlier)
-    return _with_adds([block for block, _ in left], [mark for _, mark in left], tail)
+    return _with_adds(left, tail)
 
 
-def _with_adds(blocks: list[FileBlock], marks: list[Fingerprints], tail: Tail) -> Live:
+def _with_adds(blocks: Sequence[FileBlock], tail: Tail) -> tuple[FileBlock, ...]:
     adds = tail.live()
-    if adds:
-        added = block_of_adds(adds)
-        blocks, marks = [*blocks, added], [*marks, fingerprints(added.path)]
-    there = [i for i, block in enumerate(blocks) if len(block)]
-    return Live(tuple(blocks[i] for i in there), tuple(marks[i] for i in there))
+    return tuple(block for block in (*blocks, *([block_of_adds(adds)] if adds else ())) if len(block))
 
 
-def _all_unspoken(tail: Tail, blocks: Iterable[tuple[FileBlock, Fingerprints]]) -> list[tuple[FileBlock, Fingerprints]]:
-    """Leave out the files of which the commits have spoken."""
-    spoken: Fingerprints | None = None
-    left = []
-    for block, marks in blocks:
-        if spoken is None:
-            spoken = fingerprints(path_array([path for path, _ in chain(tail.added, tail.removed)]))
-        left.append(_unspoken(block, marks, tail, spoken))
-    return left
+def _all_unspoken(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
+    """Leave out the files that the commits add or remove."""
+    spoken = path_array([path for path, _ in chain(tail.added, tail.removed)])
+    return [_unspoken(block, tail, spoken) if len(spoken) else block for block in blocks]
 
 
-def _unspoken(
-    block: FileBlock, marks: Fingerprints, tail: Tail, spoken: Fingerprints
-) -> tuple[FileBlock, Fingerprints]:
-    at = np.flatnonzero(is_among(marks, spoken))
+def _unspoken(block: FileBlock, tail: Tail, spoken: pa.Array) -> FileBlock:
+    at = np.flatnonzero(flags_from(pc.is_in(block.path, value_set=spoken)))
     gone = [key in tail.added or key in tail.removed for key in _keys(block, at)]
     if not any(gone):
-        return block, marks
+        return block
     kept = np.ones(len(block), np.bool_)
     kept[at[gone]] = False
-    return filter_block(block, kept), marks[kept]
-
-
-def _has_path(block: FileBlock, marks: Fingerprints, paths: Collection[str]) -> bool:
-    at = np.flatnonzero(is_among(marks, fingerprints(path_array(list(paths)))))
-    return any(path in paths for path, _ in _keys(block, at))
+    return filter_block(block, kept)
 
 
 def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
@@ -192,26 +177,20 @@ def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
     return list(zip(block.path.take(some).to_pylist(), vectors, strict=True))
 
 
-def _without_repeats(
-    blocks: list[FileBlock], marks: list[Fingerprints]
-) -> tuple[list[FileBlock], list[Fingerprints], int]:
-    """Leave one of what a checkpoint lists twice."""
-    doubtful = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
-    if not doubtful.any():
-        return blocks, marks, 0
+def _without_repeats(blocks: list[FileBlock]) -> tuple[list[FileBlock], int]:
+    """Leave one of each file that a checkpoint lists twice; return how many were dropped too."""
+    doubtful = may_repeat([block.path for block in blocks])
+    if doubtful is None:
+        return blocks, 0
     seen: set[Key] = set()
-    twice = 0
-    blocks, marks = [*blocks], [*marks]
-    for index, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
-        block, kept = blocks[index], np.ones(len(doubt), np.bool_)
-        at = np.flatnonzero(doubt)
+    left = []
+    for block, doubt in zip(blocks, np.split(doubtful, np.cumsum([*map(len, blocks)])[:-1]), strict=True):
+        kept, at = ~doubt, np.flatnonzero(doubt)
         for i, key in zip(at.tolist(), _keys(block, at), strict=True):
             kept[i] = key not in seen
             seen.add(key)
-        twice += int((~kept).sum())
-        if not kept.all():
-            blocks[index], marks[index] = filter_block(block, kept), marks[index][kept]
-    return blocks, marks, twice
+        left.append(block if kept.all() else filter_block(block, kept))
+    return left, sum(map(len, blocks)) - sum(map(len, left))
 
 
 def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:

@@ -22,7 +22,7 @@ from deltalog.log.checkpoint_file import RESTORE
 from deltalog.log.commit_file import read_commits
 from deltalog.log.file_block import identities
 from deltalog.log.listing import list_log
-from deltalog.log.path_fingerprints import fingerprints, repeated
+from deltalog.log.path_fingerprints import may_repeat
 from deltalog.log.paths import canonical_paths, path_array
 from deltalog.log.replay import Tail, read_tail
 from deltalog.snapshot.opening import load_around, twice
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from deltalog.log.actions import Metadata, Protocol, Transaction
     from deltalog.log.checkpoint_file import CheckpointFile
     from deltalog.log.listing import LogListing, Segment
-    from deltalog.log.path_fingerprints import Fingerprints
     from deltalog.table.schema import TableSchema
 
     Key = tuple[str, str | None]
@@ -120,16 +119,15 @@ class LogState:
 
     def _named_twice(self) -> Flags | None:
         """Tell which files of the checkpoint, in its order, may stand there twice; None when none does."""
-        marks: list[Fingerprints] = []
+        paths = []
         for file in self.stored:
             for batch in file.batches({"add": ("path",)}, BATCH_ROWS):
                 with _naming(file):
                     adds = _column(batch, "add")
                     if adds is None:
                         continue
-                    marks.append(fingerprints(canonical_paths(_paths(adds))))
-        repeats = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
-        return repeats if repeats.any() else None
+                    paths.append(canonical_paths(_paths(adds)))
+        return may_repeat(paths)
 
 
 @contextmanager

@@ -209,7 +209,6 @@ class _Attempt:
             seconds=time.perf_counter() - self.started,
             allow=self.allow,
             _tail=without_adds(tail),
-            _marks=live.marks,
             _checkpoint=tuple(files),
         )
 

@@ -106,7 +106,6 @@ class _Cached:
             traffic=traffic,
             seconds=0.0,
             _tail=tail,
-            _marks=tuple(self.numbers(i, "marks") for i in range(len(blocks))),
             _checkpoint=parts,
             _cached=CachedSnapshot(self.cache, store, self.generation, head.version),
         )

@@ -17,7 +17,7 @@ from deltalog.errors import MalformedLog, UnsupportedTable
 from deltalog.log.commit_file import LINES
 from deltalog.log.file_block import ABSENT, VECTOR_TYPE, ChosenStatistics, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Segment, last_version
-from deltalog.log.replay import Live, apply_commits, read_tail, without_adds
+from deltalog.log.replay import apply_commits, read_tail, without_adds
 from deltalog.snapshot.snapshot import describe
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
@@ -70,38 +70,32 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
     files = [listing.commits[at] for at in _since(snapshot, version)]
     traffic = Traffic(snapshot.traffic.requests, {**snapshot.traffic.bytes})
     tail = read_tail(files, LINES, traffic)
-    live = apply_commits(tail, Live(snapshot.blocks, snapshot.marks()), snapshot._tail)  # noqa: SLF001 - what it keeps for this
-    if live is None:
+    blocks = apply_commits(tail, snapshot.blocks, snapshot._tail)  # noqa: SLF001 - what it keeps for this
+    if blocks is None:
         return None
-    live = merge_small_blocks(live)
     return replace(
         snapshot,
         version=version,
         **describe(tail, f"{listing.location}, version {version}")._asdict(),
-        blocks=live.blocks,
+        blocks=merge_small_blocks(blocks),
         listing=listing,
         segment=Segment(version, snapshot.segment.checkpoint, snapshot.segment.tail + tuple(files)),
         opened=snapshot.opened + tuple(files),
         traffic=traffic,
         seconds=time.perf_counter() - started,
         _tail=without_adds(tail),
-        _marks=live.marks,
     )
 
 
-def merge_small_blocks(live: Live) -> Live:
+def merge_small_blocks(blocks: Sequence[FileBlock]) -> tuple[FileBlock, ...]:
     """Return the same files in the same order, with neighbouring small blocks of commits joined when they are many."""
-    if sum(_is_small(block) for block in live.blocks) <= _MOST:
-        return live
-    blocks: list[FileBlock] = []
-    marks: list[NDArray[np.uint64]] = []
-    for small, group in groupby(zip(live.blocks, live.marks, strict=True), key=lambda pair: _is_small(pair[0])):
+    if sum(map(_is_small, blocks)) <= _MOST:
+        return tuple(blocks)
+    merged: list[FileBlock] = []
+    for small, group in groupby(blocks, key=_is_small):
         some = list(group)
-        if small and len(some) > 1:
-            some = [(_joined([block for block, _ in some]), np.concatenate([mark for _, mark in some]))]
-        blocks += [block for block, _ in some]
-        marks += [mark for _, mark in some]
-    return live._replace(blocks=tuple(blocks), marks=tuple(marks))
+        merged += [_joined(some)] if small and len(some) > 1 else some
+    return tuple(merged)
 
 
 def _is_small(block: FileBlock) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deltalog.errors import MalformedLog
-from deltalog.log.path_fingerprints import fingerprints
 from deltalog.log.replay import Tail
 from deltalog.table.features import check_readable
 from deltalog.table.schema import read_schema
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from deltalog.log.checkpoint_file import CheckpointFile
     from deltalog.log.file_block import FileBlock
     from deltalog.log.listing import LogListing, Segment
-    from deltalog.log.path_fingerprints import Fingerprints
     from deltalog.snapshot.write_cache import CachedSnapshot
     from deltalog.table.schema import TableSchema
     from parquet_core.storage import DataFile, Traffic
@@ -67,7 +65,6 @@ class Snapshot:
     seconds: float
     allow: tuple[str, ...] = ()
     _tail: Tail = field(default_factory=Tail)
-    _marks: tuple[Fingerprints, ...] = ()
     _checkpoint: tuple[CheckpointFile, ...] = ()
     _cached: CachedSnapshot | None = None
 
@@ -101,12 +98,6 @@ class Snapshot:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._cached is not None:
             self._cached.save(self)
-
-    def marks(self) -> tuple[Fingerprints, ...]:
-        """Return the fingerprints of the paths, block by block."""
-        if len(self._marks) == len(self.blocks):
-            return self._marks
-        return tuple(fingerprints(block.path) for block in self.blocks)
 
 
 class Described(NamedTuple):

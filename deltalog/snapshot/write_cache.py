@@ -114,8 +114,8 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, C
     except UnicodeEncodeError:
         return  # a path that is no text
     values: dict[str, Any] = {"head": array_of([encoded], pa.binary())}
-    for i, (block, origin, marks) in enumerate(zip(snapshot.blocks, origins, snapshot.marks(), strict=True)):
-        values |= {f"{i}.{name}": value for name, value in _arrays(block, origin, marks)}
+    for i, (block, origin) in enumerate(zip(snapshot.blocks, origins, strict=True)):
+        values |= {f"{i}.{name}": value for name, value in _arrays(block, origin)}
     cached.cache.write(version_name(snapshot.version), generation, values)
     _save_moved(snapshot, generation, cached, known)
     latest = latest_cached(cached.cache)
@@ -177,11 +177,10 @@ def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
     )
 
 
-def _arrays(block: FileBlock, origin: _Origin, marks: NDArray[np.uint64]) -> Iterator[tuple[str, Any]]:
+def _arrays(block: FileBlock, origin: _Origin) -> Iterator[tuple[str, Any]]:
     yield "path", block.path
     yield "size", block.size
     yield "modified", block.modified
-    yield "marks", marks
     for k, texts in enumerate(block.partition.values()):
         yield f"codes.{k}", texts.codes
         yield f"values.{k}", texts.values
