@@ -81,7 +81,7 @@ def z85(data):
     return "".join(_DIGITS[number // 85**power % 85] for number in numbers for power in (4, 3, 2, 1, 0))
 
 
-def alter(snapshot, *, properties=None, schema=None, checkpoint="now"):
+def alter(snapshot, *, properties=None, schema=None, checkpoint=True):
     """Commit properties, where None unsets one, and a schema."""
     merged = {**snapshot.properties, **(properties or {})}
     kept = {name: value for name, value in merged.items() if value is not None}

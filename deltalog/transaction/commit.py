@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import random
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
@@ -63,7 +61,6 @@ if TYPE_CHECKING:
 
 
 Notes = tuple[str, ...]
-Checkpointing = Literal["background", "wait", "never"]
 ATTEMPTS = 100
 # After a lost race, at most this long, in seconds, and twice as long after each further one.
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
@@ -81,7 +78,7 @@ class Committed:
 
     `removed`: the files that it took out of the table, as `Snapshot.paths` has them.
     `written`: False when the application's transaction was there before, in `version` or earlier, and nothing was
-    written. `lost`: how many races for a version were lost. `after`: the notes of what follows, None when nothing does.
+    written. `lost`: how many races for a version were lost. `notes`: what went wrong, with the checkpoint too.
     """
 
     table: str
@@ -91,16 +88,9 @@ class Committed:
     txn_id: str = ""
     lost: int = 0
     notes: tuple[str, ...] = ()
-    after: Future[tuple[str, ...]] | None = None
-
-    def all_notes(self) -> tuple[str, ...]:
-        """Wait for what follows the commit; return its notes too."""
-        return self.notes if self.after is None else (*self.notes, *self.after.result())
 
 
-def commit(
-    snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, checkpoint: Checkpointing = "background"
-) -> Committed:
+def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, checkpoint: bool = True) -> Committed:
     """Commit a change that was decided from a snapshot; return when the commit is there for every reader.
 
     `append`, `overwrite` and the other operations make the change themselves.
@@ -117,7 +107,7 @@ def commit(
     1
 
     `attempts`: how many versions other writers may take before it gives up.
-    `checkpoint`: whether one that is due is written in the background, waited for, or left to others.
+    `checkpoint`: False leaves a checkpoint that is due to other writers.
 
     Raises CommitConflict when another commit came first and the change does not go with it, RefusedCommit and
     UnsupportedTable for what the table does not take, StorageFailure, all with nothing written; UncertainCommit when
@@ -129,7 +119,7 @@ def commit(
     removes = check_change(snapshot, change)
     draft = _draft(snapshot, change, removes)
     properties = snapshot.properties if change.metadata is None else properties_of(change.metadata)
-    return _followed(_race(draft, snapshot, attempts), properties, checkpoint)
+    return _followed(_race(draft, snapshot, attempts), properties, checkpoint=checkpoint)
 
 
 def commit_first(table: str, change: Change) -> Committed:
@@ -372,10 +362,17 @@ def _wait(lost: int) -> None:
     time.sleep(random.random() * min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(lost, 30)))  # noqa: S311
 
 
-def _followed(done: Committed, properties: Mapping[str, str], checkpoint: Checkpointing) -> Committed:
-    if not done.written or checkpoint == "never" or not checkpoint_due(done.version, properties):
+def _followed(done: Committed, properties: Mapping[str, str], *, checkpoint: bool) -> Committed:
+    """Write the checkpoint that is due after a commit; what went wrong with it is a note."""
+    if not done.written or not checkpoint or not checkpoint_due(done.version, properties):
         return done
-    return replace(done, after=post_commit(done.table, done.version, wait=checkpoint == "wait"))
+    try:
+        from deltalog.maintenance.write_checkpoint import write_checkpoint
+
+        notes = write_checkpoint(done.table, done.version).notes
+    except Exception as error:  # noqa: BLE001 - the commit exists, whatever happens to its checkpoint
+        notes = (f"the checkpoint of version {done.version} was not written: {str(error) or type(error).__name__}",)
+    return replace(done, notes=(*done.notes, *notes))
 
 
 def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:
@@ -389,34 +386,3 @@ def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:
     except ValueError:
         interval = DEFAULT_INTERVAL
     return version > 0 and interval > 0 and version % interval == 0
-
-
-def post_commit(table: str, version: int, *, wait: bool) -> Future[Notes]:
-    """Start what follows a commit; the result is what went wrong with it. Never raises.
-
-    Unless it is waited for it runs beside what comes next, and the process ends after it.
-    """
-    done: Future[Notes] = Future()
-
-    def follow() -> None:
-        done.set_result(_checkpointed(table, version))
-
-    if wait:
-        follow()
-        return done
-    try:
-        Thread(target=follow, name=f"checkpoint {version}").start()
-    except RuntimeError as error:
-        # The interpreter is on its way out, or there are too many threads.
-        done.set_result((f"the checkpoint of version {version} was not written: {error}",))
-    return done
-
-
-def _checkpointed(table: str, version: int) -> Notes:
-    """Write the checkpoint of a version; return what went wrong with it, or with cleaning up behind it."""
-    try:
-        from deltalog.maintenance.write_checkpoint import write_checkpoint
-
-        return write_checkpoint(table, version).notes
-    except Exception as error:  # noqa: BLE001 - the commit is there, whatever happens to its checkpoint
-        return (f"the checkpoint of version {version} was not written: {str(error) or type(error).__name__}",)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.constraints import Constraint
-    from deltalog.transaction.commit import Checkpointing, Committed
+    from deltalog.transaction.commit import Committed
     from parquet_core.predicate import Predicate
 
     Flags = NDArray[np.bool_]
@@ -45,7 +45,7 @@ def append(
     reads: Reads = NOTHING,
     txn: Transaction | None = None,
     obeys: Collection[Constraint] = (),
-    checkpoint: Checkpointing = "background",
+    checkpoint: bool = True,
 ) -> Committed:
     """Add files that lie in the directory of a table already; `adds_of` describes them.
 
@@ -82,7 +82,7 @@ def overwrite(
     schema: str | None = None,
     txn: Transaction | None = None,
     obeys: Collection[Constraint] = (),
-    checkpoint: Checkpointing = "background",
+    checkpoint: bool = True,
 ) -> Committed:
     """Replace all files, or those of the partitions that a predicate selects, by others.
 
@@ -136,7 +136,7 @@ def replace_partitions(
     *,
     txn: Transaction | None = None,
     obeys: Collection[Constraint] = (),
-    checkpoint: Checkpointing = "background",
+    checkpoint: bool = True,
 ) -> Committed:
     """Replace the files of exactly those partitions that the added files lie in; all of a table without partitions.
 
@@ -192,7 +192,7 @@ def rewrite(
     operation: str = "DELETE",
     parameters: Mapping[str, object] | None = None,
     txn: Transaction | None = None,
-    checkpoint: Checkpointing = "background",
+    checkpoint: bool = True,
 ) -> Committed:
     """Remove files and add others that hold the rows of them that stay or changed: delete, update, merge.
 
@@ -236,7 +236,7 @@ def compact(
     adds: Sequence[Add],
     parameters: Mapping[str, object] | None = None,
     metrics: Mapping[str, int] | None = None,
-    checkpoint: Checkpointing = "background",
+    checkpoint: bool = True,
 ) -> Committed:
     """Replace files by others with exactly the same rows.
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import sys
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.errors import StorageFailure, UncertainWrite, UnsupportedFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-# What file systems without hard links answer to `link`, and those without RENAME_NOREPLACE to `renameat2`.
+# What file systems without hard links answer to `link`, and some to a flush of a directory.
 _CANNOT = {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.EINVAL}
-_AT_FDCWD, _RENAME_NOREPLACE = -100, 1
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
@@ -82,35 +78,10 @@ def _name(temporary: str, path: str) -> None:
     except OSError as error:
         if error.errno not in _CANNOT:
             raise
-        _rename_without_replacing(temporary, path)
-
-
-def _rename_without_replacing(temporary: str, path: str) -> None:
-    code = errno.ENOSYS
-    rename = _renameat2()
-    if rename is not None:
-        if rename(_AT_FDCWD, os.fsencode(temporary), _AT_FDCWD, os.fsencode(path), _RENAME_NOREPLACE) == 0:
-            return
-        code = ctypes.get_errno()
-    if code in _CANNOT:
         raise UnsupportedFeature(
-            f"{path}: this file system has neither hard links nor a rename that replaces nothing, so that two writers "
-            "could undo each other; put the table on another one"
-        )
-    raise OSError(code, os.strerror(code), path)
-
-
-@cache
-def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    """Return the system's rename with flags, None where there is none."""
-    if not sys.platform.startswith("linux"):
-        return None
-    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if function is None:
-        return None
-    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    rename: Callable[[int, bytes, int, bytes, int], int] = function
-    return rename
+            f"{path}: this file system has no hard links, so that two writers could undo each other; put the table on "
+            "another one"
+        ) from None
 
 
 def _make_lasting(path: str) -> None:

@@ -5,8 +5,8 @@ is refused where a store cannot promise that. Some stores and gateways accept th
 `prove_create` and `prove_create_below` find out, before a write relies on it.
 
 On this machine the bytes go to a temporary file in the same directory, are flushed to the disk, and get their name
-by a hard link, or by a rename that replaces nothing. A process that dies leaves `.{name}.{uuid}.tmp` at most, which
-no reader of a log takes for a file of it. S3, Google Cloud Storage and Azure are asked to create an object under the
+by a hard link; a file system without hard links is refused. A process that dies leaves `.{name}.{uuid}.tmp` at most,
+which no reader of a log takes for a file of it. S3, Google Cloud Storage and Azure are asked to create an object under the
 condition that there is none.
 """
 

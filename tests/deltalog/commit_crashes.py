@@ -92,7 +92,7 @@ def change(table, prepare):
     add = written(table, "one.parquet", [1, 2, 3])
     snapshot = open_snapshot(table)
     prepare()
-    append(snapshot, [add], txn=Transaction("app", 1), checkpoint="wait")
+    append(snapshot, [add], txn=Transaction("app", 1))
 
 
 def crash(table, point):

@@ -427,14 +427,14 @@ def test_every_golden_table_is_committed_to_or_refused_by_name(tmp_path):
         new = Add("new-file", 1, values, 1, '{"numRecords":0}')
         before = sorted(snapshot.paths())
         try:
-            done = append(snapshot, [new], checkpoint="never")
+            done = append(snapshot, [new], checkpoint=False)
         except UnsupportedTable as error:
             named_features[source.name] = {name for name in writer_features(snapshot.protocol) if name in str(error)}
             continue
         assert done.version == snapshot.version + 1
         assert sorted(open_snapshot(place).paths()) == sorted([*before, "new-file"])
         if before:
-            overwrite(open_snapshot(place), [], checkpoint="never")
+            overwrite(open_snapshot(place), [], checkpoint=False)
             assert open_snapshot(place).paths() == []
         taken.append(source.name)
     assert len(taken) >= 45

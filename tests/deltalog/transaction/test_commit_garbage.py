@@ -108,7 +108,7 @@ def test_what_is_taken_can_be_read(tmp_path, seed):
     for number in range(200):
         one = add(chance, number)
         try:
-            append(snapshot, [one], checkpoint="never")
+            append(snapshot, [one], checkpoint=False)
         except RefusedCommit as error:
             refused.append(str(error))
         else:

@@ -77,39 +77,39 @@ class World:
         mine = [name for name, (at, _) in version.files.items() if at == day]
         fresh = dict([self.new(day, [next(self.row)])])
         if kind == "append":
-            return Plan(kind, seen, set(), set(), fresh), lambda adds: append(snapshot, adds, checkpoint="never")
+            return Plan(kind, seen, set(), set(), fresh), lambda adds: append(snapshot, adds, checkpoint=False)
         if kind == "txn":
             application = self.chance.choice("ab")
             txn = application, max(0, version.applications.get(application, -1) + self.chance.randrange(4))
             plan = Plan(kind, seen, set(), set(), fresh, txn=txn)
-            return plan, lambda adds: append(snapshot, adds, txn=by(*txn), checkpoint="never")
+            return plan, lambda adds: append(snapshot, adds, txn=by(*txn), checkpoint=False)
         if kind == "derive":
             days = set(self.chance.sample(DAYS, 2))
             plan = Plan(kind, seen, days, set(), fresh)
             reads = Reads(where=Or(tuple(map(on, days))))
-            return plan, lambda adds: append(snapshot, adds, reads=reads, checkpoint="never")
+            return plan, lambda adds: append(snapshot, adds, reads=reads, checkpoint=False)
         if kind == "delete" and mine:
             victim = self.chance.choice(mine)
             plan = Plan(kind, seen, {day}, {victim}, {})
             reads = Reads(where=on(day))
-            return plan, lambda adds: rewrite(snapshot, removes=[victim], adds=adds, reads=reads, checkpoint="never")
+            return plan, lambda adds: rewrite(snapshot, removes=[victim], adds=adds, reads=reads, checkpoint=False)
         if kind == "partition":
             plan = Plan(kind, seen, {day}, set(mine), fresh)
-            return plan, lambda adds: replace_partitions(snapshot, adds, checkpoint="never")
+            return plan, lambda adds: replace_partitions(snapshot, adds, checkpoint=False)
         if kind == "where":
             plan = Plan(kind, seen, {day}, set(mine), fresh)
-            return plan, lambda adds: overwrite(snapshot, adds, where=on(day), checkpoint="never")
+            return plan, lambda adds: overwrite(snapshot, adds, where=on(day), checkpoint=False)
         if kind == "overwrite" and self.chance.random() < 0.3:
             plan = Plan(kind, seen, set(DAYS), set(version.files), fresh)
-            return plan, lambda adds: overwrite(snapshot, adds, checkpoint="never")
+            return plan, lambda adds: overwrite(snapshot, adds, checkpoint=False)
         if kind == "alter" and self.chance.random() < 0.3:
             plan = Plan(kind, seen, set(), set(), {})
-            return plan, lambda adds: alter(snapshot, properties={"n": f"{next(self.row)}"}, checkpoint="never")
+            return plan, lambda adds: alter(snapshot, properties={"n": f"{next(self.row)}"}, checkpoint=False)
         if len(mine) > 1:
             both = mine[:2]
             rows = version.files[both[0]][1] | version.files[both[1]][1]
             plan = Plan("compact", seen, set(), set(both), dict([self.new(day, rows)]), data_change=False)
-            return plan, lambda adds: compact(snapshot, removes=both, adds=adds, checkpoint="never")
+            return plan, lambda adds: compact(snapshot, removes=both, adds=adds, checkpoint=False)
         return self.decide()
 
     def step(self):

@@ -112,9 +112,9 @@ def test_killed_at(crashes, point):
     assert (table / "one.parquet").exists()
     assert snapshot.notes == ()
     # Whoever was killed tries again, and the next one finds nothing in the way.
-    again = append(snapshot, [written(table, "two.parquet", [4])], txn=by("app", 1), checkpoint="never")
+    again = append(snapshot, [written(table, "two.parquet", [4])], txn=by("app", 1), checkpoint=False)
     assert again.written == (not there)
-    append(open_snapshot(table), [written(table, "three.parquet", [5])], checkpoint="never")
+    append(open_snapshot(table), [written(table, "three.parquet", [5])], checkpoint=False)
     wanted = ["one.parquet" if there else "two.parquet", "three.parquet"]
     assert sorted(open_snapshot(table).paths()) == sorted(wanted)
     deltalake = pytest.importorskip("deltalake")

@@ -23,7 +23,7 @@ from deltalog.log.actions import Metadata
 from deltalog.snapshot.history import history
 from deltalog.snapshot.opening import open_snapshot, version_at
 from deltalog.transaction.change import Change, Reads
-from deltalog.transaction.commit import commit, post_commit
+from deltalog.transaction.commit import commit
 from deltalog.transaction.create import create_table
 from deltalog.transaction.live_files import live_files
 from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
@@ -463,42 +463,31 @@ def test_a_checkpoint_is_due_every_so_many_versions(place, monkeypatch):
 
     monkeypatch.setattr("deltalog.maintenance.write_checkpoint.write_checkpoint", noted)
     snapshot = partitioned(place, **{"delta.checkpointInterval": "3"})
-    notes = [append(snapshot, [named(f"{i}", day=ONE)]).all_notes() for i in range(7)]
+    notes = [append(snapshot, [named(f"{i}", day=ONE)]).notes for i in range(7)]
     assert asked == [(place, 3), (place, 6)]
     assert notes == [()] * 7
-    append(snapshot, [named("never-1", day=ONE)], checkpoint="never")
-    append(snapshot, [named("never-2", day=ONE)], checkpoint="never")
+    append(snapshot, [named("never-1", day=ONE)], checkpoint=False)
+    append(snapshot, [named("never-2", day=ONE)], checkpoint=False)
     assert open_snapshot(place).version == 9
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize("wait", ["wait", "background"])
-def test_a_checkpoint_that_fails_is_a_note(place, monkeypatch, wait):
+def test_a_checkpoint_that_fails_is_a_note(place, monkeypatch):
     def fails(table, version):
         raise OSError("disk full")
 
     monkeypatch.setattr("deltalog.maintenance.write_checkpoint.write_checkpoint", fails)
     snapshot = partitioned(place, **{"delta.checkpointInterval": "1"})
-    done = append(snapshot, [named("a", day=ONE)], checkpoint=wait)
+    done = append(snapshot, [named("a", day=ONE)])
     assert done.version == 1
-    assert done.all_notes() == ("the checkpoint of version 1 was not written: disk full",)
+    assert done.notes == ("the checkpoint of version 1 was not written: disk full",)
     assert paths(place) == ["a"]
 
 
-def test_nobody_waits_for_what_follows(monkeypatch):
-    started, go_on = threading.Event(), threading.Event()
-
-    def slow(table, version):
-        started.set()
-        go_on.wait(60)
-        return SimpleNamespace(notes=())
-
-    monkeypatch.setattr("deltalog.maintenance.write_checkpoint.write_checkpoint", slow)
-    future = post_commit("t", 1, wait=False)
-    assert started.wait(60)
-    assert not future.done()
-    go_on.set()
-    assert future.result(60) == ()
+def test_a_checkpoint_is_written_when_the_commit_returns(place):
+    snapshot = partitioned(place, **{"delta.checkpointInterval": "1"})
+    append(snapshot, [named("a", day=ONE)])
+    assert (Path(place) / "_delta_log" / f"{1:020d}.checkpoint.parquet").exists()
 
 
 def test_commits_do_without_what_takes_long_to_import(place):

@@ -49,7 +49,7 @@ def delta(table):
     snapshot = deltalog.open_snapshot(table)
     paths = sorted(str(path.relative_to(table)) for path in table.rglob("*.parquet"))
     files = [deltalog.NewFile(path, {"day": path.partition("=")[2][0]}) for path in paths]
-    deltalog.append(snapshot, deltalog.adds_of(str(table), snapshot.schema, files), checkpoint="never")
+    deltalog.append(snapshot, deltalog.adds_of(str(table), snapshot.schema, files), checkpoint=False)
 
 
 def write_by_arrow(_frame, directory, rewrite, **_):
