@@ -19,7 +19,6 @@ import pyarrow as pa
 import xxhash
 
 from parquet_core.dataset.arrow_form import to_batch
-from parquet_core.dataset.cache_size import count_written, most_bytes_of, scan
 from parquet_core.trust.known_faults import KNOWN_FAULTS
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ _BLOCK_BYTES = 1 << 20
 _FRESH_NS = 2_000_000_000
 _TOUCH_SECONDS = 60.0
 _STALE_SECONDS = 3600.0
+# The time of change of this file is the time of the last look at the size of the cache.
+_LAST_LOOK, _LOOK_SECONDS = ".last-look", 3600.0
 
 
 def generation_of(files: Iterable[DataFile]) -> str:
@@ -58,7 +59,7 @@ def is_settled(file: DataFile, now_ns: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCache:
-    """A directory of datasets; beyond `most_bytes` what was used least recently is removed.
+    """A directory of datasets; what was used least recently beyond `most_bytes` is removed once an hour.
 
     `decoded`: what the process keeps in memory of what is there; None for nothing.
     """
@@ -73,28 +74,27 @@ class MetadataCache:
         return TableCache(self.directory / name, self)
 
     def make_room(self) -> None:
-        """Remove what was used least recently where what was written may have grown beyond `most_bytes`."""
-        known = most_bytes_of(self.directory)
-        if known is None or known > self.most_bytes:
-            with contextlib.suppress(OSError):  # another process does it
+        """Remove what was used least recently, if the last look at the files is an hour old."""
+        with contextlib.suppress(OSError):
+            marker = self.directory / _LAST_LOOK
+            if not marker.exists() or marker.stat().st_mtime < time.time() - _LOOK_SECONDS:
+                marker.touch(mode=0o600)  # first, so that other processes do not look too
                 self.evict()
 
     def evict(self) -> None:
         """Look at every file; remove what was used least recently until the rest fits, and what a crashed writer left.
 
-        Where they do not fit, an eighth is left free, so that the next writes need no look.
+        Where they do not fit, an eighth is left free.
         """
-        with scan(self.directory) as left:
-            entries = sorted(self._entries())
-            total = sum(size for _, size, _ in entries)
-            most = self.most_bytes if total <= self.most_bytes else self.most_bytes * 7 // 8
-            for used, size, path in entries:
-                abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
-                if total > most or abandoned:
-                    with contextlib.suppress(OSError):
-                        os.unlink(path)
-                    total -= size
-            left.append(total)
+        entries = sorted(self._entries())
+        total = sum(size for _, size, _ in entries)
+        most = self.most_bytes if total <= self.most_bytes else self.most_bytes * 7 // 8
+        for used, size, path in entries:
+            abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
+            if total > most or abandoned:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                total -= size
         for directory in _directories(self.directory):
             with contextlib.suppress(OSError):
                 os.rmdir(directory)  # of an empty one; any other stays
@@ -156,9 +156,7 @@ class TableCache:
                 with pa.ipc.new_stream(sink, schema) as stream:
                     stream.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
             _seal(part)
-            size = part.stat().st_size
             part.replace(self._path(name))
-            count_written(self.cache.directory, size)
         except OSError:
             with contextlib.suppress(OSError):
                 part.unlink()

@@ -280,12 +280,40 @@ def test_what_was_used_least_recently_goes_first(table, tmp_path, cache):
     other.mkdir()
     write(other, 1)
     small = MetadataCache(cache.directory, most_bytes=sum(old.values()))
+    os.utime(cache.directory / ".last-look", (LONG_AGO, LONG_AGO))
     assert_as_from_files(other, small)
     left = list(cache.directory.rglob("*.arrow"))
     assert sum(path.stat().st_size for path in left) <= small.most_bytes
     assert any(not path.exists() for path in old)
     assert assert_as_from_files(other, small) == 0
     assert_as_from_files(table, small)
+
+
+def test_writes_look_at_the_size_of_the_cache_once_an_hour(cache, monkeypatch):
+    looks = []
+
+    def look(cache):
+        looks.append(cache)
+
+    monkeypatch.setattr(MetadataCache, "evict", look)
+    for number in range(50):
+        cache.of_table(f"table {number}").write("what", "g", {"numbers": np.arange(1000)})
+        cache.make_room()
+    assert len(looks) == 1
+    for age in (3500, 3700):
+        os.utime(cache.directory / ".last-look", (time.time() - age,) * 2)
+        cache.make_room()
+    cache.make_room()
+    assert len(looks) == 2
+
+
+def test_a_look_leaves_room_for_later_writes(tmp_path):
+    cache = MetadataCache(tmp_path / "cache", most_bytes=100_000)
+    for number in range(50):
+        cache.of_table(f"table {number}").write("what", "g", {"numbers": np.arange(1000)})
+    cache.evict()
+    size = sum(path.stat().st_size for path in cache.directory.rglob("*.arrow"))
+    assert 70_000 < size <= 100_000 * 7 // 8
 
 
 def test_what_a_crashed_writer_left_is_removed(table, cache):
@@ -314,6 +342,7 @@ for _ in range(15):
         assert len(index.page_indexes.read(column, np.arange(12)).bounds) == 60
     assert index.footers.bounds(index.columns[0]).lower.to_pylist()[:4] == [0, 100, 200, 1000]
     index.save()
+    cache.evict()
 """
 
 
