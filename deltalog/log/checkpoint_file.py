@@ -149,21 +149,16 @@ class CheckpointFile:
         if size is None or (len(size) and (size.min() < 0)):
             raise ValueError("a file of the table has no size, or less than 0 bytes")
         modified = _int64(adds, "modificationTime", fields)
+        canonical = canonical_paths(path)
         return FileBlock(
-            path=canonical_paths(path),
+            path=canonical,
+            written=None if canonical is path else path,
             size=size,
             modified=np.zeros(len(adds), np.int64) if modified is None else modified,
             partition=_partition(adds, fields),
             vectors=_vectors(adds, fields),
             statistics=CheckpointStatistics(self, group, rows),
         )
-
-    def written_paths(self, group: int) -> pa.Array:
-        """Return the paths of the `add` actions of a row group as they are written."""
-        with self._opened() as opened:
-            table = opened.table(group, ["add.path"])
-            path = pc.struct_field(_whole(table.column("add")), "path")
-            return path.filter(path.is_valid())
 
 
 def _few_values(footer: Footer) -> list[str]:

@@ -72,9 +72,13 @@ class StatisticsSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileBlock:
-    """Live files. `path` is canonical; `modified` is in milliseconds; `vectors` is None when no file has one."""
+    """Live files. `path` is canonical; `modified` is in milliseconds; `vectors` is None when no file has one.
+
+    `written`: the paths as the `add` actions spell them, which `remove` actions repeat; None if they are canonical.
+    """
 
     path: pa.Array
+    written: pa.Array | None
     size: Numbers
     modified: Numbers
     partition: dict[str, Texts]
@@ -83,6 +87,10 @@ class FileBlock:
 
     def __len__(self) -> int:
         return len(self.size)
+
+    def written_paths(self) -> pa.Array:
+        """Return the paths as the `add` actions spell them."""
+        return self.path if self.written is None else self.written
 
 
 def empty_codes(count: int) -> Texts:
@@ -175,8 +183,11 @@ def block_of_adds(adds: Sequence[Add]) -> FileBlock:
     vectors = None
     if any(add.deletion_vector is not None for add in adds):
         vectors = pa.array([msgspec.to_builtins(add.deletion_vector) for add in adds], VECTOR_TYPE)
+    paths = [canonical_path(add.path) for add in adds]
+    written = [add.path for add in adds]
     return FileBlock(
-        path=path_array([canonical_path(add.path) for add in adds]),
+        path=path_array(paths),
+        written=None if written == paths else path_array(written),
         size=np.array([add.size for add in adds], np.int64),
         modified=np.array([add.modification_time for add in adds], np.int64),
         partition=_partition_texts([add.partition_values or {} for add in adds]),

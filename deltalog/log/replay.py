@@ -199,6 +199,7 @@ def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
     return replace(
         block,
         path=block.path.filter(flags),
+        written=None if block.written is None else block.written.filter(flags),
         size=block.size[kept],
         modified=block.modified[kept],
         partition={name: Texts(texts.codes[kept], texts.values) for name, texts in block.partition.items()},

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import TableCache
 
 # Changes with what is cached: of another form nothing is read.
-_FORM = 2
+_FORM = 3
 LATEST = "log latest"
 
 
@@ -29,6 +29,7 @@ class CachedBlock(msgspec.Struct, frozen=True):
     group: int
     partition: list[str]
     vectors: bool
+    written: bool
 
 
 class Head(msgspec.Struct, frozen=True):

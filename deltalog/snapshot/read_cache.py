@@ -119,6 +119,7 @@ class _Cached:
             source = CheckpointStatistics(parts[block.part], block.group, self.numbers(i, "rows"))
         return FileBlock(
             path=self.array(i, "path"),
+            written=self.array(i, "written") if block.written else None,
             size=self.numbers(i, "size"),
             modified=self.numbers(i, "modified"),
             partition={

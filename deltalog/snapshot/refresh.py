@@ -120,6 +120,7 @@ def _joined(blocks: Sequence[FileBlock]) -> FileBlock:
         vectors = pa.concat_arrays(none)
     return FileBlock(
         path=pa.concat_arrays([block.path for block in blocks]),
+        written=pa.concat_arrays([block.written_paths() for block in blocks]),
         size=np.concatenate([block.size for block in blocks]),
         modified=np.concatenate([block.modified for block in blocks]),
         partition={name: _of_all(name, blocks) for name in names},

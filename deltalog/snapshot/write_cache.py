@@ -171,6 +171,7 @@ def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
                 group=-1 if isinstance(origin.source, JsonStatistics) else origin.source.group,
                 partition=list(block.partition),
                 vectors=block.vectors is not None,
+                written=block.written is not None,
             )
             for block, origin in zip(snapshot.blocks, origins, strict=True)
         ],
@@ -179,6 +180,8 @@ def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
 
 def _arrays(block: FileBlock, origin: _Origin) -> Iterator[tuple[str, Any]]:
     yield "path", block.path
+    if block.written is not None:
+        yield "written", block.written
     yield "size", block.size
     yield "modified", block.modified
     for k, texts in enumerate(block.partition.values()):

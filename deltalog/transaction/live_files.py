@@ -1,7 +1,7 @@
 """Live files with their paths as writers spelled them, for the `remove` actions that repeat them.
 
 Other readers know a file by the very text of its path, and writers encode paths in their own ways: a `remove` repeats
-what the `add` wrote, which is read from the log again.
+what the `add` wrote.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.errors import BrokenLog, RefusedCommit
+from deltalog.errors import RefusedCommit
 from deltalog.log.actions import DeletionVector
-from deltalog.log.checkpoint import load_checkpoint
-from deltalog.log.commit_file import LINES, read_commits
 from deltalog.log.file_block import ABSENT
-from deltalog.log.paths import canonical_paths, path_array
+from deltalog.log.paths import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,11 +43,8 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
     if not paths:
         return []
     wanted = path_array(sorted(set(paths)))
-    spelled = _spellings(snapshot, wanted)
     chosen = _among(snapshot.blocks, wanted)
-    files = [
-        file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _of_block(block, here, spelled)
-    ]
+    files = [file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _of_block(block, here)]
     missing = set(paths) - {file.path for file in files}
     if missing:
         raise RefusedCommit(
@@ -67,17 +62,17 @@ def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.boo
     return np.split(here, np.cumsum([len(block) for block in blocks])[:-1])
 
 
-def _of_block(block: FileBlock, here: NDArray[np.bool_], spelled: Mapping[str, str]) -> Iterator[LiveFile]:
+def _of_block(block: FileBlock, here: NDArray[np.bool_]) -> Iterator[LiveFile]:
     at = np.flatnonzero(here)
     some = from_numpy(at)
-    paths = block.path.take(some).to_pylist()
+    paths, written = (array.take(some).to_pylist() for array in (block.path, block.written_paths()))
     vectors = [None] * len(at) if block.vectors is None else block.vectors.take(some).to_pylist()
     values = _partition_values(block, at)
-    for path, size, of_file, vector in zip(paths, block.size[at].tolist(), values, vectors, strict=True):
-        if path not in spelled:
-            raise BrokenLog(f"{path} was a file of the table, but the log no longer lists it; open the table again")
+    for path, spelling, size, of_file, vector in zip(
+        paths, written, block.size[at].tolist(), values, vectors, strict=True
+    ):
         yield LiveFile(
-            path, spelled[path], of_file, size, None if vector is None else msgspec.convert(vector, DeletionVector)
+            path, spelling, of_file, size, None if vector is None else msgspec.convert(vector, DeletionVector)
         )
 
 
@@ -91,41 +86,3 @@ def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, 
             if code != ABSENT:
                 of_file[name] = known[code]
     return values
-
-
-def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
-    """Return the path of each file as its last `add` wrote it."""
-    spellings: dict[str, str] = {}
-    for written in (_of_commits(snapshot), _of_checkpoint(snapshot)):
-        for paths in written:
-            canonical = canonical_paths(paths)
-            chosen = pc.is_in(canonical, value_set=wanted)
-            known, spelled = canonical.filter(chosen).to_pylist(), paths.filter(chosen).to_pylist()
-            for path, spelling in zip(known, spelled, strict=True):
-                spellings.setdefault(path, spelling)
-        if len(spellings) == len(wanted):
-            break
-    return spellings
-
-
-def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:
-    """Yield the paths of `add` actions behind the checkpoint as written, the newest first."""
-    newest_first = snapshot.segment.tail[::-1]
-    commits = read_commits(newest_first, LINES, traffic=snapshot.traffic)
-    added = ([line.add.path for line in lines if line.add is not None] for lines in commits)
-    yield path_array([path for paths in added for path in reversed(paths)])
-
-
-def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:
-    """Yield the paths of `add` actions of the checkpoint as written."""
-    if snapshot.segment.checkpoint is None:
-        return
-    checkpoint = load_checkpoint(
-        snapshot.segment.checkpoint,
-        location=snapshot.listing.location,
-        traffic=snapshot.traffic,
-        allow=snapshot.allow,
-    )
-    parts = [file.written_paths(group) for file in checkpoint.files for group in file.row_groups()]
-    inline = [line.add.path for line in checkpoint.lines if line.add is not None]
-    yield pa.concat_arrays([*parts, path_array(inline)])
