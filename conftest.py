@@ -12,6 +12,7 @@ import tempfile
 import time
 from importlib.util import find_spec
 from itertools import count
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -24,6 +25,8 @@ settings.load_profile("quick")
 
 # Nearly all that Spark does in a test it does once: code made fast at length is never used, and takes half of the time.
 FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+
+DELTALOG = Path(__file__).parent / "deltalog"
 
 # In seconds since 1970: a slow machine leaves out the rest of what takes minutes (`.ci/run`, `.ci/matrix`).
 UNTIL = float(os.environ.get("PRUNE_TESTS_UNTIL", "inf"))
@@ -80,8 +83,10 @@ def pytest_runtest_setup():
         pytest.skip("no time left (PRUNE_TESTS_UNTIL)")
 
 
-def _uses_spark(item):
-    return any("spark" in compile(part.source, item.name, "single").co_names for part in item.dtest.examples)
+def _names_in(item):
+    """Return the names that an example uses."""
+    codes = [compile(part.source, item.name, "single") for part in item.dtest.examples]
+    return {name for code in codes for name in code.co_names}
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
@@ -90,7 +95,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.fixturenames.append("own_temporary_directory")
-            if _uses_spark(item):
+            names = _names_in(item)
+            if item.path.is_relative_to(DELTALOG) and names & {"table", "snapshot"} and "tempfile" not in names:
+                item.fixturenames.append("table_of_examples")
+            if "spark" in names:
                 item.add_marker("spark")
                 item.fixturenames.append("spark_of_examples")
 
@@ -118,6 +126,25 @@ def tmp_path(request, directories_of_tests):
 def own_temporary_directory(tmp_path):
     """Examples make directories and leave them."""
     with patch("tempfile.tempdir", str(tmp_path)):
+        yield
+
+
+@pytest.fixture
+def table_of_examples(own_temporary_directory, tmp_path, doctest_namespace):
+    """Give examples of `deltalog` a table, its snapshot, and a file that is written and not yet committed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    import deltalog
+
+    table, rows = str(tmp_path / "table"), pa.table({"id": [1, 2, 3]})
+    deltalog.create_table(table, rows.schema)
+    for name in ("part-0.parquet", "part-1.parquet"):
+        pq.write_table(rows, f"{table}/{name}")
+    files = [deltalog.NewFile("part-0.parquet"), deltalog.NewFile("part-1.parquet")]
+    first, new_file = deltalog.adds_of(table, deltalog.open_snapshot(table).schema, files)
+    deltalog.append(deltalog.open_snapshot(table), [first])
+    with patch.dict(doctest_namespace, table=table, snapshot=deltalog.open_snapshot(table), new_file=new_file):
         yield
 
 

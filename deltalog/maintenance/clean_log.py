@@ -20,12 +20,11 @@ import numpy as np
 from deltalog.errors import MalformedLog
 from deltalog.log.checkpoint import load_checkpoint, read_hint
 from deltalog.log.commit_file import LINES, info_of, read_commits
-from deltalog.maintenance.file_changes import check_deletable, delete_files
 from deltalog.maintenance.last_checkpoint import checkpoint_of, hint_of, write_hint
 from deltalog.maintenance.log_state import open_state
 from deltalog.table.features import check_maintainable, protected_before
 from deltalog.table.properties import DAY_MS, duration_of
-from parquet_core.storage import Traffic, address, list_directory, name_of
+from parquet_core.storage import Traffic, address, check_deletable, delete_files, list_directory, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,11 +67,7 @@ class CleanedLog:
 def clean_log(table: str | os.PathLike[str], *, dry_run: bool = False, now: int | None = None) -> CleanedLog:
     """Remove the files of a log that have expired.
 
-    >>> import tempfile
-    >>> import pyarrow as pa
     >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
     >>> cleaned = deltalog.clean_log(table, dry_run=True)
     >>> cleaned.files, cleaned.reason
     ((), 'no commit has expired')

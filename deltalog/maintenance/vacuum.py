@@ -12,13 +12,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltalog.maintenance.file_changes import check_deletable, delete_files
 from deltalog.maintenance.log_state import open_state
 from deltalog.maintenance.table_files import LIVE, named_files, table_files
 from deltalog.table.features import check_maintainable
 from deltalog.table.properties import duration_of
 from parquet_core.errors import WrongUse
-from parquet_core.storage import address
+from parquet_core.storage import address, check_deletable, delete_files
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -85,17 +84,13 @@ def vacuum(
 
     A file that no commit names is left for a week, as its commit may still come. Eight days later it would go:
 
-    >>> import pathlib, tempfile, time
-    >>> import pyarrow as pa
+    >>> import time
     >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> _ = pathlib.Path(table, "left-behind.parquet").write_bytes(b"PAR1")
     >>> deltalog.vacuum(table).files
     ()
     >>> found = deltalog.vacuum(table, now=(int(time.time()) + 8 * 86_400) * 1000)
-    >>> [pathlib.Path(file.path).name for file in found.files], found.bytes
-    (['left-behind.parquet'], 4)
+    >>> [file.path.rpartition("/")[2] for file in found.files]
+    ['part-1.parquet']
 
     `retention`: by default what the table says (`delta.deletedFileRetentionDuration`). With a longer one the files of
     older tombstones stay too, as far as the log still has these. A shorter one takes files from readers of older
@@ -163,14 +158,9 @@ def _place(table: str | os.PathLike[str]) -> str:
 def orphans(table: str | os.PathLike[str]) -> tuple[DataFile, ...]:
     """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
 
-    >>> import pathlib, tempfile
-    >>> import pyarrow as pa
     >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> _ = pathlib.Path(table, "left-behind.parquet").write_bytes(b"PAR1")
-    >>> [pathlib.Path(file.path).name for file in deltalog.orphans(table)]
-    ['left-behind.parquet']
+    >>> [file.path.rpartition("/")[2] for file in deltalog.orphans(table)]
+    ['part-1.parquet']
 
     Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
     """

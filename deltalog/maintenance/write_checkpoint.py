@@ -37,7 +37,6 @@ from deltalog.maintenance.checkpoint_rows import (
 )
 from deltalog.maintenance.checkpoint_writer import CheckpointWriter
 from deltalog.maintenance.clean_log import clean_after_checkpoint
-from deltalog.maintenance.file_changes import publish, staged
 from deltalog.maintenance.last_checkpoint import WrittenCheckpoint, checkpoint_of, hint_of, write_hint
 from deltalog.maintenance.log_state import BATCH_ROWS, open_state
 from deltalog.stats.parsed_statistics import ParsedStatistics
@@ -46,7 +45,7 @@ from deltalog.table.features import check_maintainable, protected_before, writer
 from deltalog.table.properties import indexed_columns, milliseconds
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import PruneError
-from parquet_core.storage import address, find_file, put_if_absent
+from parquet_core.storage import address, find_file, publish, put_if_absent, staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,14 +68,11 @@ def write_checkpoint(
 ) -> WrittenCheckpoint:
     """Write the checkpoint of a version unless there is one, and name it in `_last_checkpoint`.
 
-    >>> import pathlib, tempfile
-    >>> import pyarrow as pa
+    >>> import pathlib
     >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
     >>> made = deltalog.write_checkpoint(table)
     >>> made.version, [pathlib.Path(path).name for path in made.files]
-    (0, ['00000000000000000000.checkpoint.parquet'])
+    (1, ['00000000000000000001.checkpoint.parquet'])
     >>> deltalog.write_checkpoint(table).written
     False
 

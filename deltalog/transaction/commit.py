@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.listing import LOG, holds_log
-from deltalog.maintenance.file_changes import delete_files
 from deltalog.table.features import is_true, writer_features
 from deltalog.transaction.check_change import check_change, check_first
 from deltalog.transaction.check_metadata import properties_of
@@ -39,6 +38,7 @@ from deltalog.transaction.conflicts import check_conflict, isolation_of, read_co
 from parquet_core.errors import PruneError, StaleListing, UncertainWrite
 from parquet_core.storage import (
     Traffic,
+    delete_files,
     find_file,
     holds,
     is_remote,

@@ -59,7 +59,7 @@ def is_settled(file: DataFile, now_ns: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCache:
-    """A directory of datasets; what was used least recently beyond `most_bytes` is removed once an hour.
+    """A directory of datasets; the least recently used entries beyond `most_bytes` are removed once an hour.
 
     `decoded`: what the process keeps in memory of what is there; None for nothing.
     """
@@ -74,7 +74,7 @@ class MetadataCache:
         return TableCache(self.directory / name, self)
 
     def make_room(self) -> None:
-        """Remove what was used least recently, if the last look at the files is an hour old."""
+        """Remove the least recently used entries, if the last look at the files is an hour old."""
         with contextlib.suppress(OSError):
             marker = self.directory / _LAST_LOOK
             if not marker.exists() or marker.stat().st_mtime < time.time() - _LOOK_SECONDS:

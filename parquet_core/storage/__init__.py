@@ -18,6 +18,11 @@ from typing import TYPE_CHECKING
 from parquet_core.public_names import on_first_use
 
 if TYPE_CHECKING:
+    from parquet_core.storage.file_changes import check_deletable as check_deletable
+    from parquet_core.storage.file_changes import delete_files as delete_files
+    from parquet_core.storage.file_changes import move_files as move_files
+    from parquet_core.storage.file_changes import publish as publish
+    from parquet_core.storage.file_changes import staged as staged
     from parquet_core.storage.files import JOURNAL as JOURNAL
     from parquet_core.storage.files import DataFile as DataFile
     from parquet_core.storage.files import Traffic as Traffic

@@ -13,75 +13,86 @@ from parquet_core.errors import StorageFailure, UncertainWrite, UnsupportedFeatu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What file systems without hard links answer to `link`, and some to a flush of a directory.
+# Errors of file systems without hard links, and of some when a directory is flushed.
 _CANNOT = {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.EINVAL}
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
     """Write a file unless there is one of this name; tells whether it was written. See `storage.writing`."""
-    with _staged(path, data) as temporary:
-        try:
-            _name(temporary, path)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise _failure(path, error) from None
-    _make_lasting(path)
-    return True
+    return _put(path, data, replace=False)
 
 
 def put(path: str, data: bytes) -> None:
     """Write a file over the one of this name, if any."""
-    with _staged(path, data) as temporary:
-        try:
-            os.replace(temporary, path)
-        except OSError as error:
-            raise _failure(path, error) from None
-    _make_lasting(path)
+    _put(path, data, replace=True)
+
+
+def _put(path: str, data: bytes, *, replace: bool) -> bool:
+    with staged(path) as temporary:
+        _write(temporary, data)
+        return publish(temporary, path, replace=replace)
 
 
 @contextmanager
-def _staged(path: str, data: bytes) -> Iterator[str]:
-    """Put the bytes on the disk under a temporary name, which is gone afterwards."""
+def staged(path: str) -> Iterator[str]:
+    """Yield a temporary path in the directory of a file, which is created; the temporary file is removed."""
     directory, name = os.path.split(path)
     temporary = os.path.join(directory, f".{name}.{uuid4()}.tmp")
     try:
-        try:
-            _write(directory, temporary, data)
-        except OSError as error:
-            raise _failure(path, error) from None
+        os.makedirs(directory or ".", exist_ok=True)
         yield temporary
+    except OSError as error:
+        raise _failure(path, error) from None
     finally:
         with suppress(OSError):
             os.unlink(temporary)
 
 
-def _write(directory: str, temporary: str, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    try:
-        opened = os.open(temporary, flags, 0o666)
-    except FileNotFoundError:
-        os.makedirs(directory, exist_ok=True)
-        opened = os.open(temporary, flags, 0o666)
+def _write(temporary: str, data: bytes) -> None:
+    opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with os.fdopen(opened, "wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
-def _name(temporary: str, path: str) -> None:
-    """Give the file its name; FileExistsError when another has it."""
+def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
+    """Flush a temporary file and name it `path` unless such a file exists; return True if it was named.
+
+    `replace`: overwrite. Raises StorageFailure, UnsupportedFeature and UncertainWrite.
+    """
     try:
-        os.link(temporary, path)
+        _flush(temporary)
+        if replace:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
     except FileExistsError:
-        raise
+        return False
     except OSError as error:
-        if error.errno not in _CANNOT:
-            raise
-        raise UnsupportedFeature(
-            f"{path}: this file system has no hard links, so that two writers could undo each other; put the table on "
-            "another one"
-        ) from None
+        if not replace and error.errno in _CANNOT:
+            raise UnsupportedFeature(
+                f"{path}: this file system has no hard links, so one of two commits at once could be lost; put "
+                "the table on another file system"
+            ) from None
+        raise _failure(path, error) from None
+    _make_lasting(path)
+    return True
+
+
+def rename(path: str, to: str) -> None:
+    """Rename a file to an unused name and create its directories. Raises StorageFailure."""
+    try:
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        os.rename(path, to)
+    except OSError as error:
+        raise _failure(to, error) from None
+
+
+def _flush(path: str) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _make_lasting(path: str) -> None:
@@ -90,11 +101,7 @@ def _make_lasting(path: str) -> None:
     The file is there by now: when this fails, whether it will stay is what cannot be told.
     """
     try:
-        opened = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+        _flush(os.path.dirname(path) or ".")
     except OSError as error:
         # Some file systems flush no directories, and need not.
         if error.errno not in _CANNOT:
@@ -104,4 +111,5 @@ def _make_lasting(path: str) -> None:
 
 
 def _failure(path: str, error: OSError) -> StorageFailure:
-    return StorageFailure(f"{path}: not written ({error.strerror}); check the disk and who may write there")
+    reason = error.strerror or str(error) or type(error).__name__
+    return StorageFailure(f"{path}: not written ({reason}); check the disk and who may write there")

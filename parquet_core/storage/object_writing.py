@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from io import SEEK_END, BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,9 +84,19 @@ class ObjectWriter(NamedTuple):
             return all(bytes(part) == expected.read(len(part)) for part in answer.stream())
 
     def delete(self, uri: str) -> None:
-        """Delete an object."""
-        with explaining(uri):
+        """Delete an object. One that does not exist counts as deleted."""
+        with explaining(uri), suppress(FileNotFoundError):
             obstore.delete(self.bucket.store, self.bucket.key(uri))
+
+    def rename(self, uri: str, to: str) -> None:
+        """Copy an object of the same bucket to another key, and delete the first."""
+        with explaining(uri):
+            obstore.rename(self.bucket.store, self.bucket.key(uri), self.bucket.key(to))
+
+    def put_file(self, uri: str, file: Path, *, in_parts: bool) -> None:
+        """Write a local file over the object of this name, if any."""
+        with explaining(uri):
+            obstore.put(self.bucket.store, self.bucket.key(uri), file, use_multipart=in_parts)
 
     def put(self, uri: str, data: bytes) -> None:
         """Write an object over the one of this name, if any."""

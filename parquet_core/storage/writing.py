@@ -6,8 +6,8 @@ is refused where a store cannot promise that. Some stores and gateways accept th
 
 On this machine the bytes go to a temporary file in the same directory, are flushed to the disk, and get their name
 by a hard link; a file system without hard links is refused. A process that dies leaves `.{name}.{uuid}.tmp` at most,
-which no reader of a log takes for a file of it. S3, Google Cloud Storage and Azure are asked to create an object under the
-condition that there is none.
+which no reader of a log takes for a file of it. S3, Google Cloud Storage and Azure are asked to create an object under
+the condition that there is none.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def put_if_absent(path: str, data: bytes) -> bool:
     scheme = scheme_of(path)
     if scheme is None:
         return local_writing.put_if_absent(local_path(path), data)
-    return _objects(path, scheme).put_if_absent(path, data)
+    return writer_for(path).put_if_absent(path, data)
 
 
 def needs_proof(path: str) -> bool:
@@ -54,7 +54,7 @@ def prove_create(path: str, data: bytes) -> bool:
     `data`: the content of the object, so that even a store that overwrites does no harm. An object that does not exist
     is created. Raises UnsupportedFeature for a store that overwrites, and StorageFailure.
     """
-    existed = _objects(path, scheme_of(path) or "").prove_create(path, data)
+    existed = writer_for(path).prove_create(path, data)
     _PROVEN.add(_settings(path))
     return existed
 
@@ -69,7 +69,7 @@ def prove_create_below(directory: str) -> None:
     finally:
         # A user who may write and not delete leaves an object that no reader of a table takes for a part of it.
         with suppress(PruneError):
-            _objects(path, scheme_of(path) or "").delete(path)
+            writer_for(path).delete(path)
 
 
 def holds(path: str, content: bytes | Path) -> bool:
@@ -77,7 +77,7 @@ def holds(path: str, content: bytes | Path) -> bool:
 
     Raises StorageFailure.
     """
-    return _objects(path, scheme_of(path) or "").holds(path, content)
+    return writer_for(path).holds(path, content)
 
 
 def put_unique(path: str, data: bytes) -> bool:
@@ -103,7 +103,7 @@ def put(path: str, data: bytes) -> None:
     if scheme is None:
         local_writing.put(local_path(path), data)
     else:
-        _objects(path, scheme).put(path, data)
+        writer_for(path).put(path, data)
 
 
 def _settings(path: str) -> object:
@@ -112,7 +112,9 @@ def _settings(path: str) -> object:
     return store_settings(path)
 
 
-def _objects(path: str, scheme: str) -> ObjectWriter:
+def writer_for(path: str) -> ObjectWriter:
+    """Return the writer of the store of a URI; raises UnsupportedFeature for other schemes."""
+    scheme = scheme_of(path) or ""
     if scheme not in OF_SCHEME:
         raise UnsupportedFeature(
             f"{path}: {scheme}:// cannot create a file only if it does not exist; write to a local path, "

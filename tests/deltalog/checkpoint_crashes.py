@@ -7,9 +7,9 @@ import signal
 import sys
 from pathlib import Path
 
-from deltalog.maintenance import file_changes, last_checkpoint, write_checkpoint
+from deltalog.maintenance import last_checkpoint, write_checkpoint
 from deltalog.maintenance.checkpoint_writer import CheckpointWriter
-from parquet_core.storage import local_writing
+from parquet_core.storage import file_changes, local_writing
 
 POINTS = ("rows", "name", "hint", "half of the hint", "deletions")
 POINTS_V2 = ("rows", "sidecar", "manifest", "hint")
@@ -35,7 +35,7 @@ def dying(function, *, at=1, before=True):
     return called
 
 
-def half_written(directory, temporary, data):
+def half_written(temporary, data):
     with Path(temporary).open("wb") as file:
         file.write(data[: len(data) // 2])
         file.flush()

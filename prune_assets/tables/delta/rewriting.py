@@ -92,8 +92,8 @@ def _put_into_partitions(
     They have the partition values of the files that they replace.
     """
     import deltalog
-    from deltalog.maintenance.file_changes import move_files
     from deltalog.table.data_paths import data_directory
+    from parquet_core.storage import move_files
 
     places, renamed = {}, {}
     for path in written:

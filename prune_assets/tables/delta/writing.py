@@ -257,7 +257,7 @@ def own_directory(location: str) -> Iterator[str]:
 
 def _remove(directory: str) -> int:
     """Remove a directory with all that is in it; return how many files of a store stay."""
-    from deltalog.maintenance.file_changes import delete_files
+    from parquet_core.storage import delete_files
 
     if not is_remote(directory):
         shutil.rmtree(directory, ignore_errors=True)

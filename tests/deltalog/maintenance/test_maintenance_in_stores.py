@@ -13,11 +13,11 @@ from obstore.exceptions import GenericError
 from state_facts import action_facts, snapshot_facts
 from test_write_checkpoint import POLICIES, fill
 
-from deltalog.maintenance import file_changes
 from deltalog.maintenance.clean_log import clean_log
 from deltalog.maintenance.vacuum import orphans, vacuum
 from deltalog.maintenance.write_checkpoint import write_checkpoint
 from deltalog.snapshot.opening import open_snapshot
+from parquet_core.storage import file_changes
 from parquet_core.storage.objects import object_store
 
 DAY = 86_400_000

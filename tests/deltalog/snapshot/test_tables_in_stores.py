@@ -16,11 +16,10 @@ from golden import GOLDEN, MISSING
 from state_facts import snapshot_facts
 
 from deltalog.errors import UncertainCommit
-from deltalog.maintenance import file_changes
 from deltalog.snapshot.history import history
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.operations import append
-from parquet_core.storage import list_data_files, objects
+from parquet_core.storage import file_changes, list_data_files, objects
 from parquet_core.storage.objects import object_store
 
 ONE = "2024-01-01"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deltalog.maintenance.file_changes import move_files
 from parquet_core.errors import StorageFailure
-from parquet_core.storage import find_file, put_if_absent
+from parquet_core.storage import find_file, move_files, put_if_absent
 
 NAMES = {
     f"w/prune_group={i}/f.parquet": f"w/p={value}/f-g{i}.parquet" for i, value in enumerate(["a%2Fb", "é b", "x+y"])
