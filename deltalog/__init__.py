@@ -10,6 +10,9 @@ Rooms, each of which imports those above it alone:
 - `stats`: statistics and partition values as evidence, and as they are written;
 - `maintenance`: checkpoints written, the log cleaned up, files vacuumed;
 - `transaction`: changes, what is refused of them, and the race for the next version.
+
+In the examples, `table` is the path of a table of one file, `snapshot` its latest version, and `new_file` describes a
+file that is written to it and not yet committed.
 """
 
 from __future__ import annotations

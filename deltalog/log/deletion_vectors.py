@@ -153,12 +153,8 @@ def decode_bitmap(data: bytes) -> BitMap64:
 def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
     """Return the deletion vector of a file, None when it has none.
 
-    >>> import tempfile
-    >>> import deltalake, pyarrow as pa
     >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> deltalake.write_deltalake(table, pa.table({"id": [1, 2, 3]}))
-    >>> (block,) = deltalog.open_snapshot(table).blocks
+    >>> (block,) = snapshot.blocks
     >>> deltalog.vector_of(block, 0) is None
     True
 

@@ -71,14 +71,8 @@ def adds_of(
 ) -> list[FullAdd]:
     """Return the actions that add files, in their order, with statistics from their footers.
 
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import deltalog
-    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
-    >>> created = deltalog.create_table(table, rows.schema)
-    >>> pq.write_table(rows, f"{table}/part-0.parquet")
-    >>> schema = deltalog.open_snapshot(table).schema
-    >>> (add,) = deltalog.adds_of(table, schema, [deltalog.NewFile("part-0.parquet")])
+    >>> (add,) = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
     >>> add.stats
     '{"numRecords":3,"minValues":{"id":1},"maxValues":{"id":3},"nullCount":{"id":0},"tightBounds":true}'
 

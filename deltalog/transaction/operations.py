@@ -1,7 +1,6 @@
 """The common operations on a table, each committed as one change: append, overwrite, rewrite, compact.
 
-Every function takes the snapshot that the change was decided from. Files are `Add`s whose files lie in the table's
-directory already.
+Every function takes the snapshot that the change was decided from. Added files are in the table's directory already.
 """
 
 from __future__ import annotations
@@ -49,18 +48,11 @@ def append(
 ) -> Committed:
     """Add files that lie in the directory of a table already; `adds_of` describes them.
 
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import deltalog
-    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
-    >>> created = deltalog.create_table(table, rows.schema)
-    >>> pq.write_table(rows, f"{table}/part-0.parquet")
-    >>> snapshot = deltalog.open_snapshot(table)
-    >>> adds = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
-    >>> deltalog.append(snapshot, adds).version
-    1
+    >>> deltalog.append(snapshot, [new_file]).version
+    2
     >>> deltalog.open_snapshot(table).paths()
-    ['part-0.parquet']
+    ['part-0.parquet', 'part-1.parquet']
 
     `reads`: what of the table their rows were made from; by default nothing.
     `txn`: the application's own number of this change, which keeps it from being made twice.
@@ -86,19 +78,10 @@ def overwrite(
 ) -> Committed:
     """Replace all files, or those of the partitions that a predicate selects, by others.
 
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import deltalog
-    >>> table, rows, names = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]}), ("old.parquet", "new.parquet")
-    >>> created = deltalog.create_table(table, rows.schema)
-    >>> for name in names:
-    ...     pq.write_table(rows, f"{table}/{name}")
-    >>> snapshot = deltalog.open_snapshot(table)
-    >>> old, new = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile(name) for name in names])
-    >>> appended = deltalog.append(snapshot, [old])
-    >>> overwritten = deltalog.overwrite(deltalog.open_snapshot(table), [new])
+    >>> overwritten = deltalog.overwrite(snapshot, [new_file])
     >>> deltalog.open_snapshot(table).paths()
-    ['new.parquet']
+    ['part-1.parquet']
 
     `where`: of partition columns alone.
     `shown`: how the history shows it.
@@ -198,16 +181,8 @@ def rewrite(
 
     Here every row of the table's only file is deleted:
 
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import deltalog
-    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
-    >>> created = deltalog.create_table(table, rows.schema)
-    >>> pq.write_table(rows, f"{table}/part-0.parquet")
-    >>> snapshot = deltalog.open_snapshot(table)
-    >>> adds = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
-    >>> appended = deltalog.append(snapshot, adds)
-    >>> deleted = deltalog.rewrite(deltalog.open_snapshot(table), removes=["part-0.parquet"])
+    >>> deleted = deltalog.rewrite(snapshot, removes=["part-0.parquet"])
     >>> deltalog.open_snapshot(table).paths()
     []
 
@@ -240,20 +215,10 @@ def compact(
 ) -> Committed:
     """Replace files by others with exactly the same rows.
 
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import deltalog
-    >>> table, places = tempfile.mkdtemp(), {"one.parquet": [1], "two.parquet": [2], "both.parquet": [1, 2]}
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> for name, ids in places.items():
-    ...     pq.write_table(pa.table({"id": ids}), f"{table}/{name}")
-    >>> snapshot = deltalog.open_snapshot(table)
-    >>> one, two, both = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile(name) for name in places])
-    >>> appended = deltalog.append(snapshot, [one, two])
-    >>> snapshot = deltalog.open_snapshot(table)
-    >>> compacted = deltalog.compact(snapshot, removes=snapshot.paths(), adds=[both])
+    >>> compacted = deltalog.compact(snapshot, removes=snapshot.paths(), adds=[new_file])
     >>> deltalog.open_snapshot(table).paths()
-    ['both.parquet']
+    ['part-1.parquet']
 
     `removes`: canonical paths, as of `Snapshot.paths`. `parameters`, `metrics`: how the history shows it.
     `checkpoint`: as `commit` has it. Raises as `commit`.
