@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,7 +40,6 @@ class Root(NamedTuple):
 class LoggedTable(TableDefaults, Protocol):
     """Members of `Table` for listed files; `last_answers`: a predicate and its answers."""
 
-    is_unfinished: ClassVar[bool] = False
     cache: MetadataCache | None
     last_answers: tuple[Predicate, FileAnswers] | None
 

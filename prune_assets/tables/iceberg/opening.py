@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
     from parquet_core.storage import DataFile
+    from prune_assets.report.skip_report import TableSnapshot
     from prune_assets.tables.examination import Examination
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
@@ -137,6 +138,12 @@ def _examination() -> Examination:
     return EXAMINATION
 
 
+def _describe(*planned: Any, **figures: Any) -> TableSnapshot | None:
+    from prune_assets.tables.iceberg.inspection import planned_snapshot
+
+    return planned_snapshot(*planned, **figures)
+
+
 def _writing() -> Writing:
     from prune_assets.tables.iceberg.writes.writing import WRITING
 
@@ -240,6 +247,7 @@ ICEBERG = Format(
     look_ahead=looking_ahead,
     directory_of=_directory_of,
     open=_open,
+    describe=_describe,
     fingerprint=current_snapshot,
     partition_files=partition_files,
     history=snapshot_history,

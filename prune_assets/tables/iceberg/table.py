@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format
@@ -214,14 +213,6 @@ class IcebergTable(LoggedTable):
             return "in a manifest that was not read"
         values = snapshot.files[file].partition
         return f"in a file of {', '.join(f'{field.name} = {values[field.position]!r}' for field in positions)}"
-
-    def version(
-        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
-    ) -> DeltaVersion | None:
-        """Describe the snapshot that was planned; `read`: by file whether it is read."""
-        from prune_assets.tables.iceberg.inspection import planned_version
-
-        return planned_version(self, index, read, pro_rata=pro_rata, log_bytes=log_bytes)
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition of each file."""

@@ -55,7 +55,7 @@ def test_other_readers_find_the_rows_that_are_left(tmp_path, reader, kept_in):
     assert ids(tmp_path, reader) == left
     assert deltalog.inspect_snapshot(deltalog.open_snapshot(tmp_path)).rows == len(left)
     report = pr.plan(tmp_path, where="id >= 20").report
-    assert (len(report.files), report.delta.deleted_rows) == (3, 15)
+    assert (len(report.files), report.table_snapshot.deleted_rows) == (3, 15)
 
 
 def test_statistics_stay_those_of_all_rows_and_say_so(tmp_path):
@@ -141,4 +141,4 @@ def test_rows_in_a_store_are_deleted(s3):
     place = f"{s3}/t"
     snapshot = table_of(place)
     deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [1, 2, 3]})
-    assert pr.plan(place, where="id > 0").report.delta.deleted_rows == 3
+    assert pr.plan(place, where="id > 0").report.table_snapshot.deleted_rows == 3

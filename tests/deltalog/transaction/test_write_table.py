@@ -61,7 +61,7 @@ def test_files_are_skipped_by_what_was_written(tmp_path):
     deltalog.write_table(tmp_path, ROWS, partition_by=["day"])
     for where, files in (("day = DATE '2024-01-02'", 1), ("id < 1", 1), ("name = 'd'", 1), ("ratio < -1", 1)):
         planned = pr.plan(tmp_path, where=where)
-        assert planned.report.delta.opened_files == len(planned.surviving_files) == files, where
+        assert planned.report.table_snapshot.opened_files == len(planned.surviving_files) == files, where
 
 
 def test_a_reader_is_written_some_rows_at_a_time(tmp_path):

@@ -20,6 +20,7 @@ from prune_assets.session.spark_session import own_jobs
 from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.table import IcebergTable
 from prune_assets.tables.iceberg.writes.partition_by import transforms_kept, with_partition_values
 from prune_assets.tables.iceberg.writes.proof import WRITE_ID, change_of, paths_of, prove
 from prune_assets.tables.iceberg.writes.rewriting import (
@@ -268,6 +269,7 @@ WRITING = Writing(
     check_entry=_check_entry,
     check_installed=partial(check_installed, to_write=True),
     check_rewrite=check_iceberg_rewrite,
+    rewrite_scope=IcebergTable.rewrite_scope,
     rewrite=rewrite_iceberg,
     statements=calls_of_procedures,
 )
