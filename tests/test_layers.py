@@ -200,6 +200,15 @@ def test_what_lies_beside_the_rooms_imports_none():
     assert {path.stem for path in (ROOT / "deltalog").glob("*.py")} <= {"__init__", *ROOMS["deltalog"]}
 
 
+def test_iceberg_knows_nothing_of_delta():
+    """What both formats share is in `parquet_core` or in `prune_assets/tables`."""
+    of_delta = {"deltalog", "prune_assets.tables.delta"}
+    paths = [path for path in FILES if path.is_relative_to(ROOT / "prune_assets/tables/iceberg")]
+    assert paths
+    known = {name for path in paths for name in imports_of(path)}
+    assert {name for name in known if any(f"{name}.".startswith(f"{other}.") for other in of_delta)} == set()
+
+
 def test_one_file_knows_sqlglot():
     others = [path for path in FILES if path.name not in {"doctor.py", "select.py"}]
     assert imports_among(others, {"sqlglot"}) == {}

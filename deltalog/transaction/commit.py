@@ -16,7 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
+from deltalog.errors import CommitContention, LogCleanedUp, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.listing import LOG, holds_log
 from deltalog.maintenance.file_changes import delete_files
 from deltalog.table.features import is_true, writer_features
@@ -250,7 +250,7 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         file = find_file(draft.path(snapshot.version))
         if file is None or not _still_exists(file):
             # Its number would be free again, and a commit there would never be read.
-            raise CommitConflict(
+            raise LogCleanedUp(
                 f"{draft.path(snapshot.version)}: the log was cleaned up since version {snapshot.version} was read; "
                 "open the table again"
             )

@@ -43,7 +43,7 @@ def delta_table(
     `open_snapshot` has it.
     """
     if allow:
-        from deltalog.log.allowed_locations import addresses
+        from parquet_core.storage.allowed_locations import addresses
 
         allow = addresses(allow)
     path = _with_log(table)

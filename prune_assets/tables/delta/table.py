@@ -115,7 +115,13 @@ class DeltaTable(LoggedTable):
     def root(self) -> Root:
         """Where files are, and whether their names may differ in case."""
         snapshot = self.snapshot
-        return Root(snapshot.table, snapshot.allow, snapshot.traffic, any_case=not self.semantics.case_sensitive)
+        return Root(snapshot.table, snapshot.traffic, any_case=not self.semantics.case_sensitive)
+
+    def allowed_place(self, location: str) -> str:
+        """Return the place of a file that the log names; raises OutsideTable if the file may not be opened."""
+        from deltalog.log.allowed_locations import opened_place
+
+        return opened_place(self.snapshot.table, location, self.snapshot.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
         """Evaluate a predicate on every live file by the log."""

@@ -106,7 +106,7 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
 
     allow = options.allow
     if allow:
-        from deltalog.log.allowed_locations import addresses
+        from parquet_core.storage.allowed_locations import addresses
 
         allow = addresses(allow)
     snapshot = open_iceberg(place, version=version, timestamp=options.timestamp, allow=allow)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
+from parquet_core.storage.allowed_locations import allowed_place
 from prune_assets.tables.iceberg.deletes import FileDeletes, deleted_rows, deletes_by_file
 from prune_assets.tables.iceberg.metadata_files import place_of
 from prune_assets.tables.logged_table import LoggedTable, Root
@@ -142,8 +143,11 @@ class IcebergTable(LoggedTable):
     @property
     def root(self) -> Root:
         """Where files are."""
-        io = self.snapshot.io
-        return Root(io.root, io.allow, io.traffic)
+        return Root(self.snapshot.io.root, self.snapshot.io.traffic)
+
+    def allowed_place(self, location: str) -> str:
+        """Return the place of a file that a manifest names; raises UnsupportedFeature if the file may not be opened."""
+        return allowed_place(self.snapshot.io.root, location, self.snapshot.io.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
         """Evaluate a predicate on every live file by the metadata."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.errors import CommitConflict, UnsupportedFeature, WrongUse
 from parquet_core.fix import Fix, Step
 from prune_assets.session.columns import column_of, quoted
 from prune_assets.session.semantics_of_session import semantics_of
@@ -215,8 +215,6 @@ def _drop_if_empty(name: str, spark: SparkSession, named: NameInSession) -> None
 def _naming_conflicts(name: str) -> Iterator[None]:
     """Turn what Iceberg says of a commit that it refuses into one line; any other error stays."""
     from pyspark.errors import PySparkException
-
-    from deltalog.errors import CommitConflict
 
     try:
         yield
