@@ -7,7 +7,7 @@ import re
 from parquet_core.format.leaf_type import Physical
 from parquet_core.format.schema import SchemaElement
 
-# Of a decimal that 64 bits do not hold.
+# The length of a decimal that exceeds 64 bits.
 FIXED_BYTES = 16
 DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 _BY_NAME: dict[str, SchemaElement] = {
@@ -29,7 +29,7 @@ _BY_NAME: dict[str, SchemaElement] = {
 
 
 def parquet_element(name: str) -> SchemaElement | None:
-    """Return how Parquet would describe a type, None for what has no order or is not known."""
+    """Return the Parquet element of a Spark type; None for an unknown type, or one without an order."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     decimal = DECIMAL.fullmatch(name)

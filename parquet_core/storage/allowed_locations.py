@@ -1,4 +1,4 @@
-"""The addresses below which files that metadata name may be opened: the table's own, and those that the user allows.
+"""The addresses below which files named by metadata may be opened: the table's own, and allowed ones.
 
 Others write a log or a manifest, and files that it names are opened with the user's files, network and credentials.
 """
@@ -25,7 +25,7 @@ _UPWARD = re.compile(r"%(?:25)*2e", re.IGNORECASE)
 
 
 def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return the addresses that a caller allows as text; WrongUse for what is no list of them.
+    """Return the addresses that a caller allows as text; WrongUse for other values.
 
     >>> addresses(["s3://source/table", "/lake"])
     ('s3://source/table', '/lake')

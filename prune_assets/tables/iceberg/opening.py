@@ -14,8 +14,10 @@ from parquet_core.printable import shown
 from parquet_core.storage import Traffic, address, is_remote
 from prune_assets.extras import needing
 from prune_assets.tables.format import Format
+from prune_assets.tables.iceberg.catalog import tables_of
 from prune_assets.tables.iceberg.manifests.manifest import ABSENT
 from prune_assets.tables.iceberg.metadata_files import is_metadata_file, listed, newest
+from prune_assets.tables.iceberg.session_catalog import entry_in_session
 from prune_assets.tables.same_partitions import partition_named
 
 if TYPE_CHECKING:
@@ -250,6 +252,13 @@ ICEBERG = Format(
     describe=_describe,
     fingerprint=current_snapshot,
     partition_files=partition_files,
+    is_in_listing=lambda location, directories, _: "metadata" in directories and is_iceberg(location),
+    found_in_catalog=tables_of,
+    entry_in_session=entry_in_session,
+    refused_provider="the catalog lists it as iceberg, which is read here by its path, or by its name in a catalog "
+    "that pyiceberg is configured for (iceberg:catalog.database.table); write it with Spark and Iceberg",
+    keeps_deletes=True,
+    storage_kind="iceberg",
     history=snapshot_history,
     read_alone_by="Spark and Iceberg",
     examination=_examination,

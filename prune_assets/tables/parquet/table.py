@@ -249,7 +249,9 @@ PARQUET = Format(
     fingerprint=files_fingerprint,
     partition_files=partition_files,
     examination=_examination,
+    is_in_listing=lambda _, directories, has_files: has_files or any("=" in name for name in directories),
     spark_lists_files=True,
+    storage_kind="parquet",
     writing=_writing,
     not_inspected={"orphans": "is not a Delta table, so it has no log that names files"},
 )
