@@ -10,7 +10,7 @@ DeltaError                     (a PruneError)
 ├── TableExists                a table is to be created where one is; also a WrongUse
 ├── RefusedCommit              what is to be committed is not sound, or the table forbids it; also a WrongUse
 ├── UncertainCommit            whether the commit is there is not known; also a StorageFailure
-└── CommitConflict             another commit came first and the two do not go together; also a StaleTable
+└── (also a CommitConflict)    another commit came first and the two do not go together
     ├── ProtocolChanged            it changed the protocol
     ├── MetadataChanged            it changed schema, partitioning or properties
     ├── ConcurrentAppend           it added rows that this one should have read
@@ -18,6 +18,7 @@ DeltaError                     (a PruneError)
     ├── ConcurrentDeleteDelete     it removed a file that this one removes
     ├── ConcurrentTransaction      it is of the same application
     ├── ConcurrentDomain           it speaks of the same domain
+    ├── LogCleanedUp               the log was cleaned up since its version was read
     └── CommitContention           other commits came first too many times
 
 A message is one line: the file or version first (with the line of a commit), then what is wrong, then the
@@ -27,9 +28,9 @@ next step.
 from __future__ import annotations
 
 from parquet_core.errors import (
+    CommitConflict,
     MalformedFile,
     PruneError,
-    StaleTable,
     StorageFailure,
     TableNotFound,
     UnsupportedFeature,
@@ -86,37 +87,37 @@ class UncertainCommit(DeltaError, StorageFailure):
     """The storage failed so that nobody can tell whether the commit is there."""
 
 
-class CommitConflict(DeltaError, StaleTable):
-    """Another commit came first, and the two do not go together; nothing was written."""
-
-
-class ProtocolChanged(CommitConflict):
+class ProtocolChanged(DeltaError, CommitConflict):
     """The other commit changed what writers must understand."""
 
 
-class MetadataChanged(CommitConflict):
+class MetadataChanged(DeltaError, CommitConflict):
     """The other commit changed schema, partitioning or properties."""
 
 
-class ConcurrentAppend(CommitConflict):
+class ConcurrentAppend(DeltaError, CommitConflict):
     """The other commit added rows that this one should have read."""
 
 
-class ConcurrentDeleteRead(CommitConflict):
+class ConcurrentDeleteRead(DeltaError, CommitConflict):
     """The other commit removed a file that this one has read."""
 
 
-class ConcurrentDeleteDelete(CommitConflict):
+class ConcurrentDeleteDelete(DeltaError, CommitConflict):
     """The other commit removed a file that this one removes."""
 
 
-class ConcurrentTransaction(CommitConflict):
+class ConcurrentTransaction(DeltaError, CommitConflict):
     """The other commit is of the same application."""
 
 
-class ConcurrentDomain(CommitConflict):
+class ConcurrentDomain(DeltaError, CommitConflict):
     """The other commit speaks of the same domain."""
 
 
-class CommitContention(CommitConflict):
+class LogCleanedUp(DeltaError, CommitConflict):
+    """The log was cleaned up since the version was read."""
+
+
+class CommitContention(DeltaError, CommitConflict):
     """Other commits came first, again and again."""

@@ -8,6 +8,7 @@ PruneError
 │   ├── UncertainWrite         whether they were written is not known
 │   └── UnfinishedWrite        another write of the table is running, or was interrupted
 ├── StaleTable             a file changed between planning and reading
+│   └── CommitConflict         another commit came first, and nothing was written
 └── WrongUse               the caller can mend it (exit code 2)
     ├── UnknownColumn          no such column; says which is meant
     ├── TableNotFound          the path is missing or holds no data file
@@ -79,6 +80,10 @@ class UnfinishedWrite(StorageFailure):
 
 class StaleTable(PruneError):
     """A file is not the one that was planned."""
+
+
+class CommitConflict(StaleTable):
+    """Another commit came first and conflicts with this one; nothing was written."""
 
 
 class WrongUse(PruneError):

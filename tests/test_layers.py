@@ -14,6 +14,7 @@ import pytest
 from parquet_core.fix import Fix, Step
 from prune_assets.cli import COMMANDS
 from prune_assets.step_words import AIRFLOW, DAGSTER, SHELL
+from prune_assets.tables.table import Table, TableDefaults
 
 ROOT = Path(__file__).parents[1]
 # The rooms of each package, and which others each imports: those before it. What lies beside the rooms of parquet_core
@@ -199,6 +200,15 @@ def test_what_lies_beside_the_rooms_imports_none():
     assert {path.stem for path in (ROOT / "deltalog").glob("*.py")} <= {"__init__", *ROOMS["deltalog"]}
 
 
+def test_iceberg_knows_nothing_of_delta():
+    """What both formats share is in `parquet_core` or in `prune_assets/tables`."""
+    of_delta = {"deltalog", "prune_assets.tables.delta"}
+    paths = [path for path in FILES if path.is_relative_to(ROOT / "prune_assets/tables/iceberg")]
+    assert paths
+    known = {name for path in paths for name in imports_of(path)}
+    assert {name for name in known if any(f"{name}.".startswith(f"{other}.") for other in of_delta)} == set()
+
+
 def test_one_file_knows_sqlglot():
     others = [path for path in FILES if path.name not in {"doctor.py", "select.py"}]
     assert imports_among(others, {"sqlglot"}) == {}
@@ -222,6 +232,12 @@ def test_planning_needs_neither_spark_nor_dagster():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_table_has_few_members():
+    """What one format alone has is on its `Format`, or on its `Examination` or `Writing`."""
+    members = {name for kind in (Table, TableDefaults) for name in vars(kind) if not name.startswith("_")}
+    assert len(members) <= 20, sorted(members)
 
 
 # The rooms of prune_assets/sql: each imports from itself and those before it alone, type annotations included.

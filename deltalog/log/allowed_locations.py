@@ -1,104 +1,22 @@
-"""The addresses below which files that a log names may be opened: the table's own, and those that the user allows.
-
-A log is written by others, and whoever opens what it names does so with the user's files, network and credentials.
-"""
+"""Files that a log names, refused by errors of the log if they may not be opened."""
 
 from __future__ import annotations
 
-import os
-import posixpath
-import re
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from deltalog.errors import MalformedLog, OutsideTable
-from parquet_core.errors import WrongUse
-from parquet_core.printable import shown
-from parquet_core.storage import address, is_remote, local_path
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.storage.allowed_locations import allowed_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ALLOW = "PRUNE_DELTA_ALLOW"
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
-# Dots that show themselves when they are decoded, however often that takes.
-_UPWARD = re.compile(r"%(?:25)*2e", re.IGNORECASE)
-
-
-def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return the addresses that a caller allows as text; WrongUse for what is no list of them.
-
-    >>> addresses(["s3://source/table", "/lake"])
-    ('s3://source/table', '/lake')
-    """
-    if isinstance(allow, str | os.PathLike):
-        raise WrongUse(f"allow={shown(allow)}: give a list of addresses, allow=[{shown(os.fspath(allow))}]")
-    if not all(isinstance(address, str | os.PathLike) and os.fspath(address).strip() for address in allow):
-        raise WrongUse(f"allow={shown(allow)}: give addresses as text, allow=['s3://source/table', '/lake']")
-    return tuple(os.fspath(address) for address in allow)
-
 
 def opened_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
-    """Return the place of a file that a log names and that is to be opened; `location`: as of `resolve`.
-
-    Raises OutsideTable unless it is below the table, below an address that the caller allows, or below one in
-    PRUNE_DELTA_ALLOW (separated by commas), and MalformedLog for what is not the name of a file.
-
-    >>> opened_place("s3://b/t", "s3://b/t/day=1/x.parquet"), opened_place("s3://b/t", "s3://b/t/a/../x.parquet")
-    ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
-    """
-    if "\0" in location:
-        raise MalformedLog(f"{table}: {location!r} is not the name of a file; the log is damaged")
-    own = f"{table.rstrip('/')}/"
-    if location.startswith(own) and not _leads_upward(location, len(own)):
-        return location
-    # What opens a place may decode it once more.
-    spellings = _spellings(location)
-    for root in (table, *allow, *_allowed()):
-        if all(_is_below(spelling, root) for spelling in spellings):
-            return _normal(location) if ".." in location.split("/") else location
-    above = posixpath.dirname(_normal(location))
-    raise OutsideTable(
-        f"{table}: the log names the file {location}, which is outside of the table's folder and was not opened; if "
-        f"you trust the writer of the log, set {ALLOW}={above} (several addresses with commas), or pass "
-        f"allow=[{above!r}] in Python"
-    )
-
-
-def _leads_upward(location: str, start: int) -> bool:
-    # Of most places the search for substrings decides: a table has many files.
-    return location.find("..", start) >= 0 or ("%" in location and _UPWARD.search(location, start) is not None)
-
-
-def _spellings(location: str) -> set[str]:
-    spellings = set()
-    while location not in spellings:
-        spellings.add(location)
-        location = unquote(location)
-    return spellings
-
-
-def _allowed() -> list[str]:
-    return [address.strip() for address in os.environ.get(ALLOW, "").split(",") if address.strip()]
-
-
-def _is_below(location: str, address: str) -> bool:
-    """Tell whether a place is below an address, as both are spelled or, on this machine, as links lead."""
-    roots = [f"{root.rstrip('/')}/" for root in _names(address)]
-    return any(name.startswith(root) for name in _names(location) for root in roots)
-
-
-def _names(location: str) -> list[str]:
-    name = _normal(location)
-    return [name] if is_remote(location) else [name, os.path.realpath(name)]
-
-
-def _normal(location: str) -> str:
-    """Return the one spelling of a place, without `.` and `..`."""
-    if not is_remote(location):
-        return os.path.abspath(local_path(location))
-    uri = _URI.fullmatch(location)
-    if uri is None:  # a chain, which nothing is below
-        return location
-    path = posixpath.normpath(f"/{uri[3].lstrip('/')}").rstrip("/")
-    return address(f"{uri[1]}://{uri[2]}{path}")
+    """Return the place of a file that a log names, as `allowed_place`; raises OutsideTable and MalformedLog."""
+    try:
+        return allowed_place(table, location, allow)
+    except MalformedFile as error:
+        raise MalformedLog(*error.args) from None
+    except UnsupportedFeature as error:
+        raise OutsideTable(*error.args) from None

@@ -68,6 +68,17 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
     return history(snapshot, limit=1)[0].timestamp
 
 
+def listed_time(snapshot: Snapshot) -> int | None:
+    """Return the time of a version from the listing alone, in milliseconds since 1970; None if a commit has to be read.
+
+    A commit that is gone has no time either.
+    """
+    commit = snapshot.listing.commits.get(snapshot.version)
+    if commit is None or not commit.modified_ns or _enabled(snapshot) is not None:
+        return None
+    return commit.modified_ns // 1_000_000
+
+
 def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
     """Return the last version up to the latest that was made at a time or before it; raises as `version_at`."""
     wanted = moment if isinstance(moment, int) else _milliseconds(moment)

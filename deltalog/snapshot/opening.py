@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
-from deltalog.log.allowed_locations import addresses
 from deltalog.log.checkpoint import load_checkpoint, read_hint
 from deltalog.log.commit_file import LINES
 from deltalog.log.file_block import in_parallel
@@ -21,6 +20,7 @@ from deltalog.snapshot.history import version_of_time
 from deltalog.snapshot.snapshot import Snapshot, describe
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic, address, is_remote, name_of
+from parquet_core.storage.allowed_locations import addresses
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.trust.widened_bounds import Pair, enclosing_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,13 +35,6 @@ _CLOCK = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6
 _ODD_ZONE = r"[+-][0-9]{2}:(?:0[1-9]|1[0-4]|1[6-9]|2[0-9]|3[1-9]|4[0-4]|4[6-9]|5[0-9])$"
 _LOOSE_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DIGITS = Context(prec=100)
-
-
-class Pair(NamedTuple):
-    """The enclosing values of each."""
-
-    lower: pa.Array
-    upper: pa.Array
 
 
 def same(values: pa.Array) -> Pair:
@@ -148,17 +142,6 @@ def float_of(text: str, kind: pa.DataType) -> pa.Scalar | None:
     finite = [value for value in around if np.isfinite(value)]
     nearest = min(finite, key=lambda value: (abs(Decimal(float(value)) - number), int(value.view(np.int32)) & 1))
     return pa.scalar(math.copysign(float(nearest), wide), kind)
-
-
-def enclosing_floats(wide: pa.Array) -> Pair:
-    """Enclose doubles by floats: one step further out where the text of a float was read as a double."""
-    numbers, valid = numbers_from(wide), flags_from(wide.is_valid())
-    with np.errstate(over="ignore", invalid="ignore"):
-        narrow = numbers.astype(np.float32)
-        exact = (narrow == numbers) | np.isnan(numbers)
-        low = np.where(exact, narrow, np.nextafter(narrow, np.float32(-np.inf)))
-        high = np.where(exact, narrow, np.nextafter(narrow, np.float32(np.inf)))
-    return Pair(from_numpy(low, valid=valid), from_numpy(high, valid=valid))
 
 
 def integer_texts(texts: pa.Array, kind: pa.DataType) -> Pair:

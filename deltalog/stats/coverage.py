@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from deltalog.stats.file_bounds import ABSENT, ask_batch, believed_bounds
-from deltalog.stats.widened_bounds import widened
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.spark_rules.calendars import common_calendar_start
+from parquet_core.trust.widened_bounds import widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import StatisticsBatch
     from deltalog.snapshot.snapshot import Snapshot
-    from deltalog.stats.conservative_bounds import Pair
     from deltalog.stats.file_bounds import ReadStatistics
     from deltalog.table.schema import TableColumn
+    from parquet_core.trust.widened_bounds import Pair
 
     _Flags = NDArray[np.bool_]
 
@@ -110,7 +110,7 @@ def _against_bounds(
     written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
     stored = next((kind for _, kind in written if kind), "JSON")
-    read, wide = _valid(pair.lower) & _valid(pair.upper), widened(column, pair)
+    read, wide = _valid(pair.lower) & _valid(pair.upper), widened(pair, from_float=column.from_float)
     return [
         (only_nulls & ~lower & ~upper, "only nulls"),
         (~lower & ~upper, Gap.BOUNDS),

@@ -19,10 +19,8 @@ import pyarrow.compute as pc
 
 from deltalog.snapshot.cached_statistics import StatisticsQuery, answers, as_bounds
 from deltalog.stats.conservative_bounds import (
-    Pair,
     days,
     decimals,
-    enclosing_floats,
     floats,
     instants,
     integers,
@@ -31,12 +29,12 @@ from deltalog.stats.conservative_bounds import (
     same,
 )
 from deltalog.stats.parse_json import decode_texts, parse_texts, values_at
-from deltalog.stats.widened_bounds import widened
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.trust.bounds import Bounds, unknown_bounds, without
 from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds, crossed, within
+from parquet_core.trust.widened_bounds import Pair, enclosing_floats, widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -284,7 +282,7 @@ def believed_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
 
     Without numRecords, with an impossible null count or with crossed bounds nothing of the column is known.
     """
-    lower, upper = widened(column, statistics.bounds(column))
+    lower, upper = widened(statistics.bounds(column), from_float=column.from_float)
     records, nulls = statistics.counts(("numRecords",)), statistics.counts(("nullCount", *column.physical))
     rows = np.where(records > 0, records, 1)
     written = [statistics.written((part, *column.physical))[0] for part in ("minValues", "maxValues")]

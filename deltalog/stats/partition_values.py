@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from deltalog.log.file_block import NULL, empty_codes, texts_of_map
 from deltalog.log.paths import path_array
 from deltalog.stats.conservative_bounds import (
-    Pair,
     days,
     decimals,
     float_of,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path
+    from parquet_core.trust.widened_bounds import Pair
 
     Flags = NDArray[np.bool_]
 

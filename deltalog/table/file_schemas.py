@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from deltalog.errors import RefusedCommit
-from deltalog.table.schema import parquet_element
 from deltalog.table.schema_json import COLUMN_ID, PHYSICAL_NAME
 from parquet_core.format.leaf_type import Physical, arrow_type, sort_order
 from parquet_core.format.schema import LeafColumn, Repetition, SchemaElement, in_any_case
+from parquet_core.spark_rules.stored_types import parquet_element
 from parquet_core.spark_rules.type_promotion import is_read_as
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ import msgspec
 
 from deltalog.errors import MalformedLog, UnsupportedTable
 from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
-from parquet_core.format.schema import LeafColumn, SchemaElement, SortOrder
+from parquet_core.format.schema import LeafColumn, SortOrder
 from parquet_core.spark_rules.spark_schema import ComparedOtherwise, tells_nulls
+from parquet_core.spark_rules.stored_types import DECIMAL, FIXED_BYTES, parquet_element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
 
 MAX_NESTING = 100
-# Of a decimal that 64 bits do not hold.
-_FIXED_BYTES = 16
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 _ID = "delta.columnMapping.id"
 _TYPE_CHANGES = "delta.typeChanges"
@@ -33,24 +32,6 @@ _COLLATIONS = "__COLLATIONS"
 _PADDED = re.compile(r"(?<!var)char", re.IGNORECASE)
 # Some writers have bounds of booleans; Spark has none.
 _WITHOUT_BOUNDS = frozenset({"boolean", "binary"})
-_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
-
-_BY_NAME: dict[str, SchemaElement] = {
-    "string": SchemaElement("", Physical.BYTE_ARRAY, logical=(1, [])),
-    "long": SchemaElement("", Physical.INT64),
-    "bigint": SchemaElement("", Physical.INT64),
-    "integer": SchemaElement("", Physical.INT32),
-    "int": SchemaElement("", Physical.INT32),
-    "short": SchemaElement("", Physical.INT32, converted=16),
-    "byte": SchemaElement("", Physical.INT32, converted=15),
-    "float": SchemaElement("", Physical.FLOAT),
-    "double": SchemaElement("", Physical.DOUBLE),
-    "boolean": SchemaElement("", Physical.BOOLEAN),
-    "binary": SchemaElement("", Physical.BYTE_ARRAY),
-    "date": SchemaElement("", Physical.INT32, logical=(6, [])),
-    "timestamp": SchemaElement("", Physical.INT64, logical=(8, [True, (2, ())])),
-    "timestamp_ntz": SchemaElement("", Physical.INT64, logical=(8, [False, (2, ())])),
-}
 # Changes of type whose old statistics are understood: from what to what.
 _WIDENED = {
     ("byte", "short"),
@@ -193,7 +174,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
             index=-1,
             physical=physical,
             type=type_,
-            type_length=_FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
+            type_length=FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
             order=order,
             max_definition_level=len(here.logical),
             max_repetition_level=int(repeated),
@@ -205,19 +186,6 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         from_float=any(change.get("fromType") == "float" for change in metadata.get(_TYPE_CHANGES) or ()),
         refused=refused,
     )
-
-
-def parquet_element(name: str) -> SchemaElement | None:
-    """Return how Parquet would describe a type, None for what has no order or is not known."""
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    decimal = _DECIMAL.fullmatch(name)
-    precision, scale = (int(decimal[1]), int(decimal[2])) if decimal else (10, 0)
-    if not decimal and name != "decimal":
-        return None
-    # As Spark stores them.
-    stored = Physical.INT32 if precision <= 9 else Physical.INT64 if precision <= 18 else Physical.FIXED_LEN_BYTE_ARRAY
-    return SchemaElement("", stored, type_length=_FIXED_BYTES, logical=(5, [scale, precision]))
 
 
 def _check_changes(changes: Any, column: Path, location: str) -> None:
@@ -233,7 +201,7 @@ def _check_changes(changes: Any, column: Path, location: str) -> None:
 
 def _grows(old: str, new: str) -> bool:
     """Tell whether a decimal type holds all that another type holds."""
-    before, after = _DECIMAL.fullmatch(old), _DECIMAL.fullmatch(new)
+    before, after = DECIMAL.fullmatch(old), DECIMAL.fullmatch(new)
     if before is None or after is None:
         return old in _WIDENED_TO_DECIMAL
     whole = int(after[1]) - int(after[2]) >= int(before[1]) - int(before[2])

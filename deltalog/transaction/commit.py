@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
+from deltalog.errors import CommitContention, LogCleanedUp, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.listing import LOG, holds_log
 from deltalog.table.features import is_true, writer_features
 from deltalog.transaction.check_change import check_change, check_first
@@ -233,7 +233,7 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         file = find_file(draft.path(snapshot.version))
         if file is None or not _still_exists(file):
             # Its number would be free again, and a commit there would never be read.
-            raise CommitConflict(
+            raise LogCleanedUp(
                 f"{draft.path(snapshot.version)}: the log was cleaned up since version {snapshot.version} was read; "
                 "open the table again"
             )

@@ -47,7 +47,8 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
     names = list(dict.fromkeys(path[0] for path in paths))
     plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
     names = [name for name in names if _is_read(plan, name)]
-    total = int(plan.index.row_count.sum() - table.deleted_rows().sum())
+    deleted = table.format.examination().deleted_rows(table)
+    total = int(plan.index.row_count.sum() - deleted.sum())
     rows = _read(plan, names, _blocks(plan.index.row_count, most * _READ_FOR_ONE), most)
     return sample_of(table, [path for path in paths if path[0] in names], rows if names else rows.slice(0, 0), total)
 

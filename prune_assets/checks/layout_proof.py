@@ -98,13 +98,13 @@ def prove(
     spec = None if layout is None else load_layout(layout)
     if where is None:
         opened = open_as_written(table, session=session, allow=allow)
-        index, partition = opened.read_partitioned()
+        index, partition = opened.format.examination().read_partitioned(opened)
     else:
         opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
         selected = _selected(opened, where)
         if not len(selected):
             return Proof([], 0)
-        index, partition = opened.read_partitioned(selected)
+        index, partition = opened.format.examination().read_partitioned(opened, selected)
     if spec is None:
         findings = check_health(opened, index, partition)
         return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))

@@ -14,6 +14,7 @@ from parquet_core.quantities import bytes_text, counted
 from prune_assets.commands.quantities import layout_option
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.progress import showing_progress, start_session
+from prune_assets.writing.format_names import WRITTEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "table_format",
-    type=click.Choice(["parquet", "delta", "iceberg"]),
+    type=click.Choice(WRITTEN),
     help="By default the format of TABLE, or parquet where it is new.",
 )
 @click.option(

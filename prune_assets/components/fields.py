@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import dagster as dg
 from pydantic import AfterValidator
@@ -17,6 +17,7 @@ from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
 from prune_assets.layout_file import load_layout
 from prune_assets.tables.catalogs.names import is_name
+from prune_assets.writing.format_names import WRITTEN
 
 
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
@@ -38,7 +39,10 @@ Layout: TypeAlias = Annotated[
         examples=[{"sort_by": ["day", "id"], "bloom": {"id": 0.01}}, "layout.yaml"],
     ),
 ]
-Format: TypeAlias = Literal["parquet", "delta", "iceberg"]
+if TYPE_CHECKING:
+    Format: TypeAlias = str
+else:
+    Format = Literal[WRITTEN]
 
 
 class CheckOptions(dg.Model, dg.Resolvable):

@@ -18,9 +18,8 @@ from prune_assets.dagster.external import external_table
 from prune_assets.dagster.health_checks import build_delete_debt_check
 from prune_assets.layout_file import load_layout
 from prune_assets.tables.lake import tables_below
+from prune_assets.tables.opening import FORMATS
 
-# Formats that delete rows without a rewrite of their files.
-_WITH_DELETES = ("delta", "iceberg")
 # What every table should have, whatever its order.
 _ANY = LayoutSpec()
 
@@ -86,7 +85,7 @@ class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
             rule = next((rule for rule in self.rules if fnmatchcase("/".join(name), rule.match)), None)
             layout, options = (_ANY, CheckOptions()) if rule is None else (rule.layout, rule)
             checks += checks_of(key, path, layout, options)
-            if kind in _WITH_DELETES:
+            if kind in {each.name for each in FORMATS if each.keeps_deletes}:
                 severity = dg.AssetCheckSeverity(options.severity)
                 checks.append(build_delete_debt_check(key, path, blocking=options.blocking, severity=severity))
             places[key] = path

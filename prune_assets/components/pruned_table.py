@@ -9,6 +9,7 @@ from prune_assets.components.fields import CheckOptions, Format, Layout, checks_
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.assets import build_table_asset
 from prune_assets.layout_file import load_layout
+from prune_assets.writing.format_names import WRITTEN
 
 
 @dg.scaffold_with(FromExample)
@@ -50,7 +51,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
         """Return the description of this component."""
-        return dg.ComponentTypeSpec(description=cls.__doc__, tags=["parquet", "delta", "iceberg", "spark"])
+        return dg.ComponentTypeSpec(description=cls.__doc__, tags=[*WRITTEN, "spark"])
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the asset and its checks."""

@@ -40,10 +40,10 @@ def storage_metadata(
     format: str | None = None,  # noqa: A002 - as of `write`
 ) -> dict[str, Any]:
     """Return where a table lies and of which kind it is, by Dagster's own keys."""
-    return {
-        **({} if table is None else place_metadata(table)),
-        "dagster/storage_kind": {"delta": "deltalake", "iceberg": "iceberg"}.get(format or "", "parquet"),
-    }
+    from prune_assets.tables.opening import FORMATS
+
+    kind = next((each.storage_kind for each in FORMATS if each.name == format), FORMATS[-1].storage_kind)
+    return {**({} if table is None else place_metadata(table)), "dagster/storage_kind": kind}
 
 
 def place_metadata(table: str | Path) -> dict[str, str]:

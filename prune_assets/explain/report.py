@@ -29,12 +29,12 @@ from prune_assets.explain.file_reports import FileReports, costliest_files, tabl
 from prune_assets.explain.remedies import Remedies
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import (
-    DeltaVersion,
     Engine,
     Extent,
     Level,
     Reading,
     SkipReport,
+    TableSnapshot,
     UnsupportedPart,
 )
 from prune_assets.report.wording import reads_clearly_more
@@ -91,14 +91,14 @@ def report(read: SparkRead) -> SkipReport:
         map=() if complete else table_map(plan),
         engines=_compared(read),
         warnings=read.warnings,
-        delta=_version(plan),
+        table_snapshot=_snapshot(plan),
         unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
         advice=advise(plan, total, attributed=attributed, remedies=remedies),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
     )
     plan.index.save()
-    plan.table.save()
+    plan.table.format.save(plan.table)
     return made
 
 
@@ -120,10 +120,11 @@ def _without_null(predicate: Predicate) -> Predicate:
             return predicate
 
 
-def _version(plan: PlannedRead) -> DeltaVersion | None:
+def _snapshot(plan: PlannedRead) -> TableSnapshot | None:
     read = np.zeros(len(plan.index.files), np.bool_)
     read[plan.index.file[plan.kept.rows > 0]] = True
-    return plan.table.version(plan.index, read, pro_rata=plan.sizes.pro_rata, log_bytes=plan.fetched.get("log", 0))
+    log_bytes = plan.fetched.get("log", 0)
+    return plan.table.format.describe(plan.table, plan.index, read, pro_rata=plan.sizes.pro_rata, log_bytes=log_bytes)
 
 
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:

@@ -92,7 +92,7 @@ class TableAssessment(NamedTuple):
     @property
     def rows(self) -> int:
         """How many rows the picked files have that are not deleted."""
-        return int((self.measured.rows - self.table.deleted_rows())[self.numbers].sum())
+        return int((self.measured.rows - self.table.format.examination().deleted_rows(self.table))[self.numbers].sum())
 
 
 def assess(request: OptimizeRequest) -> TableAssessment:
@@ -117,13 +117,14 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
             f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
         )
     check_rewrite(table, request.layout)
-    debt = table.format.examination().delete_debt(table)
+    examination = table.format.examination()
+    debt = examination.delete_debt(table)
     measured = measure(
         index,
         request.layout,
         chosen=answers.kept,
-        partition=table.rewrite_scope(),
-        deleted=table.deleted_rows(),
+        partition=table.format.writing_at(table.name).rewrite_scope(table),
+        deleted=examination.deleted_rows(table),
         with_delete_files=None if debt is None else debt.needs_rewrite(),
     )
     if request.rows and measured.keys:

@@ -92,7 +92,7 @@ def plan_opened(
     started = time.perf_counter() if started is None else started
     spark = None if isinstance(session, SparkSemantics) else session
     if spark is not None:
-        opened.check_columns(spark)
+        opened.format.check_columns(opened, spark)
     lowered = lower_predicate(where, opened, session=session)
     semantics = opened.semantics
     tests = value_tests(lowered, partitions=opened.partitions, session=session, semantics=semantics)
@@ -124,10 +124,10 @@ def plan_opened(
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
         depth=depth,
-        named="unfinished" if opened.is_unfinished else named_by(opened.given),
+        named="unfinished" if opened.format.is_unfinished(opened) else named_by(opened.given),
         tests=tests,
     )
-    opened.save()
+    opened.format.save(opened)
     return planned
 
 

@@ -20,7 +20,6 @@ from prune_assets.report.wording import (
     about_text,
     advice_title,
     comparison,
-    delta_text,
     did_nothing,
     extents,
     headline,
@@ -31,6 +30,7 @@ from prune_assets.report.wording import (
     made_text,
     outcome_text,
     rows_text,
+    snapshot_text,
     time_zone_text,
     unopened_text,
 )
@@ -87,8 +87,8 @@ def _header(report: SkipReport) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row("Table", _plain(report.table, _LONGEST_SQL))
-    if report.delta is not None:
-        grid.add_row("Version", _plain(delta_text(report.delta), _LONGEST_SQL))
+    if report.table_snapshot is not None:
+        grid.add_row("Version", _plain(snapshot_text(report.table_snapshot), _LONGEST_SQL))
     if (unopened := unopened_text(report)) != "":
         grid.add_row("Not opened", _plain(unopened, _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))
@@ -222,7 +222,7 @@ def _cost(report: SkipReport) -> Text:
     parts = ", ".join(
         f"{name} {bytes_text(size)}"
         for name, size in (
-            *([] if report.delta is None else [("table metadata", report.delta.log_bytes)]),
+            *([] if report.table_snapshot is None else [("table metadata", report.table_snapshot.log_bytes)]),
             ("page indexes", report.index_bytes),
             ("bloom filters", report.bloom_bytes),
             ("dictionaries", report.dictionary_bytes),

@@ -164,7 +164,7 @@ def _environment() -> jinja2.Environment:
         permille=_bar,
         extents=wording.extents,
         title=level_title,
-        delta=wording.delta_text,
+        snapshot=wording.snapshot_text,
         compared=wording.comparison,
         about=wording.about_text,
         limit=wording.limit_text,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 
 
@@ -46,6 +48,18 @@ def seconds_text(seconds: float) -> str:
     ('12.3 ms', '2.50 s')
     """
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def utc_text(milliseconds: int) -> str:
+    """Render a time since 1970 in ISO 8601; as a number if it is out of range.
+
+    >>> utc_text(1_700_000_000_000), utc_text(1 << 62)
+    ('2023-11-14T22:13:20.000+00:00', '4611686018427387904 ms')
+    """
+    try:
+        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
 
 
 def clipped(text: str, limit: int) -> str:

@@ -160,22 +160,26 @@ class FileReport:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaVersion:
-    """The version of a Delta table that a plan is for, and what its log says of the rows.
+class TableSnapshot:
+    """The planned version of a Delta table, or snapshot of an Iceberg table, and the row counts of its metadata.
 
-    `files`: live ones; `opened_files`: those of which footers were read. Rows of the report are rows as written:
-    `deleted_rows` of them no longer count, in `deletion_vectors` files, `kept_deleted_rows` in files that are read;
-    rows of such files are never told to match. `unknown_rows`: files that were not opened and do not tell how many
-    rows they have. `pro_rata`: unopened files count with their share of the columns read.
-    `notes`: what was found wrong with the log.
+    `format`: "delta" or "iceberg". `version`: the version of a Delta table, the snapshot id of an Iceberg table.
+    `timestamp`: when it was committed, in UTC; None if unknown without a further request. `files`: live files.
+    `opened_files`: files whose footers were read. Rows of the report are rows as written: they include `deleted_rows`,
+    and `kept_deleted_rows` in files to read. `files_with_deletes`: files with deletion vectors or delete files, as far
+    as manifests were read; their rows never count as matching, and the deleted ones of Iceberg are None, unknown.
+    `unknown_rows`: unopened files without a row count. `pro_rata`: True if the bytes of unopened files are estimated
+    by the columns read. `log_bytes`: bytes read of the log or the manifests. `notes`: faults of the log, and deletes.
     """
 
+    format: str
     version: int
+    timestamp: str | None
     files: int
     opened_files: int
-    deletion_vectors: int
-    deleted_rows: int
-    kept_deleted_rows: int
+    files_with_deletes: int
+    deleted_rows: int | None
+    kept_deleted_rows: int | None
     unknown_rows: int
     pro_rata: bool
     log_bytes: int
@@ -275,7 +279,7 @@ class SkipReport:
     `leaves`: its comparisons from left to right, of many the first 200.
     `files_complete`: `files` has every row group; else only the costliest of those that are read, and `map` has them
     all, in runs.
-    `delta`: for a Delta table.
+    `table_snapshot`: None for plain files.
     `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log their
     rows are not counted, and of their bytes counts the share that the columns read have of the files that were opened.
     `advice`: where less than half is skipped, or a column skips little of what the other conditions keep.
@@ -304,7 +308,7 @@ class SkipReport:
     leaves: tuple[Leaf, ...] = ()
     files_complete: bool = True
     map: tuple[MapCell, ...] = ()
-    delta: DeltaVersion | None = None
+    table_snapshot: TableSnapshot | None = None
     unopened_files: int = 0
     advice: Advice | None = None
     made: str = ""

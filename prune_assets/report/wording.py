@@ -10,7 +10,7 @@ from prune_assets.report.quantities import clipped, share_text, tenths_of_percen
 from prune_assets.report.skip_report import Caveat, Reading
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, SkipReport
+    from prune_assets.report.skip_report import Denial, Engine, Extent, Leaf, Level, SkipReport, TableSnapshot
 
 _LONGEST_NAME = 100
 # Where less than this part is skipped, a report says why it is so little.
@@ -43,7 +43,8 @@ def headline(report: SkipReport) -> str:
         return "Nothing to read: the table has no bytes in these columns"
     whole = report.total.bytes
     share = share_text(report.skipped_bytes, whole)
-    unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
+    snapshot = report.table_snapshot
+    unopened = report.unopened_files > 0 if snapshot is None else snapshot.pro_rata
     approximately = "about " if report.estimated or unopened else ""
     best = f"{approximately}{bytes_text(report.skipped_bytes)}"
     limited = limited_engine(report)
@@ -226,25 +227,28 @@ def about_text(engine: Engine) -> str:
             return "about " if engine.estimated else ""
 
 
-def delta_text(delta: DeltaVersion) -> str:
+def snapshot_text(snapshot: TableSnapshot) -> str:
     """Say which version was planned, how many of its files were opened, and how many rows are deleted."""
-    parts = [f"{delta.version}: {counted(delta.files, 'file')}, {delta.opened_files:,} opened"]
-    if delta.deleted_rows:
+    parts = [f"{snapshot.version}: {counted(snapshot.files, 'file')}, {snapshot.opened_files:,} opened"]
+    if snapshot.deleted_rows:
         parts.append(
-            f"row counts include {counted(delta.deleted_rows, 'row')} that deletion vectors of "
-            f"{counted(delta.deletion_vectors, 'file')} hide, {delta.kept_deleted_rows:,} of them in files to read"
+            f"row counts include {counted(snapshot.deleted_rows, 'row')} that deletion vectors of "
+            f"{counted(snapshot.files_with_deletes, 'file')} hide, "
+            f"{snapshot.kept_deleted_rows:,} of them in files to read"
         )
-    if delta.unknown_rows:
-        unknown = counted(delta.unknown_rows, "unopened file")
+    if snapshot.unknown_rows:
+        unknown = counted(snapshot.unknown_rows, "unopened file")
         parts.append(f"the metadata has no row count for {unknown}, so rows are not counted where they are included")
-    if delta.pro_rata:
+    if snapshot.pro_rata:
         parts.append("bytes of unopened files are estimated for the columns read")
-    return "; ".join([*parts, *delta.notes])
+    if snapshot.timestamp is not None:
+        parts.append(f"committed {snapshot.timestamp}")
+    return "; ".join([*parts, *snapshot.notes])
 
 
 def unopened_text(report: SkipReport) -> str:
     """Say how many files of a table without a log were not opened, and how they are counted; empty when all were."""
-    if report.delta is not None or not report.unopened_files:
+    if report.table_snapshot is not None or not report.unopened_files:
         return ""
     files = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
     if any(level.level == KnownLevel.EXECUTORS.key for level in report.levels):

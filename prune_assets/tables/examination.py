@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
     from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
@@ -74,7 +75,9 @@ class Claims:
 class Examination:
     """Functions of a format that commands and checks call; each takes a table of the format first.
 
-    `inspect`: describes a table. `claims`: returns its claims about its files. `log_findings`: returns the findings
+    `inspect`: describes a table. `claims`: returns its claims about its files. `read_partitioned`: reads the footers of
+    all files, or of some as a table of these alone, and numbers the partition of each. `deleted_rows`: returns the
+    number of rows of each file that are deleted without a rewrite of the file. `log_findings`: returns the findings
     about its log or manifests, without opening a data file. `clustered_by`: returns the names of the columns that the
     log or the metadata cluster it by. `delete_debt`: returns its deleted rows and delete files from the log or
     manifests; None if the format has no deletes. `is_file`: True if the table is named by the path of its only file.
@@ -82,6 +85,8 @@ class Examination:
 
     inspect: Callable[[Any, InspectOptions], Inspection]
     claims: Callable[[Any], Claims]
+    read_partitioned: Callable[..., tuple[MetadataIndex, NDArray[np.int64]]]
+    deleted_rows: Callable[[Any], NDArray[np.int64]]
     log_findings: Callable[[Any, LogLimits], list[Finding]] = lambda *_: []
     clustered_by: Callable[[Any], Sequence[str]] = lambda _: ()
     delete_debt: Callable[[Any], DeleteDebt | None] = lambda _: None

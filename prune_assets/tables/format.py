@@ -13,11 +13,15 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
 
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.fix import Fix, Setting
     from parquet_core.layout.entry import Check
+    from prune_assets.report.skip_report import TableSnapshot
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.examination import Examination
@@ -59,6 +63,15 @@ class Format:
     """A table format; catalogs and `write` call it by its `name`.
 
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
+    `check_columns`: refuses a table that a catalog has with other columns than its files. `is_unfinished`: True if it
+    holds the journal of a write, which Spark ignores. `save`: stores the log or manifests that were read on disk.
+    `describe`: returns the snapshot that was planned, from the table, its index, flags of the files to read, `pro_rata`
+    and `log_bytes`; None for tables without versions.
+    `is_in_listing`: answers as `is_at`, from the names of the directories at a location and a flag for Parquet files.
+    `found_in_catalog`: lists the tables of a catalog that is named after the format.
+    `entry_in_session`: returns the entry of a table that a catalog of the session lists with this provider.
+    `refused_provider`: why such tables of other catalogs are not read by their locations, empty if they are.
+    `keeps_deletes`: rows are deleted without a rewrite of their files. `storage_kind`: Dagster's name for the format.
     `directory_of`: the directory of a table whose location may be a file that lists its own.
     `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
     `fingerprint`: changes when a table does; an integer is its version. `versions_grow`: its version does so by one.
@@ -82,6 +95,16 @@ class Format:
     fingerprint: Callable[[str], int | str]
     partition_files: Callable[[str, Sequence[str]], Iterator[tuple[tuple[str | None, ...], str]]]
     examination: Callable[[], Examination]
+    check_columns: Callable[[Any, SparkSession], None] = lambda *_: None
+    is_unfinished: Callable[[Any], bool] = lambda _: False
+    save: Callable[[Any], None] = lambda _: None
+    describe: Callable[..., TableSnapshot | None] = lambda *_, **__: None
+    is_in_listing: Callable[[str, AbstractSet[str], bool], bool] | None = None
+    found_in_catalog: Callable[[str], Sequence[tuple[str, ...]]] | None = None
+    entry_in_session: Callable[[str, SparkSession], CatalogEntry] | None = None
+    refused_provider: str = ""
+    keeps_deletes: bool = False
+    storage_kind: str = ""
     history: Callable[[str, int], Sequence[tuple[int, int | None, Mapping[str, Any]]]] | None = None
     versions_grow: bool = False
     look_ahead: Callable[[Location], AbstractContextManager[None]] = lambda _: nullcontext()

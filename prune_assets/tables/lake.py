@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import TableNotFound
 from parquet_core.storage import address
 from parquet_core.storage.remote import look_into
-from prune_assets.tables.iceberg.opening import is_iceberg
+from prune_assets.tables import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from prune_assets.tables.format import Format
 
 # Hidden names are none of a table; a log of Delta or Hudi has one all the same.
 _WANTED = re.compile(r"[^._].*|_delta_log|\.hoodie")
-
-_CATALOG = "iceberg:"
-
-
-TableKind: TypeAlias = Literal["delta", "iceberg", "parquet"]
 
 
 class FoundTable(NamedTuple):
@@ -25,7 +25,7 @@ class FoundTable(NamedTuple):
 
     name: tuple[str, ...]
     location: str
-    format: TableKind
+    format: str
 
 
 def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
@@ -48,8 +48,8 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     `root`: a directory or an address; `iceberg:catalog` or `iceberg:catalog.database` for what a catalog of pyiceberg
     lists, whose tables are then named so. Raises TableNotFound where there is no such directory, and StorageFailure.
     """
-    if root.startswith(_CATALOG) and not os.path.lexists(root):
-        return _of_catalog(root)
+    if (listed := _of_catalog(root)) is not None:
+        return listed
     location = address(root).rstrip("/")
     tables: list[FoundTable] = []
     todo: list[tuple[str, ...]] = [()]
@@ -59,29 +59,33 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
         directories, files = look_into(here, _WANTED)
         if not name and not directories and not files:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
-        below = [path.rpartition("/")[2] for path in directories]
-        kind = _kind(here, set(below), any(file.path.endswith(".parquet") for file in files))
-        if kind is not None and kind != "other":
-            tables.append(FoundTable(name, here, kind))
-        is_directory_alone = kind == "parquet" and not any("=" in each for each in below)
-        if (kind is None or is_directory_alone) and len(name) < depth:
+        below = {path.rpartition("/")[2] for path in directories}
+        has_files = any(file.path.endswith(".parquet") for file in files)
+        found = next((each for each in opening.FORMATS if _is_at(each, here, below, has_files)), None)
+        if (found is None or found.spark_lists_files) and _is_unread(below):
+            continue
+        if found is not None:
+            tables.append(FoundTable(name, here, found.name))
+        is_alone = found is None or (found.spark_lists_files and not any("=" in each for each in below))
+        if is_alone and len(name) < depth:
             todo += [(*name, each) for each in below]
     return sorted(tables)
 
 
-def _of_catalog(root: str) -> list[FoundTable]:
-    from prune_assets.tables.iceberg.catalog import tables_of
+def _of_catalog(root: str) -> list[FoundTable] | None:
+    """Return the tables of a catalog, which is named after the format of its tables; None for a directory."""
+    format_name, colon, name = root.partition(":")
+    found_in_catalog = next((each.found_in_catalog for each in opening.FORMATS if each.name == format_name), None)
+    if not colon or found_in_catalog is None or os.path.lexists(root):
+        return None
+    catalog = f"{format_name}:{name.partition('.')[0]}"
+    return [FoundTable(table, ".".join((catalog, *table)), format_name) for table in found_in_catalog(name)]
 
-    name = root.removeprefix(_CATALOG)
-    catalog = f"{_CATALOG}{name.partition('.')[0]}"
-    return [FoundTable(table, ".".join((catalog, *table)), "iceberg") for table in tables_of(name)]
+
+def _is_at(each: Format, here: str, below: AbstractSet[str], has_files: bool) -> bool:  # noqa: FBT001 - as listed
+    return each.is_at(here) if each.is_in_listing is None else each.is_in_listing(here, below, has_files)
 
 
-def _kind(here: str, below: set[str], has_parquet: bool) -> TableKind | Literal["other"] | None:  # noqa: FBT001 - what was seen
-    if "_delta_log" in below:
-        return "delta"
-    if "metadata" in below and is_iceberg(here):
-        return "iceberg"
-    if ".hoodie" in below or {"metadata", "data"} <= below:
-        return "other"
-    return "parquet" if has_parquet or any("=" in name for name in below) else None
+def _is_unread(below: AbstractSet[str]) -> bool:
+    """True for tables of Hudi, and of Iceberg without files of metadata."""
+    return ".hoodie" in below or below >= {"metadata", "data"}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from deltalog.log.allowed_locations import opened_place
 from parquet_core.dataset.logged import FileList
 from parquet_core.dataset.opening import read_logged
 from parquet_core.storage import Traffic, look_up
@@ -26,13 +25,12 @@ if TYPE_CHECKING:
 
 
 class Root(NamedTuple):
-    """Where files are: the table's directory, other allowed directories, and the bytes that were read.
+    """Where files are: the table's directory, and the bytes that were read.
 
     `any_case`: whether names in files may differ in case from the names of the columns.
     """
 
     directory: str
-    allow: Sequence[str]
     traffic: Traffic
     any_case: bool = False
 
@@ -40,13 +38,15 @@ class Root(NamedTuple):
 class LoggedTable(TableDefaults, Protocol):
     """Members of `Table` for listed files; `last_answers`: a predicate and its answers."""
 
-    is_unfinished: ClassVar[bool] = False
     cache: MetadataCache | None
     last_answers: tuple[Predicate, FileAnswers] | None
 
     @property
     def root(self) -> Root:
         """Where files are."""
+
+    def allowed_place(self, location: str) -> str:
+        """Return the place of a listed file; raises UnsupportedFeature if the file may not be opened."""
 
     def logged(self) -> LoggedFiles:
         """Return the live files as they are listed, all unopened."""
@@ -81,9 +81,9 @@ class LoggedTable(TableDefaults, Protocol):
         paths = self._paths(logged, chosen)
         found = {file.path: file for file in self.look_up(paths)}
         files = replace(logged.files, found={i: found[path] for i, path in zip(chosen, paths, strict=True)})
-        _, _, traffic, any_case = self.root
+        directory, traffic, any_case = self.root
         logged = replace(logged, files=files, opened=wanted)
-        return read_logged(self.root.directory, logged, traffic=traffic, cache=self.cache, any_case=any_case)
+        return read_logged(directory, logged, traffic=traffic, cache=self.cache, any_case=any_case)
 
     def part(self, numbers: NDArray[np.int64]) -> LoggedPart:
         """Return some of the files for another process to read."""
@@ -104,7 +104,7 @@ class LoggedTable(TableDefaults, Protocol):
         return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
 
     def _paths(self, logged: LoggedFiles, numbers: Sequence[int]) -> list[str]:
-        return [opened_place(self.root.directory, logged.files.path(i), self.root.allow) for i in numbers]
+        return [self.allowed_place(logged.files.path(i)) for i in numbers]
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,11 @@ def format_at(location: Location) -> Format:
     return next(each for each in FORMATS if each.is_at(location))
 
 
+def format_named(name: str) -> Format:
+    """Return the format of a name."""
+    return next(each for each in FORMATS if each.name == name)
+
+
 Made = TypeVar("Made")
 _ATTEMPTS = 3
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
@@ -77,10 +76,6 @@ class TablePart(Protocol):
 class TableDefaults(Protocol):
     """Members of `Table` that a format may leave as they are."""
 
-    def check_columns(self, spark: SparkSession) -> None:  # noqa: ARG002 - of catalogs
-        """Refuse a table that a catalog has with other columns than its files."""
-        return None  # noqa: RET501 - else abstract to mypy
-
     def declared_type(self, name: str) -> DeclaredType | None:  # noqa: ARG002 - none is declared
         """Return the type that the table declares for a top-level column; None where its files alone tell it.
 
@@ -94,21 +89,6 @@ class TableDefaults(Protocol):
 
     def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
         """Put in how many rows the unopened files have: no plan needs it, reports do."""
-        return None  # noqa: RET501 - else abstract to mypy
-
-    def version(
-        self,
-        index: MetadataIndex,  # noqa: ARG002 - of versions
-        read: NDArray[np.bool_],  # noqa: ARG002 - of versions
-        *,
-        pro_rata: bool,  # noqa: ARG002 - of versions
-        log_bytes: int,  # noqa: ARG002 - of versions
-    ) -> DeltaVersion | None:
-        """Describe the version that was planned; `read`: by file whether it is read. None for plain files."""
-        return None
-
-    def save(self) -> None:
-        """Save the log or manifests that were read on disk."""
         return None  # noqa: RET501 - else abstract to mypy
 
 
@@ -136,10 +116,6 @@ class Table(TableDefaults, Protocol):
         """The version that was opened; None for a table without versions."""
 
     @property
-    def is_unfinished(self) -> bool:
-        """Whether it holds the journal of a write that Spark knows nothing of."""
-
-    @property
     def columns(self) -> Sequence[LeafColumn]:
         """The columns that a predicate may name."""
 
@@ -159,9 +135,6 @@ class Table(TableDefaults, Protocol):
     def read_all(self) -> MetadataIndex:
         """Read the footers of all files."""
 
-    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of these alone, and number the partition of each."""
-
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open files with the columns of the whole table, without deleted rows; other files of the table may come too.
 
@@ -180,14 +153,8 @@ class Table(TableDefaults, Protocol):
     def part(self, numbers: NDArray[np.int64]) -> TablePart:
         """Return some of the files for another process to read."""
 
-    def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number for what a rewrite keeps the rows of each file in: its partition, or its directory."""
-
     def partition_names(self) -> Sequence[str]:
         """Return by what the table is partitioned, as `partition_by` of a layout has it."""
-
-    def deleted_rows(self) -> NDArray[np.int64]:
-        """Return how many rows of each file are deleted without a rewrite of the file."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""

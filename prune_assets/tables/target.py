@@ -43,7 +43,7 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
     _check_name(name)
     if session is not None:
         check_session(session)
-    may_be_new = name is not None and _format_named(name).by_catalog_alone
+    may_be_new = name is not None and opening.format_named(name).by_catalog_alone
     entry = catalog_entry(table, session, to_write=True, may_be_new=may_be_new)
     location = os.fspath(table) if entry is None else entry.location
     if session is not None:
@@ -70,7 +70,7 @@ def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None
     _check_name(name)
     path = os.fspath(table)
     if name is not None:
-        _format_named(name).writing_at(path).check_installed(path)
+        opening.format_named(name).writing_at(path).check_installed(path)
     if ("/" not in path and not os.path.lexists(path)) or (name is None and is_remote(path)):
         return
     writing = _format_at(path, name).writing
@@ -88,8 +88,4 @@ def _check_name(name: str | None) -> None:
 
 
 def _format_at(location: str, name: str | None) -> Format:
-    return opening.format_at(location) if name is None else _format_named(name)
-
-
-def _format_named(name: str) -> Format:
-    return next(each for each in opening.FORMATS if each.name == name)
+    return opening.format_at(location) if name is None else opening.format_named(name)

@@ -12,6 +12,8 @@ from prune_assets.session.semantics_of_session import semantics_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructField
 
@@ -47,6 +49,7 @@ class Writing:
     whose library is missing.
 
     `check_rewrite`: refuses a layout that a rewrite of some files of a table cannot honour, before Spark starts.
+    `rewrite_scope`: numbers the partition or the directory of each file, in which a rewrite keeps its rows.
     `rewrite`: replaces old files with new ones at once; a conflicting write is not undone. `statements`: returns the
     SQL with which the table's own engine rewrites files, or without a `Rewrite` tidies its metadata; empty where this
     package rewrites files. `rewrite` runs the former, the caller runs the latter.
@@ -57,6 +60,7 @@ class Writing:
     refuse_existing: Callable[[str], None]
     check_entry: Callable[[CatalogEntry], None]
     check_rewrite: Callable[[Any, LayoutSpec], None]
+    rewrite_scope: Callable[[Any], NDArray[np.int64]]
     rewrite: Callable[[SparkSession, Any, Rewrite], Rewritten]
     statements: Callable[[SparkSession, Any, Rewrite | None], tuple[str, ...]] = lambda *_: ()
     check_installed: Callable[[str], None] = lambda _: None

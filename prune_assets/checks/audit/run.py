@@ -75,8 +75,7 @@ def audit(
     if files is not None and files < 1:
         raise WrongUse(f"files={files}: must be a number of files, at least 1")
     opened = open_table(table, semantics=SparkSemantics(), session=session, allow=allow)
-    index, _ = opened.read_partitioned()
-    claims = opened.format.examination().claims(opened)
+    index, claims = opened.read_all(), opened.format.examination().claims(opened)
     chosen = _chosen(index, sample, files)
     findings, traffic, skipped = Findings(), Traffic(), dict[str, str]()
     known = [_known(index, column) for column in _audited(index, columns, skipped)]

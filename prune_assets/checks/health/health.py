@@ -62,7 +62,7 @@ def check_files(
     `plan` has it. Raises as opening a table does.
     """
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
-    index, partition = opened.read_partitioned()
+    index, partition = opened.format.examination().read_partitioned(opened)
     by_log = opened.version_number is not None
     found = _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
     return [as_its_catalog_takes(finding, opened) for finding in found]

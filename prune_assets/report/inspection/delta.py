@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.inspection.cells import cells
 from prune_assets.report.inspection.parts import grid, more, name_text, names_text, section, sizes_table
-from prune_assets.report.quantities import clipped, share_text
+from prune_assets.report.quantities import clipped, share_text, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +44,7 @@ def print_delta(log: DeltaInspection, console: Console) -> None:
 
 def _header(log: DeltaInspection) -> Iterator[tuple[str, str]]:
     yield "Delta table", printable(log.path)
-    made = "" if log.time is None else f", committed at {_moment(log.time)}"
+    made = "" if log.time is None else f", committed at {utc_text(log.time)}"
     yield "Version", f"{log.version:,}{made}"
     yield "Protocol", f"reader {log.reader_version}, writer {log.writer_version}"
     for who, features in (("Reader", log.reader_features), ("Writer", log.writer_features)):
@@ -81,13 +80,6 @@ def _rows(log: DeltaInspection) -> str:
     if not log.deletion_vectors:
         return rows
     return f"{rows}; deletion vectors of {counted(log.deletion_vectors, 'file')} hide {log.deleted_rows:,} more"
-
-
-def _moment(milliseconds: int) -> str:
-    try:
-        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="milliseconds")
-    except (OverflowError, ValueError, OSError):
-        return f"{milliseconds} ms"
 
 
 def _log(found: DeltaInspection) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from parquet_core.errors import UnsupportedFeature
@@ -21,7 +21,7 @@ _CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-
 class CatalogEntry:
     """A table that a catalog has.
 
-    `format`: "parquet", "delta" or "iceberg", of which `location` is the file of metadata. `text_partitions`: all
+    `format`: the name of its format; the `location` of an Iceberg table is its file of metadata. `text_partitions`: all
     partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
     them. `read_only`: why nothing is written by the name, `instead`: what to do then.
     `in_session`: whether a catalog of the Spark session has the table, so that Spark can read it by this name.
@@ -30,7 +30,7 @@ class CatalogEntry:
 
     name: str
     location: str
-    format: Literal["parquet", "delta", "iceberg"] = "parquet"
+    format: str = "parquet"
     text_partitions: bool = False
     registers_partitions: bool = False
     read_only: str | None = None
@@ -66,13 +66,13 @@ def entry_of(
     read_only: str | None = None,
 ) -> CatalogEntry:
     """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
+    from prune_assets.tables.opening import FORMATS
+
     kind = provider.lower()
-    if kind == "iceberg":
-        raise UnsupportedFeature(
-            f"{name}: the catalog lists it as iceberg, which is read here by its path, or by its name in a catalog "
-            "that pyiceberg is configured for (iceberg:catalog.database.table); write it with Spark and Iceberg"
-        )
-    if kind not in {"parquet", "delta"}:
+    found = next((each for each in FORMATS if each.name == kind), None)
+    if found is not None and found.refused_provider:
+        raise UnsupportedFeature(f"{name}: {found.refused_provider}")
+    if found is None:
         raise UnsupportedFeature(
             f"{name}: the catalog lists it as {kind}, which is not supported; use Spark's own reader and writer"
         )
@@ -87,8 +87,8 @@ def entry_of(
     return CatalogEntry(
         name,
         location.rstrip("/"),
-        "delta" if kind == "delta" else "parquet",
-        text_partitions=text_partitions and kind == "parquet",
+        found.name,
+        text_partitions=text_partitions and found.spark_lists_files,
         read_only=read_only,
     )
 

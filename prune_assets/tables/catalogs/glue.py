@@ -28,7 +28,7 @@ def glue_table(name: str) -> CatalogEntry:
         client = boto3.session.Session().client("glue", config=Config(connect_timeout=_CONNECT_SECONDS))
         found = client.get_table(DatabaseName=database, Name=table)["Table"]
         entry = _entry(f"glue:{name}", found)
-        if not found.get("PartitionKeys") or _provider(found) != "parquet":
+        if not found.get("PartitionKeys") or entry.read_only is None:
             return entry
         pages = client.get_paginator("get_partitions").paginate(
             DatabaseName=database, TableName=table, ExcludeColumnSchema=True
@@ -47,18 +47,21 @@ def glue_table(name: str) -> CatalogEntry:
 
 
 def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:
+    from prune_assets.tables.opening import format_named
+
     storage, parameters = found.get("StorageDescriptor", {}), found.get("Parameters", {})
     if parameters.get("projection.enabled", "").lower() == "true":
         raise UnsupportedFeature(f"{name}: its partitions are projected, not registered; name the table by its path")
-    return entry_of(
+    entry = entry_of(
         name,
         provider=_provider(found),
         # Spark keeps the place of a table of its own here, and a placeholder in Location.
         location=storage.get("SerdeInfo", {}).get("Parameters", {}).get("path") or storage.get("Location"),
         properties=parameters,
-        read_only=None if _provider(found) == "delta" else "Glue keeps a list of its partitions",
         text_partitions=all(key["Type"] == "string" for key in found.get("PartitionKeys", [])),
     )
+    plain_files = format_named(entry.format).spark_lists_files
+    return replace(entry, read_only="Glue keeps a list of its partitions") if plain_files else entry
 
 
 def _provider(found: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.session.spark_versions import quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
-from prune_assets.tables.iceberg.session_catalog import entry_in_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,16 +43,20 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
     """Return the table that a session's catalogs describe so; refuse what is not read by its files alone."""
-    if said.get("Provider", "").lower() == "iceberg" and said["Type"] in {"MANAGED", "EXTERNAL"}:
-        return entry_in_session(name, spark)
+    from prune_assets.tables.opening import FORMATS, format_named
+
+    provider = said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"]
+    own = next((each.entry_in_session for each in FORMATS if each.name == provider.lower()), None)
+    if own is not None:
+        return own(name, spark)
     entry = entry_of(
         name,
-        provider=said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"],
+        provider=provider,
         location=said.get("Location"),
         properties=_keys(said.get("Table Properties", "")),
         read_only="its rows are kept in buckets (CLUSTERED BY)" if "Num Buckets" in said else None,
     )
-    if entry.format == "delta":
+    if not format_named(entry.format).spark_lists_files:
         return entry
     odd = [key for key in _keys(said.get("Storage Properties", "")) if not key.startswith(_HARMLESS_OPTIONS)]
     if odd:

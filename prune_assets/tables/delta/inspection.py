@@ -14,7 +14,7 @@ from deltalog.table.properties import clustering_columns
 from prune_assets.tables.column_names import resolve
 from prune_assets.tables.delete_debt import DeleteDebt
 from prune_assets.tables.delta.health import log_findings
-from prune_assets.tables.delta.table import block_of
+from prune_assets.tables.delta.table import DeltaTable, block_of
 from prune_assets.tables.examination import Claims, Examination, Inspection
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn
     from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.tables.delta.table import DeltaTable
     from prune_assets.tables.examination import InspectOptions
 
 
@@ -127,6 +126,8 @@ def _path_of(snapshot: Snapshot, number: int) -> str:
 EXAMINATION = Examination(
     inspect=inspect_version,
     claims=LogClaims,
+    read_partitioned=DeltaTable.read_partitioned,
+    deleted_rows=lambda table: table.deleted,
     log_findings=log_findings,
     delete_debt=delete_debt,
     clustered_by=lambda table: [".".join(path) for path in clustering_paths(table.snapshot)],

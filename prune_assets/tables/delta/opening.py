@@ -43,7 +43,7 @@ def delta_table(
     `open_snapshot` has it.
     """
     if allow:
-        from deltalog.log.allowed_locations import addresses
+        from parquet_core.storage.allowed_locations import addresses
 
         allow = addresses(allow)
     path = _with_log(table)
@@ -160,8 +160,13 @@ DELTA = Format(
     name="delta",
     is_at=has_log,
     open=_open,
+    save=lambda table: table.snapshot.save(),
+    describe=DeltaTable.describe,
     fingerprint=latest_version,
     partition_files=partition_files,
+    is_in_listing=lambda _, directories, __: "_delta_log" in directories,
+    keeps_deletes=True,
+    storage_kind="deltalake",
     history=version_history,
     versions_grow=True,
     read_alone_by="Spark and delta-spark",

@@ -14,6 +14,7 @@ from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.errors import NoSuchPath, TableNotFound
 from parquet_core.storage import look_up
+from prune_assets.report.quantities import utc_text
 from prune_assets.tables.logged_table import LoggedTable, Root
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.report.skip_report import TableSnapshot
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format
@@ -114,7 +115,13 @@ class DeltaTable(LoggedTable):
     def root(self) -> Root:
         """Where files are, and whether their names may differ in case."""
         snapshot = self.snapshot
-        return Root(snapshot.table, snapshot.allow, snapshot.traffic, any_case=not self.semantics.case_sensitive)
+        return Root(snapshot.table, snapshot.traffic, any_case=not self.semantics.case_sensitive)
+
+    def allowed_place(self, location: str) -> str:
+        """Return the place of a file that the log names; raises OutsideTable if the file may not be opened."""
+        from deltalog.log.allowed_locations import opened_place
+
+        return opened_place(self.snapshot.table, location, self.snapshot.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
         """Evaluate a predicate on every live file by the log."""
@@ -171,17 +178,21 @@ class DeltaTable(LoggedTable):
         counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
         index.put_row_count(counts, here & (rows == ABSENT)[index.file])
 
-    def version(
+    def describe(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
-    ) -> DeltaVersion | None:
-        """Describe the version; `read`: by file whether it is read. The other figures are those of a plan."""
-        from prune_assets.report.skip_report import DeltaVersion
+    ) -> TableSnapshot:
+        """Describe the version, as `Format.describe` has it."""
+        from deltalog.snapshot.history import listed_time
+        from prune_assets.report.skip_report import TableSnapshot
 
-        return DeltaVersion(
+        made = listed_time(self.snapshot)
+        return TableSnapshot(
+            format="delta",
             version=self.snapshot.version,
+            timestamp=None if made is None else utc_text(made),
             files=len(index.files),
             opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
-            deletion_vectors=int(np.count_nonzero(self.deleted)),
+            files_with_deletes=int(np.count_nonzero(self.deleted)),
             deleted_rows=int(self.deleted.sum()),
             kept_deleted_rows=int(self.deleted[read].sum()),
             unknown_rows=self.unknown_rows,
@@ -190,17 +201,9 @@ class DeltaTable(LoggedTable):
             notes=self.snapshot.notes,
         )
 
-    def save(self) -> None:
-        """Keep on disk what was read of the log."""
-        self.snapshot.save()
-
     def partition_names(self) -> Sequence[str]:
         """Return the partition columns."""
         return self.snapshot.schema.partition_columns
-
-    def deleted_rows(self) -> NDArray[np.int64]:
-        """Return how many rows deletion vectors take away from each file."""
-        return self.deleted
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition that the log gives each live file."""

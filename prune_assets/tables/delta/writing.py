@@ -39,6 +39,7 @@ from prune_assets.tables.delta.constraints import constraints_to_check, held_to,
 from prune_assets.tables.delta.opening import has_log, table_of
 from prune_assets.tables.delta.reading import logical_schema, spark_schema, stored_field
 from prune_assets.tables.delta.rewriting import check_rewrite, rewrite_version
+from prune_assets.tables.delta.table import DeltaTable
 from prune_assets.tables.same_partitions import check_same_partitions
 from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options, write_parquet
@@ -358,5 +359,6 @@ WRITING = Writing(
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,
     check_rewrite=check_rewrite,
+    rewrite_scope=DeltaTable.rewrite_scope,
     rewrite=rewrite_version,
 )

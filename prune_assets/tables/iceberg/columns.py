@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deltalog.table.schema import parquet_element
 from parquet_core.dataset.logged import Numbered
 from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
 from parquet_core.format.schema import LeafColumn, SortOrder
+from parquet_core.spark_rules.stored_types import parquet_element
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator

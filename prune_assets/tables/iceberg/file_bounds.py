@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.stats.conservative_bounds import Pair
-from deltalog.stats.widened_bounds import widened_pair
 from parquet_core.arrow_arrays import flags_from, scalar_of, valid_flags
 from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds
+from parquet_core.trust.widened_bounds import Pair, widened
 from prune_assets.tables.iceberg.manifests.manifest import LOWER, NAN_COUNTS, NULL_COUNTS, UPPER, VALUE_COUNTS
 from prune_assets.tables.iceberg.single_values import decoded
 
@@ -48,7 +47,7 @@ def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds
     bounds = bounds_of(column, snapshot.files)
     if not is_converted(snapshot):
         return bounds
-    wide = widened_pair(Pair(bounds.lower, bounds.upper), from_float=False)
+    wide = widened(Pair(bounds.lower, bounds.upper), from_float=False)
     return replace(bounds, lower=wide.lower, upper=wide.upper)
 
 

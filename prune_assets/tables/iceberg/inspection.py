@@ -15,9 +15,11 @@ from prune_assets.report.inspection.iceberg import (
     IcebergPartitionField,
     print_iceberg,
 )
+from prune_assets.report.quantities import utc_text
 from prune_assets.tables.column_names import resolve
 from prune_assets.tables.examination import Claims, Examination, Inspection
 from prune_assets.tables.iceberg.deletes import debt_of
+from prune_assets.tables.iceberg.table import IcebergTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +27,9 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.report.skip_report import TableSnapshot
     from prune_assets.tables.examination import InspectOptions
     from prune_assets.tables.iceberg.columns import IcebergColumn
-    from prune_assets.tables.iceberg.table import IcebergTable
 
 
 def inspect_snapshot(table: IcebergTable, options: InspectOptions) -> Inspection:
@@ -84,13 +85,14 @@ def _coverage(table: IcebergTable, column: IcebergColumn) -> IcebergColumnCovera
     return IcebergColumnCoverage(column.leaf.name, column.kind, bounds, nulls)
 
 
-def planned_version(
+def planned_snapshot(
     table: IcebergTable, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
-) -> DeltaVersion | None:
+) -> TableSnapshot | None:
     """Describe the snapshot that was planned; None of a table without rows. Of deletes only files are told."""
-    from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.report.skip_report import TableSnapshot
 
-    if table.version_number is None:
+    snapshot = table.snapshot.snapshot
+    if snapshot is None:
         return None
     of_positions, of_equality = _with_deletes(table)
     of_vectors = sum(1 for one in table.deletes.values() if any(each.is_vector for each in one.positions))
@@ -101,13 +103,15 @@ def planned_version(
         if count
     ]
     notes += [f"{counted(of_vectors, 'file')} of these have deletion vectors"] if of_vectors else []
-    return DeltaVersion(
-        version=table.version_number,
+    return TableSnapshot(
+        format="iceberg",
+        version=snapshot.snapshot_id,
+        timestamp=utc_text(snapshot.timestamp_ms),
         files=len(index.files),
         opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
-        deletion_vectors=0,
-        deleted_rows=0,
-        kept_deleted_rows=0,
+        files_with_deletes=len(table.deletes),
+        deleted_rows=None if table.deletes else 0,
+        kept_deleted_rows=None if table.deletes else 0,
         unknown_rows=0,
         pro_rata=pro_rata,
         log_bytes=log_bytes,
@@ -148,6 +152,8 @@ class ManifestClaims(Claims):
 EXAMINATION = Examination(
     inspect=inspect_snapshot,
     claims=ManifestClaims,
+    read_partitioned=IcebergTable.read_partitioned,
+    deleted_rows=IcebergTable.deleted_rows,
     clustered_by=clustered_by,
     delete_debt=lambda table: debt_of(table.snapshot.open_all(), table.deletes),
 )

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltalog.log.allowed_locations import opened_place
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature
 from parquet_core.storage import Traffic, address, find_file, list_directory, name_of, read_whole
+from parquet_core.storage.allowed_locations import allowed_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class MetadataFiles:
 
     def found(self, location: str) -> DataFile:
         """Look a file up by its location in the metadata, if it may be opened."""
-        place = opened_place(self.root, place_of(location), self.allow)
+        place = allowed_place(self.root, place_of(location), self.allow)
         found = find_file(place)
         if found is None:
             raise MalformedFile(

@@ -14,8 +14,10 @@ from parquet_core.printable import shown
 from parquet_core.storage import Traffic, address, is_remote
 from prune_assets.extras import needing
 from prune_assets.tables.format import Format
+from prune_assets.tables.iceberg.catalog import tables_of
 from prune_assets.tables.iceberg.manifests.manifest import ABSENT
 from prune_assets.tables.iceberg.metadata_files import is_metadata_file, listed, newest
+from prune_assets.tables.iceberg.session_catalog import entry_in_session
 from prune_assets.tables.same_partitions import partition_named
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
     from parquet_core.storage import DataFile
+    from prune_assets.report.skip_report import TableSnapshot
     from prune_assets.tables.examination import Examination
     from prune_assets.tables.format import Location, OpenOptions
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
@@ -105,7 +108,7 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
 
     allow = options.allow
     if allow:
-        from deltalog.log.allowed_locations import addresses
+        from parquet_core.storage.allowed_locations import addresses
 
         allow = addresses(allow)
     snapshot = open_iceberg(place, version=version, timestamp=options.timestamp, allow=allow)
@@ -135,6 +138,12 @@ def _examination() -> Examination:
     from prune_assets.tables.iceberg.inspection import EXAMINATION
 
     return EXAMINATION
+
+
+def _describe(*planned: Any, **figures: Any) -> TableSnapshot | None:
+    from prune_assets.tables.iceberg.inspection import planned_snapshot
+
+    return planned_snapshot(*planned, **figures)
 
 
 def _writing() -> Writing:
@@ -240,8 +249,16 @@ ICEBERG = Format(
     look_ahead=looking_ahead,
     directory_of=_directory_of,
     open=_open,
+    describe=_describe,
     fingerprint=current_snapshot,
     partition_files=partition_files,
+    is_in_listing=lambda location, directories, _: "metadata" in directories and is_iceberg(location),
+    found_in_catalog=tables_of,
+    entry_in_session=entry_in_session,
+    refused_provider="the catalog lists it as iceberg, which is read here by its path, or by its name in a catalog "
+    "that pyiceberg is configured for (iceberg:catalog.database.table); write it with Spark and Iceberg",
+    keeps_deletes=True,
+    storage_kind="iceberg",
     history=snapshot_history,
     read_alone_by="Spark and Iceberg",
     examination=_examination,

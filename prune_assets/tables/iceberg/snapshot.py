@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deltalog.log.allowed_locations import ALLOW
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
+from parquet_core.storage.allowed_locations import ALLOW
 from prune_assets.tables.format import moment_of
 from prune_assets.tables.iceberg.columns import columns_of, numbered
 from prune_assets.tables.iceberg.manifests.delete_files import delete_files

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
+from parquet_core.storage.allowed_locations import allowed_place
 from prune_assets.tables.iceberg.deletes import FileDeletes, deleted_rows, deletes_by_file
 from prune_assets.tables.iceberg.metadata_files import place_of
 from prune_assets.tables.logged_table import LoggedTable, Root
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
     from prune_assets.tables.format import Format
@@ -143,8 +143,11 @@ class IcebergTable(LoggedTable):
     @property
     def root(self) -> Root:
         """Where files are."""
-        io = self.snapshot.io
-        return Root(io.root, io.allow, io.traffic)
+        return Root(self.snapshot.io.root, self.snapshot.io.traffic)
+
+    def allowed_place(self, location: str) -> str:
+        """Return the place of a file that a manifest names; raises UnsupportedFeature if the file may not be opened."""
+        return allowed_place(self.snapshot.io.root, location, self.snapshot.io.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
         """Evaluate a predicate on every live file by the metadata."""
@@ -214,14 +217,6 @@ class IcebergTable(LoggedTable):
             return "in a manifest that was not read"
         values = snapshot.files[file].partition
         return f"in a file of {', '.join(f'{field.name} = {values[field.position]!r}' for field in positions)}"
-
-    def version(
-        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
-    ) -> DeltaVersion | None:
-        """Describe the snapshot that was planned; `read`: by file whether it is read."""
-        from prune_assets.tables.iceberg.inspection import planned_version
-
-        return planned_version(self, index, read, pro_rata=pro_rata, log_bytes=log_bytes)
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition of each file."""

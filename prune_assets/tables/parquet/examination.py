@@ -13,11 +13,11 @@ from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.storage import local_path
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.examination import Claims, Examination, Inspection
+from prune_assets.tables.parquet.table import ParquetTable
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from prune_assets.tables.examination import InspectOptions
-    from prune_assets.tables.parquet.table import ParquetTable
 
 
 def inspect_files(table: ParquetTable, options: InspectOptions) -> Inspection:
@@ -55,4 +55,10 @@ class DirectoryClaims(Claims):
         return Bounds(value, value, from_numpy(np.array([value.null_count], np.int64)), np.ones(1, np.int64))
 
 
-EXAMINATION = Examination(inspect=inspect_files, claims=DirectoryClaims, is_file=is_file)
+EXAMINATION = Examination(
+    inspect=inspect_files,
+    claims=DirectoryClaims,
+    read_partitioned=ParquetTable.read_partitioned,
+    deleted_rows=lambda table: np.zeros(len(table.listed.files), np.int64),
+    is_file=is_file,
+)

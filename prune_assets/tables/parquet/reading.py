@@ -76,7 +76,7 @@ def _is_staged_in_partition(path: str) -> bool:
 
 def _refuse_unfinished(table: ParquetTable) -> None:
     """Refuse to have Spark list directories that it would not see as they count."""
-    if table.is_unfinished:
+    if table.listed.is_unfinished:
         raise UnfinishedWrite(
             f"{table.name}: a write is running or was interrupted, and only Spark knows the partition columns of "
             "this table, but it does not see the write; finish the write with `prune doctor TABLE`, then read again"

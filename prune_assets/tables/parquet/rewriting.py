@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.comparable_values import bounds_type
@@ -22,6 +24,7 @@ from prune_assets.writing.staging import prove, staging_directory
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.format.schema import LeafColumn
@@ -33,6 +36,12 @@ if TYPE_CHECKING:
 def check_rewrite(table: ParquetTable, layout: LayoutSpec) -> None:
     """Refuse a layout of other partitions than the table has."""
     check_same_partitions(layout, table.partition_names(), table.name)
+
+
+def directories(table: ParquetTable) -> NDArray[np.int64]:
+    """Return a number for the directory of each file."""
+    names = [file.path.rpartition("/")[0] for file in table.listed.files]
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
 def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) -> Rewritten:

@@ -68,11 +68,6 @@ class ParquetTable(TableDefaults):
         return str(self.given)
 
     @property
-    def is_unfinished(self) -> bool:
-        """Whether it holds the journal of a write that Spark knows nothing of."""
-        return self.listed.is_unfinished
-
-    @property
     def columns(self) -> Sequence[LeafColumn]:
         """The columns that a predicate may name."""
         return named_columns(self.schema)
@@ -81,13 +76,6 @@ class ParquetTable(TableDefaults):
     def partitions(self) -> Sequence[LeafColumn]:
         """The columns that directory names give a value."""
         return self.schema.partitions
-
-    def check_columns(self, spark: SparkSession) -> None:
-        """Refuse a table whose files have other columns than its catalog says."""
-        if self.entry is not None:
-            from prune_assets.tables.catalogs.session_catalog import check_columns
-
-            check_columns(self.entry, self, spark)
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open files with the schema that the whole table has, listed by Spark itself."""
@@ -149,15 +137,6 @@ class ParquetTable(TableDefaults):
     def partition_names(self) -> Sequence[str]:
         """Return the partition columns."""
         return [column.name for column in self.partitions]
-
-    def deleted_rows(self) -> NDArray[np.int64]:
-        """Return zeros: plain files lose rows by a rewrite alone."""
-        return np.zeros(len(self.listed.files), np.int64)
-
-    def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number for the directory of each file: no rewrite mixes the rows of two."""
-        directories = [file.path.rpartition("/")[0] for file in self.listed.files]
-        return np.unique(directories, return_inverse=True)[1].astype(np.int64)
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the value that a directory name gives a file, in words; None where none gives the column one."""
@@ -241,6 +220,14 @@ def _open(location: Location, options: OpenOptions) -> ParquetTable:
     return ParquetTable(location, listed, listed.read_for_schema(whole_below=options.whole_below), semantics, entry)
 
 
+def _check_columns(table: ParquetTable, spark: SparkSession) -> None:
+    """Refuse a table whose files have other columns than its catalog says."""
+    if table.entry is not None:
+        from prune_assets.tables.catalogs.session_catalog import check_columns
+
+        check_columns(table.entry, table, spark)
+
+
 def _examination() -> Examination:
     from prune_assets.tables.parquet.examination import EXAMINATION
 
@@ -257,10 +244,14 @@ PARQUET = Format(
     name="parquet",
     is_at=_is_at,
     open=_open,
+    check_columns=_check_columns,
+    is_unfinished=lambda table: table.listed.is_unfinished,
     fingerprint=files_fingerprint,
     partition_files=partition_files,
     examination=_examination,
+    is_in_listing=lambda _, directories, has_files: has_files or any("=" in name for name in directories),
     spark_lists_files=True,
+    storage_kind="parquet",
     writing=_writing,
     not_inspected={"orphans": "is not a Delta table, so it has no log that names files"},
 )

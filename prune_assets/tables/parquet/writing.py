@@ -19,7 +19,7 @@ from parquet_core.storage.partition_discovery import unescape
 from prune_assets.session.columns import column_of
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.tables.catalogs.session_catalog import columns_of, tell_catalog
-from prune_assets.tables.parquet.rewriting import check_rewrite, rewrite_files
+from prune_assets.tables.parquet.rewriting import check_rewrite, directories, rewrite_files
 from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
 from prune_assets.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.writing.commit import commit
@@ -206,6 +206,7 @@ WRITING = Writing(
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,
     check_rewrite=check_rewrite,
+    rewrite_scope=directories,
     rewrite=rewrite_files,
 )
 

@@ -49,8 +49,8 @@ def table(tmp_path_factory):
 def test_explain_plans_the_version_that_is_asked_for(table):
     last = json.loads(prune("explain", table, "--where", "x >= 50", "--json").stdout)
     first = json.loads(prune("explain", table, "--where", "x >= 50", "--json", "--version", 0).stdout)
-    assert (last["delta"]["version"], last["total"]["files"]) == (2, 3)
-    assert (first["delta"]["version"], first["total"]["files"]) == (0, 1)
+    assert (last["table_snapshot"]["version"], last["total"]["files"]) == (2, 3)
+    assert (first["table_snapshot"]["version"], first["total"]["files"]) == (0, 1)
 
 
 @pytest.mark.parametrize(

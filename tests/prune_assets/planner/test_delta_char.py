@@ -47,7 +47,9 @@ def kept(table, where):
 def test_exactly_the_files_are_kept_that_hold_such_a_row(table, column, test, wanted):
     truth = {name for name, texts in TEXTS.items() if wanted in [text is None for text in texts]}
     assert kept(table, f"{column} {test}") == truth
-    assert pr.plan(table, where=f"{column} {test}").report.delta.opened_files == len(truth), "the log alone tells"
+    assert pr.plan(table, where=f"{column} {test}").report.table_snapshot.opened_files == len(truth), (
+        "the log alone tells"
+    )
     assert kept(table, f"NOT ({column} {test})") != truth
     assert deltalake.DeltaTable(table).to_pyarrow_table()["c"].null_count == 3
 

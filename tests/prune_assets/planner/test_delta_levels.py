@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import shutil
+from pathlib import Path
 from uuid import uuid4
 
 import fsspec
@@ -126,7 +127,7 @@ def test_partition_values_come_first_then_statistics_then_footers_of_what_they_l
     assert [(found[name].total.files, found[name].kept.files) for name in [*found][:3]] == [(4, 3), (3, 2), (2, 1)]
     assert [found[name].unit for name in [*found][:3]] == ["file", "file", "row group"]
     assert [found[name].status for name in [*found][:2]] == ["consulted", "consulted"]
-    assert plan.report.delta.opened_files == 2
+    assert plan.report.table_snapshot.opened_files == 2
     assert names(plan) == ["2.parquet"]
     # Of files that were not opened the log tells rows and bytes, and nothing row groups.
     assert (found["partition_values"].total.rows, found["partition_values"].total.row_groups) == (80, None)
@@ -138,7 +139,12 @@ def test_partition_values_come_first_then_statistics_then_footers_of_what_they_l
 
 def test_the_report_survives_json_and_shows_the_version_in_every_form(partitioned):
     report = pr.plan(partitioned.path, where="x = 21").report
-    assert json.loads(report.to_json())["delta"]["version"] == report.delta.version
+    assert json.loads(report.to_json())["table_snapshot"]["version"] == report.table_snapshot.version
+    assert report.table_snapshot.format == "delta"
+    commit = Path(partitioned.path, "_delta_log", f"{0:020}.json")
+    committed = dt.datetime.fromtimestamp(commit.stat().st_mtime_ns // 1_000_000 / 1000, dt.UTC)
+    assert dt.datetime.fromisoformat(report.table_snapshot.timestamp) == committed
+    assert f"committed {report.table_snapshot.timestamp}" in report.to_html()
     assert "Version    0: 4 files, 2 opened" in str(report)
     assert "Version 0: 4 files, 2 opened" in report.to_html()
     assert "File statistics" in report.to_html()
@@ -146,7 +152,7 @@ def test_the_report_survives_json_and_shows_the_version_in_every_form(partitione
 
 def test_a_file_that_does_not_tell_its_rows_says_so(partitioned):
     report = pr.plan(partitioned.path, where="day = DATE '2024-01-02'").report
-    assert report.delta.unknown_rows == 1
+    assert report.table_snapshot.unknown_rows == 1
     assert (report.total.rows, report.kept.rows) == (None, 20)
     assert "the metadata has no row count for 1 unopened file, so rows are not counted" in " ".join(str(report).split())
 
@@ -169,13 +175,13 @@ def test_the_level_of_the_log_says_whether_it_was_asked(partitioned, where, stat
 
 def test_a_predicate_that_contradicts_itself_opens_no_file(partitioned):
     plan = pr.plan(partitioned.path, where="x > 5 AND x < 3")
-    assert plan.report.delta.opened_files == 0
+    assert plan.report.table_snapshot.opened_files == 0
     assert plan.report.kept.rows == 0
 
 
 def test_columns_that_are_read_in_part_count_in_proportion(partitioned):
     report = pr.plan(partitioned.path, where="day = DATE '2024-01-02'", columns=["day"]).report
-    assert report.delta.pro_rata
+    assert report.table_snapshot.pro_rata
     assert report.total.bytes == 0
 
 
@@ -199,7 +205,7 @@ def test_an_older_version_by_number_and_by_time(partitioned):
     ):
         plan = pr.plan(partitioned.path, where="x >= 0", **chosen)
         assert len(names(plan)) == 4
-        assert plan.report.delta.version == 0
+        assert plan.report.table_snapshot.version == 0
     with pytest.raises(NoSuchVersion):
         pr.plan(partitioned.path, where="x >= 0", version=7)
     with pytest.raises(WrongUse, match="not a valid time"):
@@ -270,8 +276,8 @@ def test_rows_of_a_file_with_deleted_ones_are_never_told_to_match(table):
     plan = pr.plan(table.path, where="x >= 0")
     matched = {file.path.rpartition("/")[2]: [group.matches for group in file.row_groups] for file in plan.files}
     assert matched == {"a.parquet": [(), ()], "b.parquet": [((0, 10),), ((0, 10),)]}
-    delta = plan.report.delta
-    assert (delta.deletion_vectors, delta.deleted_rows, delta.kept_deleted_rows) == (1, 6, 6)
+    delta = plan.report.table_snapshot
+    assert (delta.files_with_deletes, delta.deleted_rows, delta.kept_deleted_rows) == (1, 6, 6)
     assert "row counts include 6 rows that deletion vectors of 1 file hide, 6 of them in files to read" in " ".join(
         str(plan.report).split()
     )
@@ -299,7 +305,7 @@ def test_a_table_in_a_store_is_planned_from_its_log(partitioned):
     store.pipe(f"{place}/stray.parquet", (partitioned.path / "1.parquet").read_bytes())
     plan = pr.plan(f"memory:/{place}", where="x BETWEEN 21 AND 25")
     assert names(plan) == ["1.parquet"]
-    assert plan.report.delta.opened_files == 2
+    assert plan.report.table_snapshot.opened_files == 2
 
 
 def test_a_missing_data_file_is_named(partitioned):

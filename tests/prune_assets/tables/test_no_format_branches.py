@@ -12,6 +12,17 @@ CLASSES = {"DeltaTable", "IcebergTable", "ParquetTable"}
 PACKAGES = {f"prune_assets.tables.{path.parent.name}" for path in (PRODUCT / "tables").glob("*/table.py")}
 # How directories without a log list their files to Spark is a rule of Spark's, which levels and predictions follow.
 OF_SPARK = {"answers_of_directories"}
+NAMES = {"parquet", "delta", "iceberg"}
+# The names that may be written, which imports no format; catalogs, one of which is called iceberg; suffixes of paths;
+# and the names that Spark and Hive have for what they read.
+NAMING = {
+    "writing/format_names.py",
+    "tables/catalogs/glue.py",
+    "tables/catalogs/names.py",
+    "tables/catalogs/resolve.py",
+    "workload/event_logs/table_of.py",
+    "workload/select.py",
+}
 FILES = [path for path in sorted(PRODUCT.rglob("*.py")) if path.relative_to(PRODUCT).parts[0] != "tables"]
 
 
@@ -27,6 +38,24 @@ def branches(tree):
             case ast.ImportFrom(module=module, names=names) if module and _is_of_a_format(module):
                 if not {alias.name for alias in names} <= OF_SPARK:
                     yield ast.unparse(node)
+
+
+def named_formats(tree):
+    """Every place where a source compares with the name of a format, chooses by it, or lists the names."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                named = [left, *others]
+            case ast.Dict(keys=named) | ast.Set(elts=named) | ast.List(elts=named):
+                pass
+            case ast.Tuple(elts=named) | ast.MatchOr(patterns=named):
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join")):
+                continue
+            case _:
+                continue
+        if any(isinstance(each, ast.Constant) and each.value in NAMES for each in named):
+            yield ast.unparse(node)
 
 
 def _is_of_a_format(module):
@@ -50,6 +79,27 @@ def test_each_kind_of_branch_is_found(source):
 
 def test_the_packages_of_formats_are_known():
     assert {"prune_assets.tables.delta", "prune_assets.tables.iceberg", "prune_assets.tables.parquet"} == PACKAGES
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "kind == 'delta'",
+        "kind in {'delta', 'iceberg'}",
+        "{'delta': 1}[kind]",
+        "Literal['parquet', 'delta']",
+        "['iceberg']",
+    ],
+)
+def test_each_list_of_formats_is_found(source):
+    assert list(named_formats(ast.parse(source)))
+
+
+def test_a_format_is_named_by_its_entry_alone():
+    of_formats = [PRODUCT / "tables" / package.rpartition(".")[2] for package in PACKAGES]
+    others = [path for path in sorted(PRODUCT.rglob("*.py")) if not any(map(path.is_relative_to, of_formats))]
+    found = {str(path.relative_to(PRODUCT)): [*named_formats(ast.parse(path.read_text()))] for path in others}
+    assert {path for path, places in found.items() if places} == NAMING
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PRODUCT)))

@@ -18,6 +18,7 @@ from prune_assets.reading.metrics import scan_metrics
 from prune_assets.tables import opening
 from prune_assets.tables.changed_partitions import partition_fingerprints
 from prune_assets.tables.changes import table_fingerprint
+from prune_assets.tables.lake import tables_below
 
 ROWS, ROW_GROUP = 100, 25
 DAYS = ("mon", "mon", "tue", "wed")
@@ -125,6 +126,10 @@ def test_merged_schemas_matter_to_what_spark_lists_alone(spark, table):
         assert pr.read(spark, table, where="id < 30").count() == 30
     finally:
         spark.conf.unset("spark.sql.parquet.mergeSchema")
+
+
+def test_a_lake_has_it(table):
+    assert tables_below(str(table)) == [((), str(table), "toy")]
 
 
 def test_a_report_says_what_skipped_and_who_reads_it_alone(table):

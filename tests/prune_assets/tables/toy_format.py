@@ -63,7 +63,6 @@ class ToyTable(TableDefaults):
     semantics: object
     cache: object = None
     version_number = None
-    is_unfinished = False
 
     @property
     def format(self):
@@ -299,13 +298,20 @@ def _write(df, table, request):
     return WriteResult(table=table, files=tuple(added), rows=rows, bytes=sum(added.values()), row_groups=0, removed=())
 
 
-EXAMINATION = Examination(inspect=inspect, claims=ToyClaims, log_findings=log_findings)
+EXAMINATION = Examination(
+    inspect=inspect,
+    claims=ToyClaims,
+    read_partitioned=ToyTable.read_partitioned,
+    deleted_rows=ToyTable.deleted_rows,
+    log_findings=log_findings,
+)
 WRITING = Writing(
     location=str,
     write=_write,
     refuse_existing=lambda _: None,
     check_entry=lambda _: None,
     check_rewrite=lambda table, layout: None,
+    rewrite_scope=ToyTable.rewrite_scope,
     rewrite=lambda spark, table, rewrite: table.rewrite(spark, rewrite),
 )
 TOY = Format(

@@ -83,8 +83,8 @@ def test_its_layout_is_proven_from_its_bytes(numbers, tmp_path, layout):
 def test_files_have_statistics_by_which_others_are_skipped(numbers, tmp_path):
     pr.write(numbers, tmp_path, layout=LAYOUT, format="delta")
     planned = pr.plan(tmp_path, where="k < 5")
-    assert planned.report.delta.opened_files == 1
-    assert planned.report.delta.files == 2
+    assert planned.report.table_snapshot.opened_files == 1
+    assert planned.report.table_snapshot.files == 2
 
 
 def test_rows_are_added_to_what_is_there_whoever_made_it(spark, numbers, tmp_path):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.errors import CommitConflict, UnsupportedFeature, WrongUse
 from parquet_core.fix import Fix, Step
 from prune_assets.session.columns import column_of, quoted
 from prune_assets.session.semantics_of_session import semantics_of
@@ -20,6 +20,7 @@ from prune_assets.session.spark_session import own_jobs
 from prune_assets.session.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
+from prune_assets.tables.iceberg.table import IcebergTable
 from prune_assets.tables.iceberg.writes.partition_by import transforms_kept, with_partition_values
 from prune_assets.tables.iceberg.writes.proof import WRITE_ID, change_of, paths_of, prove
 from prune_assets.tables.iceberg.writes.rewriting import (
@@ -215,8 +216,6 @@ def _naming_conflicts(name: str) -> Iterator[None]:
     """Turn what Iceberg says of a commit that it refuses into one line; any other error stays."""
     from pyspark.errors import PySparkException
 
-    from deltalog.errors import CommitConflict
-
     try:
         yield
     except (PySparkException, java_error()) as error:
@@ -268,6 +267,7 @@ WRITING = Writing(
     check_entry=_check_entry,
     check_installed=partial(check_installed, to_write=True),
     check_rewrite=check_iceberg_rewrite,
+    rewrite_scope=IcebergTable.rewrite_scope,
     rewrite=rewrite_iceberg,
     statements=calls_of_procedures,
 )

@@ -175,7 +175,8 @@ def test_no_column_is_praised_that_overlaps_as_all_others_do(tmp_path):
 def test_columns_that_the_log_clusters_by_are_held_to_it(tmp_path):
     rows = pa.table({"a": scattered(2_000), "b": range(2_000)})
     pq.write_table(rows, tmp_path / "0.parquet", row_group_size=100)
-    index, partition = open_as_written(tmp_path).read_partitioned()
+    opened = open_as_written(tmp_path)
+    index, partition = opened.format.examination().read_partitioned(opened)
     said = {
         column: [each for each in check_footers(files) if each.columns == ("a",)]
         for column in ("a", "b")

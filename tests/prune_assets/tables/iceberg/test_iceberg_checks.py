@@ -54,7 +54,7 @@ def test_the_health_of_files_is_told_with_the_sort_order_of_the_table(tmp_path):
     with table.update_sort_order() as order:
         order.asc("k", IdentityTransform())
     opened = open_as_written(made.folder(table))
-    found = check_health(opened, *opened.read_partitioned())
+    found = check_health(opened, *opened.format.examination().read_partitioned(opened))
     clustering = [finding for finding in found if finding.code == "files.clustering"]
     assert [finding.message.partition(":")[0] for finding in clustering] == ["the table is clustered by k"]
 

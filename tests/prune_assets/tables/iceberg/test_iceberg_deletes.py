@@ -89,7 +89,9 @@ def test_equality_deletes_are_refused_where_a_row_may_be_hidden(table, monkeypat
     assert ks(table, "flag AND k >= 200") == younger != []
     assert ks(table, "NOT flag") == elsewhere != []
     plan = pr.plan(place, where="flag AND k < 100")
-    assert any("that equality deletes of" in note for note in plan.report.delta.notes)
+    snapshot = plan.report.table_snapshot
+    assert any("that equality deletes of" in note for note in snapshot.notes)
+    assert (snapshot.files_with_deletes > 0, snapshot.deleted_rows) == (True, None), "unknown, not 0"
 
 
 def test_deletes_in_other_formats_are_refused_by_name(table, monkeypatch):
@@ -100,8 +102,8 @@ def test_deletes_in_other_formats_are_refused_by_name(table, monkeypatch):
     ):
         pr.count(made.folder(table))
     report = pr.plan(made.folder(table), where="k < 100").report
-    assert any("have deletion vectors" in note for note in report.delta.notes)
-    assert any("to read have deletes" in note for note in report.delta.notes)
+    assert any("have deletion vectors" in note for note in report.table_snapshot.notes)
+    assert any("to read have deletes" in note for note in report.table_snapshot.notes)
 
 
 def test_inspect_counts_the_files_that_have_deletes(table, monkeypatch):

@@ -120,7 +120,7 @@ def test_position_deletes_are_applied_and_told(run, place):
     found = pr_inspect(where)
     assert found.files_with_position_deletes > 0
     assert found.files_with_equality_deletes == 0
-    assert any("position deletes of" in note for note in pr.plan(where, where="k > 100").report.delta.notes)
+    assert any("position deletes of" in note for note in pr.plan(where, where="k > 100").report.table_snapshot.notes)
 
 
 def test_deletion_vectors_cause_no_skip_and_are_refused_by_name(run, place):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 import random
@@ -77,7 +78,7 @@ def test_a_table_without_rows_has_none(tmp_path):
     place = made.folder(empty)
     assert pr.count(place) == 0
     assert pr.read_arrow(place, where="n > 3", columns=["s"]).schema == pa.schema([("s", pa.string())])
-    assert pr.plan(place, where="n > 3").report.delta is None
+    assert pr.plan(place, where="n > 3").report.table_snapshot is None
 
 
 def test_the_hint_and_the_last_version_without_a_catalog(copy):
@@ -245,7 +246,11 @@ def test_metadata_are_read_once_in_a_process(tmp_path):
     table.append(made.rows(random.Random(1), 0, 3))
     place = made.folder(table)
     first, second = (pr.plan(place, where="k = 1").report for _ in range(2))
-    assert (first.delta.log_bytes > 0, second.delta.log_bytes) == (True, 0)
+    snapshot = table.current_snapshot()
+    assert (first.table_snapshot.format, first.table_snapshot.version) == ("iceberg", snapshot.snapshot_id)
+    assert dt.datetime.fromisoformat(first.table_snapshot.timestamp).timestamp() * 1000 == snapshot.timestamp_ms
+    assert (first.table_snapshot.files_with_deletes, first.table_snapshot.deleted_rows) == (0, 0)
+    assert (first.table_snapshot.log_bytes > 0, second.table_snapshot.log_bytes) == (True, 0)
     table.append(made.rows(random.Random(1), 10, 3))
     assert pr.count(place) == 6
 

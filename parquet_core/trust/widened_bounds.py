@@ -7,18 +7,14 @@ tighter.
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal, localcontext
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.stats.conservative_bounds import Pair, enclosing_floats
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.spark_rules.calendars import common_calendar_start
-
-if TYPE_CHECKING:
-    from deltalog.table.schema import TableColumn
 
 # Times are written down to the millisecond: the largest may be this much larger, in microseconds.
 LOST_MICROS = 999
@@ -31,12 +27,25 @@ _OLD_TIE_BREAKER = "\ufffd".encode()
 _CUT_AT = 32
 
 
-def widened(column: TableColumn, pair: Pair) -> Pair:
-    """Return bounds that hold whatever writer wrote them."""
-    return widened_pair(pair, from_float=column.from_float)
+class Pair(NamedTuple):
+    """The enclosing values of each."""
+
+    lower: pa.Array
+    upper: pa.Array
 
 
-def widened_pair(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for each kind
+def enclosing_floats(wide: pa.Array) -> Pair:
+    """Enclose doubles by floats: one step further out where the text of a float was read as a double."""
+    numbers, valid = numbers_from(wide), flags_from(wide.is_valid())
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = numbers.astype(np.float32)
+        exact = (narrow == numbers) | np.isnan(numbers)
+        low = np.where(exact, narrow, np.nextafter(narrow, np.float32(-np.inf)))
+        high = np.where(exact, narrow, np.nextafter(narrow, np.float32(np.inf)))
+    return Pair(from_numpy(low, valid=valid), from_numpy(high, valid=valid))
+
+
+def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for each kind
     """Widen bounds of any column; `from_float`: the column was a float before it was a double."""
     kind = pair.lower.type
     if pa.types.is_timestamp(kind):
