@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from deltalog.errors import UnsupportedTable
-from deltalog.table.schema_json import COLUMN_ID, PHYSICAL_NAME
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME
 
 if TYPE_CHECKING:
     from deltalog.table.schema import TableSchema

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deltalog.table.schema_json import Field
+    from deltalog.table.schema import Field
 
 _CHECK = "delta.constraints."
 # What a field's metadata may say of its values, and the feature it belongs to.

@@ -14,10 +14,12 @@ from deltalog.table.features import (
     reader_features,
     writer_features,
 )
-from deltalog.table.schema_json import INNER_TYPES, schema_fields
+from deltalog.table.types import inner_types
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    from deltalog.table.schema import TableSchema
 
 # What every table has that asks for nothing.
 PLAIN = Protocol(1, 2)
@@ -67,9 +69,9 @@ def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
     return features, {name: value for name, value in properties.items() if not name.startswith(_FEATURE)}
 
 
-def needed_features(schema: str, properties: Mapping[str, str], *, location: str) -> set[str]:
+def needed_features(schema: TableSchema, properties: Mapping[str, str]) -> set[str]:
     """Return the features without which a table of this schema and these properties is not to be read or written."""
-    return with_required({*_of_properties(properties), *_of_schema(schema, location)})
+    return with_required({*_of_properties(properties), *_of_schema(schema)})
 
 
 def with_required(features: Collection[str]) -> set[str]:
@@ -91,12 +93,11 @@ def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
         yield "checkConstraints"
 
 
-def _of_schema(schema: str, location: str) -> Iterator[str]:
-    for field in schema_fields(schema, mapped=False, location=location):
-        inner = () if isinstance(field.kind, str) else map(field.kind.get, INNER_TYPES)
-        for kind in (field.kind, *inner):
-            if isinstance(kind, str) and kind.partition("(")[0] in _OF_TYPE:
-                yield _OF_TYPE[kind.partition("(")[0]]
+def _of_schema(schema: TableSchema) -> Iterator[str]:
+    for field in schema.fields:
+        for type_ in (field.type, *inner_types(field.type).values()):
+            if isinstance(type_, str) and type_.partition("(")[0] in _OF_TYPE:
+                yield _OF_TYPE[type_.partition("(")[0]]
         yield from (feature for key, feature in _OF_FIELD.items() if key in field.metadata)
         if not field.nullable:
             yield "invariants"

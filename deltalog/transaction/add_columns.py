@@ -12,7 +12,8 @@ import msgspec
 import pyarrow as pa
 
 from deltalog.errors import RefusedCommit
-from deltalog.table.schema_json import COLUMN_ID, INNER_TYPES, PHYSICAL_NAME, schema_text
+from deltalog.table.schema_json import schema_text
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME
 from deltalog.transaction.change import Change
 from deltalog.transaction.commit import commit
 from deltalog.transaction.operations import altered
@@ -75,5 +76,5 @@ def _below(fields: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _inside(kind: Any) -> Iterator[dict[str, Any]]:
     if isinstance(kind, dict):
         yield from _below(kind.get("fields", ()))
-        for name in INNER_TYPES:
+        for name in ("elementType", "keyType", "valueType"):
             yield from _inside(kind.get(name))

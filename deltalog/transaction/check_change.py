@@ -20,7 +20,6 @@ from deltalog.table.constraints import constraints_of
 from deltalog.table.features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, check_writable, is_true, writer_features
 from deltalog.table.needed_features import PLAIN
 from deltalog.table.properties import clustering_columns
-from deltalog.table.schema_json import schema_fields
 from deltalog.transaction.check_adds import check_adds
 from deltalog.transaction.check_metadata import check_metadata, check_protocol, properties_of, schema_of
 from deltalog.transaction.commit_lines import ROW_TRACKING, check_row_ids
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from deltalog.log.actions import Protocol
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.constraints import Constraint
-    from deltalog.table.schema import TableSchema
-    from deltalog.table.schema_json import Field
+    from deltalog.table.schema import Field, TableSchema
     from deltalog.transaction.change import Change
     from deltalog.transaction.live_files import LiveFile
 
@@ -95,9 +93,7 @@ def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) 
     `obeys`: as `append` has it. Raises UnsupportedTable, which names the feature.
     """
     check_writable(snapshot.protocol, location=snapshot.table)
-    mapped = snapshot.schema.mapping != "none"
-    fields = schema_fields(snapshot.schema.text, mapped=mapped, location=snapshot.table)
-    _check_rows(snapshot.properties, fields, snapshot.table, obeys)
+    _check_rows(snapshot.properties, snapshot.schema.fields, snapshot.table, obeys)
 
 
 def check_compactable(snapshot: Snapshot) -> None:
@@ -220,8 +216,7 @@ def _check_features(
     if any(add.deletion_vector is not None for add in change.adds):
         check_vectors_allowed(protocol, properties, location)
     if has_new_rows:
-        fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=location)
-        _check_rows(properties, fields, location, change.obeys)
+        _check_rows(properties, schema.fields, location, change.obeys)
 
 
 def check_vectors_allowed(protocol: Protocol, properties: Mapping[str, str], location: str) -> None:

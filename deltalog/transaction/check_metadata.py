@@ -8,15 +8,15 @@ from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.table.features import check_readable, check_writable
 from deltalog.table.needed_features import MAPPING, features_of, needed_features
 from deltalog.table.schema import read_schema
-from deltalog.table.schema_json import COLUMN_ID, INNER_TYPES, PHYSICAL_NAME, Field, schema_fields
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME, inner_types, type_name
 from deltalog.transaction.conflicts import isolation_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltalog.log.actions import Metadata, Protocol
-    from deltalog.table.schema import TableSchema
-
+    from deltalog.table.schema import Field, TableSchema
+    from deltalog.table.types import DataType
 
 _LAST_ID = "delta.columnMapping.maxColumnId"
 
@@ -62,18 +62,17 @@ def check_metadata(
     `protocol`: the one that holds after the commit. `emptied`: no file stays.
     """
     schema = schema_of(metadata, location=location)
-    mapped = schema.mapping != "none"
-    fields = schema_fields(schema.text, mapped=mapped, location=location)
+    fields = schema.fields
     _check_names(fields, metadata, location)
     isolation_of(properties_of(metadata), location=location)
-    missing = needed_features(schema.text, properties_of(metadata), location=location)
+    missing = needed_features(schema, properties_of(metadata))
     missing -= features_of(protocol)
     if missing:
         raise RefusedCommit(
             f"{location}: the metaData needs the table features {', '.join(sorted(missing))}, which the protocol "
             "lacks; commit a protocol that lists them along with it"
         )
-    if mapped:
+    if schema.mapping != "none":
         _check_mapping(fields, metadata, location)
     if before is not None:
         _check_change(metadata, before, fields, emptied=emptied, location=location)
@@ -90,7 +89,7 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> 
     partitions = set(metadata.partition_columns)
     if len(partitions) < len(metadata.partition_columns) or {field.path[0] for field in fields} == partitions:
         raise RefusedCommit(f"{location}: the partition columns leave no column for files, or repeat; name fewer")
-    nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.kind, str)]
+    nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.type, str)]
     if nested:
         raise RefusedCommit(
             f"{location}: {nested[0].name} is nested, so no partition column; partition by a plain column"
@@ -131,11 +130,10 @@ def _check_change(
             f"{location}: files stay, so the partition columns must; overwrite the whole table to change them"
         )
     known = {field.path: field for field in fields}
-    old = schema_fields(before.schema_string or "", mapped=False, location=location)
-    for field in old:
+    for field in schema_of(before, location=location).fields:
         now = known.pop(field.path, None)
-        if now is None or now.plain != field.plain or (_inside(now) != _inside(field)):
-            what = "is gone" if now is None else f"turned from {field.plain} to {now.plain}"
+        if now is None or _outline(now.type) != _outline(field.type):
+            what = "is gone" if now is None else f"turned from {type_name(field.type)} to {type_name(now.type)}"
             raise RefusedCommit(
                 f"{location}: files stay, and column {field.name} {what}; overwrite the whole table, or use Spark"
             )
@@ -153,7 +151,7 @@ def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field]
     now = {field.path: field for field in fields}
     last_id = properties_of(before).get(_LAST_ID, "")
     last = int(last_id) if last_id.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
-    for field in schema_fields(before.schema_string or "", mapped=True, location=location):
+    for field in schema_of(before, location=location).fields:
         kept = now.pop(field.path, None)
         if kept is None or _stored(kept) != _stored(field):
             return False
@@ -162,15 +160,9 @@ def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field]
 
 
 def _stored(field: Field) -> object:
-    return field.physical, field.metadata, field.plain, _inside(field)
+    return field.physical, field.metadata, _outline(field.type)
 
 
-def _inside(field: Field) -> object:
-    """Return the plain types inside of an array or map, which are no fields."""
-    return None if isinstance(field.kind, str) else _bare({**field.kind, "type": ""})
-
-
-def _bare(kind: object) -> object:
-    if not isinstance(kind, dict):
-        return kind
-    return "struct" if kind["type"] == "struct" else [_bare(kind.get(key)) for key in INNER_TYPES]
+def _outline(type_: DataType) -> object:
+    """Return the names of a type and of the types in it, without fields and nullability."""
+    return type_name(type_), *map(_outline, inner_types(type_).values())

@@ -106,7 +106,6 @@ def _described(
 ) -> tuple[Metadata, Protocol]:
     schema_json = schema if isinstance(schema, str) else schema_text(schema)
     features, configuration = requested({} if properties is None else properties)
-    features |= needed_features(schema_json, configuration, location=location)
     metadata = Metadata(
         id=str(uuid4()),
         schema_string=schema_json,
@@ -114,4 +113,5 @@ def _described(
         configuration=dict(configuration),
         created_time=time.time_ns() // 1_000_000,
     )
+    features |= needed_features(schema_of(metadata, location=location), configuration)
     return metadata, protocol_with(features)

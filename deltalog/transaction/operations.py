@@ -314,8 +314,7 @@ def altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str]
         configuration=dict(configuration),
         schema_string=snapshot.metadata.schema_string if schema is None else schema,
     )
-    text = schema_of(metadata, location=snapshot.table).text
-    features |= needed_features(text, properties_of(metadata), location=snapshot.table)
+    features |= needed_features(schema_of(metadata, location=snapshot.table), properties_of(metadata))
     protocol = protocol_with(features, snapshot.protocol)
     return replace(change, metadata=metadata, protocol=None if protocol is snapshot.protocol else protocol)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from deltalog.table.arrow_schema import primitive_type
-from deltalog.table.schema_json import PHYSICAL_NAME
+from deltalog.table.types import PHYSICAL_NAME
 from parquet_core.errors import UnsupportedFeature
 
 _OTHER_TYPES = {"null": pa.null(), "void": pa.null(), "decimal": pa.decimal128(10, 0)}

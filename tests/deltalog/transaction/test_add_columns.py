@@ -11,7 +11,6 @@ import pytest
 import deltalog
 import prune_assets as pr
 from deltalog.errors import RefusedCommit, UnsupportedTable
-from deltalog.table.schema_json import schema_fields
 from tests.peers.delta_readers import ask, missing
 
 ADDED = pa.schema(
@@ -56,7 +55,7 @@ def test_under_column_mapping_every_field_has_a_number_behind_the_last(tmp_path)
     deltalog.add_columns(before, ADDED)
     deltalog.add_columns(deltalog.open_snapshot(tmp_path), [pa.field("more", pa.int32())])
     snapshot = deltalog.open_snapshot(tmp_path)
-    fields = schema_fields(snapshot.schema.text, mapped=True, location="t")
+    fields = snapshot.schema.fields
     numbers = {field.name: field.metadata["delta.columnMapping.id"] for field in fields}
     assert numbers.pop("id") == 1
     assert sorted(numbers.values()) == list(range(5, 5 + len(numbers)))
