@@ -26,7 +26,7 @@ from deltalog.log.path_fingerprints import fingerprints, repeated
 from deltalog.log.paths import canonical_paths, path_array
 from deltalog.log.replay import Tail, read_tail
 from deltalog.snapshot.opening import load_around, twice
-from deltalog.snapshot.snapshot import describe
+from deltalog.table.state import TableVersion, replayed_state
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.storage import Traffic
 
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.log.actions import Metadata, Protocol, Transaction
     from deltalog.log.checkpoint_file import CheckpointFile
     from deltalog.log.listing import LogListing, Segment
     from deltalog.log.path_fingerprints import Fingerprints
-    from deltalog.table.schema import TableSchema
 
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
@@ -58,27 +56,16 @@ class StoredActions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LogState:
-    """A version of a table.
+class LogState(TableVersion):
+    """A version of a table with all actions that it holds.
 
     `adds` and `removes` are those of commits, and of a manifest in JSON; `stored` the files of the checkpoint before
     them.
     """
 
-    table: str
-    version: int
-    listing: LogListing
-    segment: Segment
-    protocol: Protocol
-    metadata: Metadata
-    schema: TableSchema
-    properties: dict[str, str]
-    transactions: dict[str, Transaction]
-    domains: dict[str, str]
     adds: list[FullAdd]
     removes: list[FullRemove]
     stored: tuple[CheckpointFile, ...]
-    traffic: Traffic
     _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
@@ -201,7 +188,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         version=segment.version,
         listing=listing,
         segment=segment,
-        **describe(tail, f"{listing.location}, version {segment.version}")._asdict(),
+        state=replayed_state(tail, f"{listing.location}, version {segment.version}"),
         adds=_live(tail),
         removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
         stored=tuple(stored),

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltalog.table.properties import CONSTRAINT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deltalog.table.schema import Field
 
-_CHECK = "delta.constraints."
 # What a field's metadata may say of its values, and the feature it belongs to.
 _OF_FIELD = {
     "delta.invariants": "invariants",
@@ -42,8 +43,8 @@ def constraints_of(properties: Mapping[str, str], fields: Sequence[Field]) -> It
     [Constraint(feature='checkConstraints', name='positive', sql='x > 0')]
     """
     for name in sorted(properties):
-        if name.startswith(_CHECK):
-            yield Constraint("checkConstraints", name.removeprefix(_CHECK), properties[name])
+        if name.startswith(CONSTRAINT):
+            yield Constraint("checkConstraints", name.removeprefix(CONSTRAINT), properties[name])
     for field in fields:
         key = next((key for key in _OF_FIELD if key in field.metadata), None)
         if key is not None:

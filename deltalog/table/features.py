@@ -88,8 +88,6 @@ _WHY = {
     "managedCommits-dev": _COORDINATOR,
     "redirectWriterOnly-preview": _MOVED,
 }
-APPEND_ONLY, CHANGE_FEED = "delta.appendOnly", "delta.enableChangeDataFeed"
-DELETION_VECTORS = "delta.enableDeletionVectors"
 _PROTECTION, _PROTECTED_BEFORE = "checkpointProtection", "delta.requireCheckpointProtectionBeforeVersion"
 
 
@@ -178,13 +176,9 @@ def _implied(by_version: Mapping[int, tuple[str, ...]], version: int) -> tuple[s
     return tuple(name for since, names in by_version.items() if since <= version for name in names)
 
 
-def is_true(properties: Mapping[str, str], name: str) -> bool:
-    """Tell whether a property is set to true.
-
-    >>> is_true({"delta.appendOnly": "True"}, "delta.appendOnly")
-    True
-    """
-    return properties.get(name, "").lower() == "true"
+def features_of(protocol: Protocol) -> set[str]:
+    """Return the features that a protocol lists or implies."""
+    return {*writer_features(protocol), *reader_features(protocol)}
 
 
 def protected_before(protocol: Protocol, properties: Mapping[str, str]) -> int:

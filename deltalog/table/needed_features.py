@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltalog.log.actions import Protocol
-from deltalog.table.features import (
+from deltalog.table.features import READER_FEATURES, reader_features, writer_features
+from deltalog.table.properties import (
     APPEND_ONLY,
     CHANGE_FEED,
+    CHECKPOINT_POLICY,
+    COLUMN_MAPPING,
+    CONSTRAINT,
     DELETION_VECTORS,
-    READER_FEATURES,
+    IN_COMMIT_TIMESTAMPS,
+    ROW_IDS_ENABLED,
     is_true,
-    reader_features,
-    writer_features,
 )
 from deltalog.table.types import inner_types
 
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
 # What every table has that asks for nothing.
 PLAIN = Protocol(1, 2)
-MAPPING = "delta.columnMapping.mode"
 _FEATURE = "delta.feature."
 _OF_PROPERTY = {
     APPEND_ONLY: "appendOnly",
@@ -32,8 +34,8 @@ _OF_PROPERTY = {
     "delta.enableIcebergCompatV1": "icebergCompatV1",
     "delta.enableIcebergCompatV2": "icebergCompatV2",
     "delta.enableIcebergCompatV3": "icebergCompatV3",
-    "delta.enableInCommitTimestamps": "inCommitTimestamp",
-    "delta.enableRowTracking": "rowTracking",
+    IN_COMMIT_TIMESTAMPS: "inCommitTimestamp",
+    ROW_IDS_ENABLED: "rowTracking",
     "delta.enableTypeWidening": "typeWidening",
     "delta.enableVariantShredding": "variantShredding",
 }
@@ -85,11 +87,11 @@ def with_required(features: Collection[str]) -> set[str]:
 
 def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
     yield from (feature for name, feature in _OF_PROPERTY.items() if is_true(properties, name))
-    if properties.get(MAPPING, "none").lower() != "none":
+    if properties.get(COLUMN_MAPPING, "none").lower() != "none":
         yield "columnMapping"
-    if properties.get("delta.checkpointPolicy", "classic").lower() == "v2":
+    if properties.get(CHECKPOINT_POLICY, "classic").lower() == "v2":
         yield "v2Checkpoint"
-    if any(name.startswith("delta.constraints.") for name in properties):
+    if any(name.startswith(CONSTRAINT) for name in properties):
         yield "checkConstraints"
 
 
@@ -101,11 +103,6 @@ def _of_schema(schema: TableSchema) -> Iterator[str]:
         yield from (feature for key, feature in _OF_FIELD.items() if key in field.metadata)
         if not field.nullable:
             yield "invariants"
-
-
-def features_of(protocol: Protocol) -> set[str]:
-    """Return the features that a protocol lists or implies."""
-    return {*writer_features(protocol), *reader_features(protocol)}
 
 
 def protocol_with(features: Collection[str], before: Protocol = PLAIN) -> Protocol:

@@ -15,7 +15,7 @@ from deltalog.errors import RefusedCommit
 from deltalog.table.schema_json import schema_text
 from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME
 from deltalog.transaction.change import Change
-from deltalog.transaction.commit import commit
+from deltalog.transaction.commit import commit_to
 from deltalog.transaction.operations import altered
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def add_columns(
         properties[_LAST_ID] = str(_numbered(added, int(properties.get(_LAST_ID, "0"))))
     text = msgspec.json.encode({**tree, "fields": [*tree["fields"], *added]}).decode()
     change = Change(operation="ADD COLUMNS", parameters={"columns": [{"column": field} for field in added]})
-    return commit(snapshot, altered(snapshot, change, properties=properties, schema=text), checkpoint=checkpoint)
+    change, after = altered(snapshot, change, properties=properties, schema=text)
+    return commit_to(snapshot, change, after, checkpoint=checkpoint)
 
 
 def _numbered(fields: Sequence[dict[str, Any]], last: int) -> int:

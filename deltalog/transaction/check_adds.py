@@ -16,6 +16,7 @@ from deltalog.log.actions import fits
 from deltalog.log.paths import is_absolute
 from deltalog.log.replay import key_of
 from deltalog.stats.partition_match import meanings, partition_columns
+from deltalog.table.properties import clustering_columns
 from deltalog.table.types import decimal_digits
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from deltalog.log.actions import Add
     from deltalog.stats.partition_match import Meaning
     from deltalog.table.schema import Field, TableSchema
+    from deltalog.transaction.context import CommitContext
 
 # What may stand in the path of a URI, and what a writer that encodes leaves as it is.
 _ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")
@@ -55,19 +57,13 @@ class Statistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 _DECODER = msgspec.json.Decoder(Statistics)
 
 
-def check_adds(
-    adds: Sequence[Add],
-    *,
-    schema: TableSchema,
-    clustered_by: Sequence[tuple[str, ...]] = (),
-    rows_change: bool = True,
-    location: str,
-) -> None:
-    """Raise RefusedCommit, naming the file, for what does not belong into a table of this schema.
+def check_adds(context: CommitContext) -> None:
+    """Raise RefusedCommit, naming the file, for files that do not belong into a table of this schema.
 
-    `clustered_by`: physical paths of columns that every file must have statistics of. `rows_change`: whether rows are
-    new, so that they may break what the table promises.
+    Files of a clustered table must have statistics of its columns; rows that are not new may break its constraints.
     """
+    adds, schema, location = context.change.adds, context.after.schema, context.table
+    clustered_by, rows_change = clustering_columns(context.after.domains, location=location), context.has_new_rows
     known = {field.physical for field in schema.fields}
     _check_partitions(adds, schema, schema.fields if rows_change else (), location)
     twice = set()

@@ -75,7 +75,7 @@ def delete_rows(
     Raises RefusedCommit where the table has no deletion vectors enabled, for a position that a file does not have, and
     when no row would be deleted; else as `commit`. Of what fails no file is left.
     """
-    check_vectors_allowed(snapshot.protocol, snapshot.properties, snapshot.table)
+    check_vectors_allowed(snapshot.state, snapshot.table)
     deletions = [one for one in _deletions(snapshot, rows) if one is not None]
     if not deletions:
         raise RefusedCommit(f"{snapshot.table}: these rows are deleted already; nothing is left to commit")
