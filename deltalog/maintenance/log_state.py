@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.errors import MalformedLog
-from deltalog.log.actions import FullAdd, FullLine, FullRemove
+from deltalog.log.actions import FullAdd, FullLine, FullRemove, RecordCount
 from deltalog.log.checkpoint import load_checkpoint
 from deltalog.log.checkpoint_file import RESTORE
 from deltalog.log.commit_file import read_commits
@@ -209,12 +209,9 @@ def _live(tail: Tail) -> list[FullAdd]:
 
 def _count_alone(stats: object) -> str | None:
     # The protocol wants the count of a file with a deletion vector, whatever else is not certain.
-    class Statistics(msgspec.Struct):
-        numRecords: int  # noqa: N815 - as it is written
-
     try:
         return (
-            msgspec.json.encode(msgspec.json.decode(stats, type=Statistics)).decode()
+            msgspec.json.encode(msgspec.json.decode(stats, type=RecordCount)).decode()
             if isinstance(stats, str)
             else None
         )

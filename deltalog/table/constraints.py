@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltalog.table.schema import Field
 
 # What a field's metadata may say of its values, and the feature it belongs to.
-_OF_FIELD = {
+FIELD_FEATURES = {
     "delta.invariants": "invariants",
     "delta.generationExpression": "generatedColumns",
     "delta.identity.start": "identityColumns",
@@ -46,6 +46,6 @@ def constraints_of(properties: Mapping[str, str], fields: Sequence[Field]) -> It
         if name.startswith(CONSTRAINT):
             yield Constraint("checkConstraints", name.removeprefix(CONSTRAINT), properties[name])
     for field in fields:
-        key = next((key for key in _OF_FIELD if key in field.metadata), None)
+        key = next((key for key in FIELD_FEATURES if key in field.metadata), None)
         if key is not None:
-            yield Constraint(_OF_FIELD[key], field.name, str(field.metadata[key]))
+            yield Constraint(FIELD_FEATURES[key], field.name, str(field.metadata[key]))

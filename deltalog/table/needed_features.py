@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltalog.log.actions import Protocol
+from deltalog.table.constraints import FIELD_FEATURES
 from deltalog.table.features import READER_FEATURES, reader_features, writer_features
 from deltalog.table.properties import (
     APPEND_ONLY,
@@ -17,7 +18,7 @@ from deltalog.table.properties import (
     ROW_IDS_ENABLED,
     is_true,
 )
-from deltalog.table.types import inner_types
+from deltalog.table.types import TYPE_CHANGES, inner_types
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -54,10 +55,8 @@ _REQUIRES = {
 }
 _OF_FIELD = {
     "CURRENT_DEFAULT": "allowColumnDefaults",
-    "delta.generationExpression": "generatedColumns",
-    "delta.identity.start": "identityColumns",
-    "delta.invariants": "invariants",
-    "delta.typeChanges": "typeWidening",
+    TYPE_CHANGES: "typeWidening",
+    **FIELD_FEATURES,
 }
 
 

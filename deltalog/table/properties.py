@@ -84,7 +84,6 @@ class TableProperties(dict[str, str]):
     row_tracking = _Switch(ROW_IDS_ENABLED)
     row_tracking_suspended = _Switch("delta.rowTrackingSuspended")
     statistics_as_struct = _Switch("delta.checkpoint.writeStatsAsStruct")
-    random_prefixes = _Switch("delta.randomizeFilePrefixes")
 
     @classmethod
     def of(cls, metadata: Metadata) -> TableProperties:

@@ -17,6 +17,7 @@ from deltalog.table.types import (
     COLUMN_ID,
     DECLARED_LENGTH,
     PHYSICAL_NAME,
+    TYPE_CHANGES,
     ArrayType,
     DataType,
     MapType,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 MAX_NESTING = 100
 # Of a decimal that 64 bits do not hold.
 _FIXED_BYTES = 16
-_TYPE_CHANGES = "delta.typeChanges"
 _COLLATIONS = "__COLLATIONS"
 _PADDED = re.compile(r"(?<!var)char", re.IGNORECASE)
 # Some writers have bounds of booleans; Spark has none.
@@ -168,7 +168,7 @@ def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: 
     try:
         tree = parse_struct(schema_json)
         fields = tuple(_fields(tree, _Above((), ()), mapped=mapping != "none", location=location))
-    except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
+    except (msgspec.DecodeError, RecursionError, TypeError, AttributeError, UnicodeError):
         raise MalformedLog(f"{location}: the schema of the table is not a Spark schema; the log is damaged") from None
     columns = tuple(_columns(fields, partition_columns, location))
     return TableSchema(columns, tuple(partition_columns), mapping, schema_json, tree, fields)
@@ -196,7 +196,7 @@ def _fields(type_: DataType, above: _Above, *, mapped: bool, location: str) -> I
         path, physical = (*above.path, child.name), (*above.physical, name)
         collation = _collation(child.metadata) or above.collation
         if not above.repeated:
-            _check_changes(child.metadata.get(_TYPE_CHANGES), path, location)
+            _check_changes(child.metadata.get(TYPE_CHANGES), path, location)
         yield Field(path, physical, child.type, child.nullable, child.metadata, above.repeated, collation)
         inside = _Above(path, physical, above.repeated, collation)
         yield from _fields(child.type, inside, mapped=mapped, location=location)
@@ -252,7 +252,7 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
         kind=name,
         partition=partition,
         field_id=field.field_id,
-        from_float=any(change.get("fromType") == "float" for change in field.metadata.get(_TYPE_CHANGES) or ()),
+        from_float=any(change.get("fromType") == "float" for change in field.metadata.get(TYPE_CHANGES) or ()),
         refused=twice or refused,
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 PHYSICAL_NAME, COLUMN_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
+TYPE_CHANGES = "delta.typeChanges"
 # The declared length of CHAR and VARCHAR columns, whose type is string.
 DECLARED_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
@@ -46,46 +47,21 @@ class MapType(msgspec.Struct, frozen=True, tag_field="type", tag="map", rename="
     value_contains_null: bool = True
 
 
+class UserDefinedType(msgspec.Struct, frozen=True, tag_field="type", tag="udt"):
+    """A type that an application of Spark defines."""
+
+
 # A type is its name if it has no fields and no elements.
-DataType = str | StructType | ArrayType | MapType
+DataType = str | StructType | ArrayType | MapType | UserDefinedType
 
 
 def parse_struct(text: str) -> StructType:
-    """Parse the JSON of a schema.
+    """Parse the JSON of a schema; raises msgspec.DecodeError, UnicodeError and RecursionError.
 
-    >>> parse_struct('{"type":"struct","fields":[{"name":"a","type":"long","nullable":false}]}')
+    >>> parse_struct('{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{}}]}')
     StructType(fields=(StructField(name='a', type='long', nullable=False, metadata={}),))
-
-    Raises msgspec.DecodeError, UnicodeError, RecursionError, KeyError, TypeError and AttributeError if `text` is not
-    such a schema.
     """
-    struct = _parsed(msgspec.json.decode(text))
-    if not isinstance(struct, StructType):
-        raise TypeError
-    return struct
-
-
-def _parsed(described: Any) -> DataType:
-    """Return a type; a type of an unknown kind, such as a user-defined one, is its name."""
-    match described:
-        case str():
-            return described
-        case {"type": "struct"}:
-            return StructType(tuple(map(_field, described["fields"])))
-        case {"type": "array", "elementType": element}:
-            return ArrayType(_parsed(element), bool(described.get("containsNull", True)))
-        case {"type": "map", "keyType": key, "valueType": value}:
-            return MapType(_parsed(key), _parsed(value), bool(described.get("valueContainsNull", True)))
-        case {"type": str(name)}:
-            return name
-    raise TypeError
-
-
-def _field(described: Any) -> StructField:
-    name, metadata = described["name"], described.get("metadata") or {}
-    if not isinstance(name, str) or not isinstance(metadata, dict):
-        raise TypeError
-    return StructField(name, _parsed(described["type"]), bool(described.get("nullable", True)), metadata)
+    return msgspec.json.decode(text, type=StructType)
 
 
 def inner_types(type_: DataType) -> dict[str, DataType]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from deltalog.errors import MalformedLog, RefusedCommit, UnsupportedTable
-from deltalog.log.actions import DomainMetadata
+from deltalog.log.actions import DomainMetadata, RecordCount
 from deltalog.log.commit_file import IN_COMMIT, in_commit_time
 from deltalog.log.paths import canonical_path
 from deltalog.table.properties import IN_COMMIT_TIMESTAMPS, SINCE_TIME, SINCE_VERSION
@@ -177,10 +177,6 @@ class _Mark(msgspec.Struct, rename="camel"):
     row_id_high_water_mark: int
 
 
-class _Count(msgspec.Struct, rename="camel"):
-    num_records: int
-
-
 def highest_row_id(domains: Mapping[str, str], *, location: str) -> int:
     """Return the highest row id that was given away, -1 when none was.
 
@@ -202,7 +198,7 @@ def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainM
     ids, last = [], highest
     for add in adds:
         ids.append(last + 1)
-        last += msgspec.json.decode(str(add.stats), type=_Count).num_records
+        last += msgspec.json.decode(str(add.stats), type=RecordCount).num_records
     configuration = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
     return ids, DomainMetadata(DOMAIN, configuration) if last > highest else None
 
