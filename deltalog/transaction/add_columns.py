@@ -12,8 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from deltalog.errors import RefusedCommit
-from deltalog.table.schema_json import schema_text
-from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME, schema_text
 from deltalog.transaction.change import Change
 from deltalog.transaction.commit import commit_to
 from deltalog.transaction.operations import altered

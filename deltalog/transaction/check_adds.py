@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltalog.log.actions import Add
     from deltalog.stats.partition_match import Meaning
     from deltalog.table.schema import Field, TableSchema
-    from deltalog.transaction.context import CommitContext
+    from deltalog.transaction.change import CommitContext
 
 # What may stand in the path of a URI, and what a writer that encodes leaves as it is.
 _ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.constraints import Constraint
     from deltalog.table.state import TableState
-    from deltalog.transaction.context import CommitContext
+    from deltalog.transaction.change import CommitContext
 
 
 # Its feature writes it.

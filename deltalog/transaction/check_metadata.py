@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltalog.table.schema import Field
     from deltalog.table.state import TableState
     from deltalog.table.types import DataType
-    from deltalog.transaction.context import CommitContext
+    from deltalog.transaction.change import CommitContext
 
 _LAST_ID = "delta.columnMapping.maxColumnId"
 

@@ -24,6 +24,7 @@ from deltalog.table.features import check_writable
 from deltalog.table.needed_features import PLAIN
 from deltalog.table.properties import IN_COMMIT_TIMESTAMPS
 from deltalog.table.state import new_state, state_after
+from deltalog.transaction.change import CommitContext
 from deltalog.transaction.check_change import check_change
 from deltalog.transaction.commit_lines import (
     ROW_TRACKING,
@@ -38,7 +39,6 @@ from deltalog.transaction.commit_lines import (
     with_enablement,
 )
 from deltalog.transaction.conflicts import check_conflict, isolation_of, read_concurrent_commit
-from deltalog.transaction.context import CommitContext
 from deltalog.transaction.live_files import live_files
 from parquet_core.errors import PruneError, StaleListing, UncertainWrite
 from parquet_core.storage import (

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deltalog.log.actions import Add, DeletionVector, Metadata, Protocol, Transaction
-    from deltalog.transaction.change import Change
-    from deltalog.transaction.context import CommitContext
+    from deltalog.transaction.change import Change, CommitContext
     from deltalog.transaction.live_files import LiveFile
 
 

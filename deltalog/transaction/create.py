@@ -10,12 +10,11 @@ from uuid import uuid4
 
 from deltalog.log.actions import Metadata
 from deltalog.table.needed_features import PLAIN, needed_features, protocol_with, requested
-from deltalog.table.schema_json import schema_text
 from deltalog.table.state import new_state
-from deltalog.transaction.change import Change
+from deltalog.table.types import schema_text
+from deltalog.transaction.change import Change, CommitContext
 from deltalog.transaction.check_change import check_change
 from deltalog.transaction.commit import commit_first
-from deltalog.transaction.context import CommitContext
 from parquet_core.storage import address
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from deltalog.maintenance.file_changes import publish, staged
 from deltalog.stats.footer_statistics import NewFile
 from deltalog.table.arrow_schema import arrow_schema
 from deltalog.table.data_paths import data_directory
-from deltalog.table.schema_json import schema_text
+from deltalog.table.types import schema_text
 from parquet_core.arrow_arrays import numbers_from
 from parquet_core.errors import StorageFailure
 
