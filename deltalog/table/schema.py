@@ -121,12 +121,6 @@ class Field(NamedTuple):
         """The path for messages."""
         return ".".join(self.path)
 
-    @property
-    def field_id(self) -> int | None:
-        """The number of the field under column mapping."""
-        field_id = self.metadata.get(COLUMN_ID)
-        return field_id if isinstance(field_id, int) else None
-
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
@@ -226,6 +220,7 @@ def _columns(fields: Sequence[Field], partitions: Sequence[str], location: str) 
 
 def _column(field: Field, number: int, *, partition: str | None, twice: str) -> TableColumn:
     name = type_name(field.type)
+    field_id, changes = field.metadata.get(COLUMN_ID), field.metadata.get(TYPE_CHANGES) or ()
     element, repeated = parquet_element(name), isinstance(field.type, ArrayType | MapType)
     refused = ""
     physical, type_, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
@@ -251,8 +246,8 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
         physical=field.physical,
         kind=name,
         partition=partition,
-        field_id=field.field_id,
-        from_float=any(change.get("fromType") == "float" for change in field.metadata.get(TYPE_CHANGES) or ()),
+        field_id=field_id if isinstance(field_id, int) else None,
+        from_float=any(change.get("fromType") == "float" for change in changes),
         refused=twice or refused,
     )
 

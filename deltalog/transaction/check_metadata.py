@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
-from deltalog.table.features import check_readable, check_writable, features_of
-from deltalog.table.needed_features import needed_features
+from deltalog.table.features import check_readable, check_writable, features_of, needed_features
 from deltalog.table.properties import LAST_COLUMN_ID
 from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME, inner_types, type_name
 from deltalog.transaction.conflicts import isolation_of

@@ -20,8 +20,7 @@ from deltalog.errors import CommitConflict, CommitContention, MalformedLog, Refu
 from deltalog.log.commit_file import IN_COMMIT
 from deltalog.log.listing import LOG, holds_log
 from deltalog.maintenance.file_changes import delete_files
-from deltalog.table.features import check_writable
-from deltalog.table.needed_features import PLAIN
+from deltalog.table.features import PLAIN, check_writable
 from deltalog.table.properties import IN_COMMIT_TIMESTAMPS
 from deltalog.table.state import new_state, state_after
 from deltalog.transaction.change import CommitContext
@@ -161,6 +160,7 @@ def commit_first(table: str, change: Change, after: TableState | None = None) ->
     draft = _Draft(
         context=context,
         isolation=isolation_of(after.properties, location=table),
+        timed=after.properties.in_commit_timestamps,
         highest_row_id=-1 if ROW_TRACKING in after.writer_features else None,
     )
     done, concurrent = _put(draft, 0)
@@ -193,22 +193,13 @@ class _Draft:
 
     context: CommitContext
     isolation: str
+    timed: bool
+    enabling: bool = False
     before: Mapping[str, Any] | None = None
     highest_row_id: int | None = None
     txn_id: str = field(default_factory=lambda: str(uuid4()))
     _rest: bytes = b""
     _plain_adds: bytes = b""
-
-    @property
-    def enabling(self) -> bool:
-        """Whether the commit turns in-commit timestamps on."""
-        before = self.context.before
-        return self.timed and before is not None and not before.properties.in_commit_timestamps
-
-    @property
-    def timed(self) -> bool:
-        """Whether the commit has an in-commit timestamp."""
-        return self.context.after.properties.in_commit_timestamps
 
     def path(self, version: int) -> str:
         """Return where the commit of a version lies."""
@@ -250,7 +241,13 @@ class _Draft:
 
 
 def _draft(context: CommitContext, snapshot: Snapshot) -> _Draft:
-    draft = _Draft(context=context, isolation=isolation_of(context.after.properties, location=snapshot.table))
+    properties = context.after.properties
+    draft = _Draft(
+        context=context,
+        isolation=isolation_of(properties, location=snapshot.table),
+        timed=properties.in_commit_timestamps,
+        enabling=properties.in_commit_timestamps and not snapshot.properties.in_commit_timestamps,
+    )
     if ROW_TRACKING in snapshot.state.writer_features:
         draft.highest_row_id = highest_row_id(snapshot.domains, location=snapshot.table)
     if snapshot.version in snapshot.listing.commits:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from deltalog.log.actions import Metadata
-from deltalog.table.needed_features import PLAIN, needed_features, protocol_with, requested
+from deltalog.table.features import PLAIN, needed_features, protocol_with, requested
 from deltalog.table.state import new_state
 from deltalog.table.types import schema_text
 from deltalog.transaction.change import Change, CommitContext

@@ -135,7 +135,7 @@ def _other_column(mine: StructType, theirs: StructType) -> str | None:
     if here.keys() - there:
         return f"it lacks the column {min(here.keys() - there)} of the rows here"
     for name, field in there.items():
-        if not _same_types(here[name].type, field.type):
+        if _shape(here[name].type) != _shape(field.type):
             return f"its column {name} is {_shown(field)} and not {_shown(here[name])} as here"
         if not _may_hold_field(here[name], field):
             return f"its column {name} must not be null or has other rules, which the rows here were not held to"
@@ -146,15 +146,11 @@ def _shown(field: StructField) -> str:
     return field.type if isinstance(field.type, str) else f"another {type_name(field.type)}"
 
 
-def _same_types(mine: DataType, theirs: DataType) -> bool:
-    """Tell whether two types are the same, whatever may be null in them."""
-    match mine, theirs:
-        case StructType(my_fields), StructType(their_fields):
-            here, there = ({field.name: field.type for field in fields} for fields in (my_fields, their_fields))
-            return here.keys() == there.keys() and all(_same_types(here[name], there[name]) for name in here)
-        case (ArrayType(), ArrayType()) | (MapType(), MapType()):
-            return all(map(_same_types, inner_types(mine).values(), inner_types(theirs).values()))
-    return mine == theirs
+def _shape(type_: DataType) -> object:
+    """Return the names in a type, without nullability and the order of fields."""
+    if isinstance(type_, StructType):
+        return {field.name: _shape(field.type) for field in type_.fields}
+    return type_name(type_), *map(_shape, inner_types(type_).values())
 
 
 def _may_hold_field(mine: StructField, theirs: StructField) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from deltalog.errors import RefusedCommit
 from deltalog.log.file_block import block_of_adds
 from deltalog.stats.partition_match import partition_columns, place_files
-from deltalog.table.needed_features import needed_features, protocol_with, requested
+from deltalog.table.features import needed_features, protocol_with, requested
 from deltalog.table.state import state_after
 from deltalog.transaction.change import NOTHING, WHOLE_TABLE, Change, Reads
 from deltalog.transaction.commit import commit, commit_to
