@@ -23,7 +23,6 @@ from deltalog.table.properties import (
     is_named,
     named_columns,
 )
-from deltalog.table.schema_json import schema_fields
 from parquet_core.inspection.facts import SCHEMA
 from parquet_core.inspection.sizes import SizeClass, size_classes
 from parquet_core.printable import redacted
@@ -121,8 +120,7 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
     counts, deleted = record_counts(snapshot), deleted_rows(snapshot.blocks)
     silent = int(np.count_nonzero(counts == ABSENT))
     protocol, schema = snapshot.protocol, snapshot.schema
-    fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=snapshot.table)
-    names = {field.physical: field.name for field in fields}
+    names = {field.physical: field.name for field in schema.fields}
     clustered = clustering_columns(snapshot.domains, location=snapshot.table)
     return DeltaInspection(
         path=redacted(snapshot.table),
@@ -135,8 +133,8 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
         column_mapping=schema.mapping,
         partitions=schema.partition_columns,
         clustered_by=tuple(names.get(path, ".".join(path)) for path in clustered),
-        not_null=tuple(field.name for field in fields if not field.nullable and not field.repeated),
-        constraints=tuple(constraints_of(snapshot.properties, fields)),
+        not_null=tuple(field.name for field in schema.fields if not field.nullable and not field.repeated),
+        constraints=tuple(constraints_of(snapshot.properties, schema.fields)),
         properties=snapshot.properties,
         files=snapshot.file_count,
         bytes=snapshot.total_bytes,

@@ -17,6 +17,7 @@ from pyroaring import BitMap64
 
 import deltalog
 from deltalog.table.data_paths import data_directory
+from deltalog.transaction.commit import commit_to
 from deltalog.transaction.operations import altered
 from parquet_core.storage import Traffic, find_file, put_unique, read_range
 from prune_assets.tables.declared_type import declared_type
@@ -86,7 +87,7 @@ def alter(snapshot, *, properties=None, schema=None, checkpoint=True):
     merged = {**snapshot.properties, **(properties or {})}
     kept = {name: value for name, value in merged.items() if value is not None}
     change = deltalog.Change(operation="SET TBLPROPERTIES")
-    return deltalog.commit(snapshot, altered(snapshot, change, properties=kept, schema=schema), checkpoint=checkpoint)
+    return commit_to(snapshot, *altered(snapshot, change, properties=kept, schema=schema), checkpoint=checkpoint)
 
 
 def put_files(table, rows, schema, properties=None):

@@ -44,6 +44,12 @@ class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     deletion_vector: DeletionVector | None = None
 
 
+class RecordCount(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """The one entry of statistics that row ids and deletion vectors need."""
+
+    num_records: int
+
+
 class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A file that is no longer part of the table; without a timestamp it expired long ago."""
 

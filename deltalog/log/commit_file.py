@@ -15,11 +15,12 @@ from deltalog.log.actions import Line
 from parquet_core.storage import read_range, read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parquet_core.storage import DataFile, Traffic
 
 AnyLine = TypeVar("AnyLine", bound=Line)
+IN_COMMIT = "inCommitTimestamp"
 LINES = msgspec.json.Decoder(Line)
 # Between two actions more than a line break may stand.
 _BLANK = b" \t\r\n"
@@ -56,6 +57,12 @@ def info_of(lines: Iterable[Line]) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         return {}
     return info if isinstance(info, dict) else {}
+
+
+def in_commit_time(info: Mapping[str, Any]) -> int | None:
+    """Return the in-commit timestamp of a `commitInfo`, in milliseconds; None if missing."""
+    timestamp = info.get(IN_COMMIT)
+    return timestamp if isinstance(timestamp, int) else None
 
 
 def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:

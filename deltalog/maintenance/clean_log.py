@@ -19,7 +19,7 @@ import numpy as np
 
 from deltalog.errors import MalformedLog
 from deltalog.log.checkpoint import load_checkpoint, read_hint
-from deltalog.log.commit_file import LINES, info_of, read_commits
+from deltalog.log.commit_file import LINES, in_commit_time, info_of, read_commits
 from deltalog.maintenance.last_checkpoint import checkpoint_of, hint_of, write_hint
 from deltalog.maintenance.log_state import open_state
 from deltalog.table.features import check_maintainable, protected_before
@@ -129,7 +129,7 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
     count = int(np.searchsorted(np.maximum.accumulate(times), moment, side="right"))
     if not count:
         return None
-    if state.properties.get("delta.enableInCommitTimestamps", "").lower() != "true":
+    if not state.properties.in_commit_timestamps:
         return versions[count - 1]
     # Files that were copied look younger than they are, never older; what a commit says of itself grows with versions.
     first, stop = 0, count
@@ -142,8 +142,7 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
 
 def _in_commit_time(file: DataFile) -> int | None:
     """Return the time that a commit gives itself; None of one from before the table had such times."""
-    found = info_of(next(read_commits([file], LINES, traffic=Traffic()))).get("inCommitTimestamp")
-    return found if isinstance(found, int) else None
+    return in_commit_time(info_of(next(read_commits([file], LINES, traffic=Traffic()))))
 
 
 def _checkpoint_at(listing: LogListing, commit: int) -> int | None:

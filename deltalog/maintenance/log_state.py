@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.errors import MalformedLog
-from deltalog.log.actions import FullAdd, FullLine, FullRemove
+from deltalog.log.actions import FullAdd, FullLine, FullRemove, RecordCount
 from deltalog.log.checkpoint import load_checkpoint
 from deltalog.log.checkpoint_file import RESTORE
 from deltalog.log.commit_file import read_commits
@@ -26,7 +26,7 @@ from deltalog.log.path_fingerprints import may_repeat
 from deltalog.log.paths import canonical_paths, path_array
 from deltalog.log.replay import Tail, read_tail
 from deltalog.snapshot.opening import load_around, twice
-from deltalog.snapshot.snapshot import describe
+from deltalog.table.state import TableVersion, replayed_state
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.storage import Traffic
 
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.log.actions import Metadata, Protocol, Transaction
     from deltalog.log.checkpoint_file import CheckpointFile
     from deltalog.log.listing import LogListing, Segment
-    from deltalog.table.schema import TableSchema
 
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
@@ -57,27 +55,16 @@ class StoredActions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LogState:
-    """A version of a table.
+class LogState(TableVersion):
+    """A version of a table with all actions that it holds.
 
     `adds` and `removes` are those of commits, and of a manifest in JSON; `stored` the files of the checkpoint before
     them.
     """
 
-    table: str
-    version: int
-    listing: LogListing
-    segment: Segment
-    protocol: Protocol
-    metadata: Metadata
-    schema: TableSchema
-    properties: dict[str, str]
-    transactions: dict[str, Transaction]
-    domains: dict[str, str]
     adds: list[FullAdd]
     removes: list[FullRemove]
     stored: tuple[CheckpointFile, ...]
-    traffic: Traffic
     _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
@@ -199,7 +186,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         version=segment.version,
         listing=listing,
         segment=segment,
-        **describe(tail, f"{listing.location}, version {segment.version}")._asdict(),
+        state=replayed_state(tail, f"{listing.location}, version {segment.version}"),
         adds=_live(tail),
         removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
         stored=tuple(stored),
@@ -220,12 +207,9 @@ def _live(tail: Tail) -> list[FullAdd]:
 
 def _count_alone(stats: object) -> str | None:
     # The protocol wants the count of a file with a deletion vector, whatever else is not certain.
-    class Statistics(msgspec.Struct):
-        numRecords: int  # noqa: N815 - as it is written
-
     try:
         return (
-            msgspec.json.encode(msgspec.json.decode(stats, type=Statistics)).decode()
+            msgspec.json.encode(msgspec.json.decode(stats, type=RecordCount)).decode()
             if isinstance(stats, str)
             else None
         )

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING
 from deltalog.maintenance.log_state import open_state
 from deltalog.maintenance.table_files import LIVE, named_files, table_files
 from deltalog.table.features import check_maintainable
-from deltalog.table.properties import duration_of
+from deltalog.table.properties import TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT, duration_of
 from parquet_core.errors import WrongUse
 from parquet_core.storage import address, check_deletable, delete_files
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from deltalog.maintenance.table_files import NamedFiles
     from parquet_core.storage import DataFile
-
-RETENTION, RETENTION_BY_DEFAULT = "delta.deletedFileRetentionDuration", "interval 1 week"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +129,9 @@ def _idle(files: dict[str, DataFile], named: NamedFiles, retention: int) -> Iter
 
 
 def _retention(
-    properties: dict[str, str], requested: dt.timedelta | None, *, allow_shorter: bool, location: str
+    properties: Mapping[str, str], requested: dt.timedelta | None, *, allow_shorter: bool, location: str
 ) -> int:
-    wanted = duration_of(properties, RETENTION, RETENTION_BY_DEFAULT)
+    wanted = duration_of(properties, TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT)
     if requested is None:
         return wanted
     kept = int(requested.total_seconds() * 1_000)
@@ -142,9 +140,9 @@ def _retention(
     if kept < wanted and not allow_shorter:
         raise WrongUse(
             f"{location}: a retention of {requested} is shorter than the "
-            f"{properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} of the table; it would remove files that running "
-            f"readers and writers need. Give a longer one, set {RETENTION}, or pass allow_shorter=True "
-            "(--allow-shorter) when no other program uses the table"
+            f"{properties.get(TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT)!r} of the table; it would remove files "
+            f"that running readers and writers need. Give a longer one, set {TOMBSTONE_RETENTION}, or pass "
+            "allow_shorter=True (--allow-shorter) when no other program uses the table"
         )
     return kept
 

@@ -41,8 +41,14 @@ from deltalog.maintenance.last_checkpoint import WrittenCheckpoint, checkpoint_o
 from deltalog.maintenance.log_state import BATCH_ROWS, open_state
 from deltalog.stats.parsed_statistics import ParsedStatistics
 from deltalog.stats.partition_values import parsed_partition_type, parsed_partitions
-from deltalog.table.features import check_maintainable, protected_before, writer_features
-from deltalog.table.properties import indexed_columns, milliseconds
+from deltalog.table.features import check_maintainable, protected_before
+from deltalog.table.properties import (
+    CHECKPOINT_POLICY,
+    TOMBSTONE_RETENTION,
+    TOMBSTONE_RETENTION_DEFAULT,
+    indexed_columns,
+    milliseconds,
+)
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import PruneError
 from parquet_core.storage import address, find_file, publish, put_if_absent, staged
@@ -55,9 +61,7 @@ if TYPE_CHECKING:
     from deltalog.maintenance.log_state import LogState
     from deltalog.table.schema import TableColumn
 
-POLICY, FEATURE = "delta.checkpointPolicy", "v2Checkpoint"
-AS_JSON, AS_STRUCT = "delta.checkpoint.writeStatsAsJson", "delta.checkpoint.writeStatsAsStruct"
-TOMBSTONES, TOMBSTONES_BY_DEFAULT = "delta.deletedFileRetentionDuration", "interval 1 week"
+AS_JSON = "delta.checkpoint.writeStatsAsJson"
 TRANSACTIONS = "delta.setTransactionRetentionDuration"
 # Several files are read at once.
 _ROWS_OF_A_SIDECAR = 1 << 18
@@ -120,14 +124,15 @@ def _written(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     now = time.time_ns() // 1_000_000
     form = _form(state)
     others = _others(state, now)
-    if state.properties.get(POLICY, "classic").lower() == "v2" and FEATURE in writer_features(state.protocol):
+    policy = state.properties.get(CHECKPOINT_POLICY, "classic").lower()
+    if policy == "v2" and "v2Checkpoint" in state.state.writer_features:
         return _write_v2(state, form, others, now)
     return _write_classic(state, form, others, now, replace=replace)
 
 
 def _form(state: LogState) -> AddForm:
     data = [column for column in state.schema.columns if column.partition is None]
-    as_struct = state.properties.get(AS_STRUCT, "false").lower() == "true"
+    as_struct = state.properties.statistics_as_struct
     return AddForm(
         json=state.properties.get(AS_JSON, "true").lower() != "false",
         statistics=ParsedStatistics(_told_apart(_indexed(state))) if as_struct else None,
@@ -188,7 +193,7 @@ def _added(state: LogState, form: AddForm, *, stored: Sequence[str]) -> Iterator
 
 def _removed(state: LogState, now: int) -> Iterator[pa.StructArray]:
     """Yield the tombstones that have not expired; where that cannot be told, all of them."""
-    kept = milliseconds(state.properties.get(TOMBSTONES, TOMBSTONES_BY_DEFAULT))
+    kept = milliseconds(state.properties.get(TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT))
     oldest = -1 if kept is None else now - kept
     for actions in state.stored_actions(adds=(), removes=STORED_REMOVE):
         if actions.removes is not None and len(actions.removes):

@@ -11,8 +11,9 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltalog.errors import NoSuchVersion
-from deltalog.log.commit_file import LINES, info_of, read_commits
+from deltalog.log.commit_file import LINES, in_commit_time, info_of, read_commits
 from deltalog.log.listing import list_log
+from deltalog.table.properties import SINCE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from deltalog.log.listing import LogListing
     from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.storage import DataFile, Traffic
-
-_ENABLED = "delta.enableInCommitTimestamps"
-_SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
-_IN_COMMIT = "inCommitTimestamp"
 
 
 class CommitInfo(NamedTuple):
@@ -143,19 +140,18 @@ def _file_times(listing: LogListing) -> dict[int, int]:
 
 
 def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: int | None) -> int:
-    timestamp = info.get(_IN_COMMIT)
-    if enabled is not None and version >= enabled and isinstance(timestamp, int):
+    timestamp = in_commit_time(info)
+    if enabled is not None and version >= enabled and timestamp is not None:
         return timestamp
     return times[version]
 
 
 def _enabled(snapshot: Snapshot) -> int | None:
     """Return the version from which on a table has in-commit timestamps."""
-    properties = snapshot.properties
-    if properties.get(_ENABLED, "").lower() != "true":
+    if not snapshot.properties.in_commit_timestamps:
         return None
     try:
-        return int(properties.get(_SINCE_VERSION, "0"))
+        return int(snapshot.properties.get(SINCE_VERSION, "0"))
     except ValueError:
         return None
 

@@ -17,7 +17,8 @@ from deltalog.log.file_block import in_parallel
 from deltalog.log.listing import last_version, list_log, segment_of
 from deltalog.log.replay import Tail, live_blocks, read_tail, without_adds
 from deltalog.snapshot.history import version_of_time
-from deltalog.snapshot.snapshot import Snapshot, describe
+from deltalog.snapshot.snapshot import Snapshot
+from deltalog.table.state import replayed_state
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic, address, is_remote, name_of
 from parquet_core.storage.allowed_locations import addresses
@@ -181,7 +182,7 @@ class _Attempt:
             self.opened = [self.listing.hint]
         tail = self._tail(segment)
         files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
-        described = describe(tail, f"{self.listing.location}, version {segment.version}")
+        state = replayed_state(tail, f"{self.listing.location}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
         rows = sum(file.footer().num_rows for file in files)
         live = live_blocks(tail, in_parallel(lambda at: at[0].files(at[1]), groups, files=rows))
@@ -191,7 +192,7 @@ class _Attempt:
         return Snapshot(
             table=self.table,
             version=segment.version,
-            **described._asdict(),
+            state=state,
             blocks=live.blocks,
             listing=self.listing,
             segment=segment,

@@ -17,8 +17,9 @@ from deltalog.log.replay import Tail
 from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
 from deltalog.snapshot.cached_version import Head, bounds_name, latest_cached, version_name
 from deltalog.snapshot.refresh import advance_to
-from deltalog.snapshot.snapshot import Snapshot, describe
+from deltalog.snapshot.snapshot import Snapshot
 from deltalog.snapshot.write_cache import CachedSnapshot
+from deltalog.table.state import replayed_state
 from parquet_core.dataset.arrow_form import array_at, from_batch, numbers_at
 from parquet_core.storage import Traffic, find_file
 from parquet_core.storage.ranges import in_flight
@@ -97,7 +98,7 @@ class _Cached:
         return Snapshot(
             table=table,
             version=head.version,
-            **describe(tail, f"{listing.location}, version {head.version}")._asdict(),
+            state=replayed_state(tail, f"{listing.location}, version {head.version}"),
             blocks=tuple(blocks),
             listing=listing,
             segment=Segment(head.version, _checkpoint(head), tuple(head.tail)),

@@ -18,7 +18,7 @@ from deltalog.log.commit_file import LINES
 from deltalog.log.file_block import ABSENT, VECTOR_TYPE, ChosenStatistics, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Segment, last_version
 from deltalog.log.replay import apply_commits, read_tail, without_adds
-from deltalog.snapshot.snapshot import describe
+from deltalog.table.state import replayed_state
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic
@@ -76,7 +76,7 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
     return replace(
         snapshot,
         version=version,
-        **describe(tail, f"{listing.location}, version {version}")._asdict(),
+        state=replayed_state(tail, f"{listing.location}, version {version}"),
         blocks=merge_small_blocks(blocks),
         listing=listing,
         segment=Segment(version, snapshot.segment.checkpoint, snapshot.segment.tail + tuple(files)),

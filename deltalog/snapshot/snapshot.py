@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltalog.errors import MalformedLog
 from deltalog.log.replay import Tail
-from deltalog.table.features import check_readable
-from deltalog.table.schema import read_schema
+from deltalog.table.state import TableVersion
 from parquet_core.arrow_arrays import from_numpy
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from deltalog.log.actions import Metadata, Protocol, Transaction
     from deltalog.log.checkpoint_file import CheckpointFile
     from deltalog.log.file_block import FileBlock
-    from deltalog.log.listing import LogListing, Segment
     from deltalog.snapshot.write_cache import CachedSnapshot
-    from deltalog.table.schema import TableSchema
-    from parquet_core.storage import DataFile, Traffic
-
-_MAPPING = "delta.columnMapping.mode"
-# What a table has whose metaData says nothing of its columns.
-_NO_COLUMNS = '{"type":"struct","fields":[]}'
+    from parquet_core.storage import DataFile
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(TableVersion):
     """A version of a table, as `open_snapshot` returns it.
 
     >>> import deltalog
@@ -44,20 +35,9 @@ class Snapshot:
     `opened`: the files of the log that were read. `allow`: where files may lie other than below the table.
     """
 
-    table: str
-    version: int
-    protocol: Protocol
-    metadata: Metadata
-    schema: TableSchema
-    properties: dict[str, str]
-    transactions: dict[str, Transaction]
-    domains: dict[str, str]
     blocks: tuple[FileBlock, ...]
-    listing: LogListing
-    segment: Segment
     notes: tuple[str, ...]
     opened: tuple[DataFile, ...]
-    traffic: Traffic
     seconds: float
     allow: tuple[str, ...] = ()
     _tail: Tail = field(default_factory=Tail)
@@ -94,32 +74,3 @@ class Snapshot:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._cached is not None:
             self._cached.save(self)
-
-
-class Described(NamedTuple):
-    """What a log says of a table beside its files."""
-
-    protocol: Protocol
-    metadata: Metadata
-    schema: TableSchema
-    properties: dict[str, str]
-    transactions: dict[str, Transaction]
-    domains: dict[str, str]
-
-
-def describe(tail: Tail, location: str) -> Described:
-    """Return the description of a table; raises UnsupportedTable, and MalformedLog if an action is missing."""
-    if tail.protocol is None:
-        raise MalformedLog(f"{location}: the log has no protocol action; it is not whole")
-    check_readable(tail.protocol, location=location)
-    if tail.metadata is None:
-        raise MalformedLog(f"{location}: the log has no metaData action; it is not whole")
-    properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
-    schema = read_schema(
-        _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
-        partition_columns=tail.metadata.partition_columns,
-        mapping=properties.get(_MAPPING, "none").lower(),
-        location=location,
-    )
-    domains = {name: domain.configuration for name, domain in tail.domains.items() if not domain.removed}
-    return Described(tail.protocol, tail.metadata, schema, properties, tail.transactions, domains)

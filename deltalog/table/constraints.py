@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltalog.table.properties import CONSTRAINT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deltalog.table.schema_json import Field
+    from deltalog.table.schema import Field
 
-_CHECK = "delta.constraints."
 # What a field's metadata may say of its values, and the feature it belongs to.
-_OF_FIELD = {
+FIELD_FEATURES = {
     "delta.invariants": "invariants",
     "delta.generationExpression": "generatedColumns",
     "delta.identity.start": "identityColumns",
@@ -42,9 +43,9 @@ def constraints_of(properties: Mapping[str, str], fields: Sequence[Field]) -> It
     [Constraint(feature='checkConstraints', name='positive', sql='x > 0')]
     """
     for name in sorted(properties):
-        if name.startswith(_CHECK):
-            yield Constraint("checkConstraints", name.removeprefix(_CHECK), properties[name])
+        if name.startswith(CONSTRAINT):
+            yield Constraint("checkConstraints", name.removeprefix(CONSTRAINT), properties[name])
     for field in fields:
-        key = next((key for key in _OF_FIELD if key in field.metadata), None)
+        key = next((key for key in FIELD_FEATURES if key in field.metadata), None)
         if key is not None:
-            yield Constraint(_OF_FIELD[key], field.name, str(field.metadata[key]))
+            yield Constraint(FIELD_FEATURES[key], field.name, str(field.metadata[key]))

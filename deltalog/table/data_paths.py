@@ -9,6 +9,7 @@ import secrets
 import string
 from typing import TYPE_CHECKING
 
+from deltalog.table.properties import is_true
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage.partition_discovery import escape
 
@@ -44,7 +45,7 @@ def data_directory(schema: TableSchema, values: Mapping[str, str | None], proper
 
     Source: `escapePathName` of Spark, `DelayedCommitProtocol` of delta-spark.
     """
-    if properties.get(_RANDOMIZED, "").lower() == "true":
+    if is_true(properties, _RANDOMIZED):
         length = properties.get(_PREFIX_LENGTH, "")
         return "".join(secrets.choice(_PREFIX_SIGNS) for _ in range(int(length) if length.isdecimal() else 2)) + "/"
     columns = {column.leaf.path[0]: column for column in schema.columns if column.partition is not None}

@@ -5,14 +5,13 @@ Spark finds out when it reads, and then it gives up the table, or takes a column
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from deltalog.errors import RefusedCommit
-from deltalog.table.schema_json import COLUMN_ID, PHYSICAL_NAME
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME, ArrayType, MapType, StructType, type_name
 from parquet_core.format.leaf_type import Physical, arrow_type, sort_order
 from parquet_core.format.schema import LeafColumn, Repetition, SchemaElement, in_any_case
 from parquet_core.spark_rules.stored_types import parquet_element
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deltalog.table.schema import TableSchema
+    from deltalog.table.types import DataType, StructField
     from parquet_core.dataset.metadata_index import MetadataIndex
 
 # Members of the union LogicalType, and converted types: of maps with that of what a map repeats, from old writers.
@@ -65,8 +65,7 @@ class _Complaint(NamedTuple):
 
 def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     """Raise RefusedCommit, naming file and column, where Spark would not read a file as the table has it."""
-    tree = msgspec.json.decode(schema.text)
-    fields = [field for field in tree["fields"] if field["name"] not in schema.partition_columns]
+    fields = [field for field in schema.tree.fields if field.name not in schema.partition_columns]
     for kind in np.unique(index.kind).tolist():
         complaint = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
         if complaint is not None:
@@ -79,15 +78,15 @@ class _File(NamedTuple):
 
     mapping: str
 
-    def complaints(self, elements: Sequence[SchemaElement], fields: Sequence[Any]) -> Iterator[_Complaint]:
+    def complaints(self, elements: Sequence[SchemaElement], fields: Sequence[StructField]) -> Iterator[_Complaint]:
         """Return the columns that Spark cannot read, with reasons."""
         root = _tree(iter(elements))
         if self.mapping == "id" and fields and all(element.field_id is None for element in elements):
             reason = "has no number in the file, as have all others; write the field ids of the table's column mapping"
-            yield _Complaint((fields[0]["name"],), reason)
+            yield _Complaint((fields[0].name,), reason)
         yield from self._of_fields(root, fields, ())
 
-    def _of_fields(self, group: _Node, fields: Sequence[Any], above: tuple[str, ...]) -> Iterator[_Complaint]:
+    def _of_fields(self, group: _Node, fields: Sequence[StructField], above: tuple[str, ...]) -> Iterator[_Complaint]:
         by_name = {node.name: node for node in group.inside}
         spelled: dict[str, list[str]] = {}
         for node in group.inside:
@@ -95,7 +94,7 @@ class _File(NamedTuple):
         numbers = {node.element.field_id: node.name for node in group.inside if node.element.field_id is not None}
         stored = {self._stored(field) for field in fields}
         for field in fields:
-            column, name = (*above, field["name"]), self._stored(field)
+            column, name = (*above, field.name), self._stored(field)
             other = next((other for other in spelled.get(in_any_case(name), ()) if other != name), None)
             if other is None and name not in by_name:
                 other = self._by_another_name(field, by_name.keys() - stored, numbers)
@@ -104,36 +103,35 @@ class _File(NamedTuple):
             elif name in by_name:
                 yield from self._of_column(by_name[name], field, column)
 
-    def _stored(self, field: Any) -> str:
-        metadata = field.get("metadata") or {}
-        return str(field["name"] if self.mapping == "none" else metadata.get(PHYSICAL_NAME, field["name"]))
+    def _stored(self, field: StructField) -> str:
+        return field.name if self.mapping == "none" else str(field.metadata.get(PHYSICAL_NAME, field.name))
 
-    def _by_another_name(self, field: Any, names: set[str], numbers: dict[int, str]) -> str | None:
+    def _by_another_name(self, field: StructField, names: set[str], numbers: dict[int, str]) -> str | None:
         if self.mapping == "id" and (name := numbers.get(_number(field))) is not None:
             return name
-        return field["name"] if self.mapping != "none" and field["name"] in names else None
+        return field.name if self.mapping != "none" and field.name in names else None
 
-    def _of_column(self, node: _Node, field: Any, column: tuple[str, ...]) -> Iterator[_Complaint]:
+    def _of_column(self, node: _Node, field: StructField, column: tuple[str, ...]) -> Iterator[_Complaint]:
         field_id = _number(field)
         if self.mapping == "id" and node.element.field_id != field_id:
             reason = f"has the number {node.element.field_id} in the file; write the field id {field_id} of the table"
             yield _Complaint(column, reason)
         else:
-            yield from self._of_value(node, field["type"], column)
+            yield from self._of_value(node, field.type, column)
 
-    def _of_value(self, node: _Node, kind: Any, column: tuple[str, ...]) -> Iterator[_Complaint]:
-        name = kind if isinstance(kind, str) else kind["type"]
-        match name:
-            case "struct" if node.is_group(None):
-                yield from self._of_fields(node, kind["fields"], column)
-            case "array" if node.is_group(_LIST) and (element := _element_of(node)) is not None:
-                yield from self._of_value(element, kind["elementType"], (*column, "element"))
-            case "map" if node.is_group(_MAP) and (pair := _pair_of(node)) is not None:
-                for inside, part in zip(pair, ("key", "value"), strict=True):
-                    yield from self._of_value(inside, kind[f"{part}Type"], (*column, part))
-            case _ if not isinstance(kind, str) or not _is_read(node, name):
+    def _of_value(self, node: _Node, type_: DataType, column: tuple[str, ...]) -> Iterator[_Complaint]:
+        match type_:
+            case StructType(fields) if node.is_group(None):
+                yield from self._of_fields(node, fields, column)
+            case ArrayType(inner) if node.is_group(_LIST) and (element := _element_of(node)) is not None:
+                yield from self._of_value(element, inner, (*column, "element"))
+            case MapType(key, value) if node.is_group(_MAP) and (pair := _pair_of(node)) is not None:
+                yield from self._of_value(pair[0], key, (*column, "key"))
+                yield from self._of_value(pair[1], value, (*column, "value"))
+            case _ if not isinstance(type_, str) or not _is_read(node, type_):
                 reason = (
-                    f"is {_shown(node)} in the file, which Spark does not read as {name}; cast it before it is written"
+                    f"is {_shown(node)} in the file, which Spark does not read as {type_name(type_)}; cast it before "
+                    "it is written"
                 )
                 yield _Complaint(column, reason)
 
@@ -143,8 +141,8 @@ def _tree(elements: Iterator[SchemaElement]) -> _Node:
     return _Node(element, [_tree(elements) for _ in range(element.children or 0)])
 
 
-def _number(field: Any) -> int:
-    return int((field.get("metadata") or {}).get(COLUMN_ID, -1))
+def _number(field: StructField) -> int:
+    return int(field.metadata.get(COLUMN_ID, -1))
 
 
 def _element_of(node: _Node) -> _Node | None:

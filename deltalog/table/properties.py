@@ -1,4 +1,4 @@
-"""What properties and domains of a table say: durations, the clustering columns, and the columns that get statistics.
+"""The properties of a table and the values of its domains: switches, durations, clustering and indexed columns.
 
 Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.dataSkippingNumIndexedCols` and
 `delta.dataSkippingStatsColumns` of its reference implementation.
@@ -7,6 +7,7 @@ Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +18,7 @@ from parquet_core.errors import WrongUse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from deltalog.log.actions import Metadata
     from deltalog.table.schema import TableColumn, TableSchema
     from parquet_core.predicate import Path
 
@@ -36,6 +38,68 @@ CLUSTERING = "delta.clustering"
 NAMED = "delta.dataSkippingStatsColumns"
 COUNTED = "delta.dataSkippingNumIndexedCols"
 COUNTED_BY_DEFAULT = 32
+APPEND_ONLY, CHANGE_FEED = "delta.appendOnly", "delta.enableChangeDataFeed"
+DELETION_VECTORS = "delta.enableDeletionVectors"
+IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
+# The first version with in-commit timestamps, and its time.
+SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
+SINCE_TIME = "delta.inCommitTimestampEnablementTimestamp"
+ROW_IDS_ENABLED = "delta.enableRowTracking"
+COLUMN_MAPPING, LAST_COLUMN_ID = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
+CHECKPOINT_POLICY = "delta.checkpointPolicy"
+TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT = "delta.deletedFileRetentionDuration", "interval 1 week"
+CONSTRAINT = "delta.constraints."
+
+
+def is_true(properties: Mapping[str, str], name: str) -> bool:
+    """Return whether a property is set to true.
+
+    >>> is_true({"delta.appendOnly": "True"}, "delta.appendOnly")
+    True
+    """
+    return properties.get(name, "").lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    """An attribute that is the value of a property that is true or false."""
+
+    name: str
+
+    def __get__(self, properties: Mapping[str, str], _: object = None) -> bool:
+        return is_true(properties, self.name)
+
+
+class TableProperties(dict[str, str]):
+    """The properties of a table by name; attributes have the typed values of some.
+
+    >>> TableProperties({"delta.appendOnly": "true"}).append_only
+    True
+    """
+
+    append_only = _Switch(APPEND_ONLY)
+    change_feed = _Switch(CHANGE_FEED)
+    deletion_vectors = _Switch(DELETION_VECTORS)
+    in_commit_timestamps = _Switch(IN_COMMIT_TIMESTAMPS)
+    row_tracking = _Switch(ROW_IDS_ENABLED)
+    row_tracking_suspended = _Switch("delta.rowTrackingSuspended")
+    statistics_as_struct = _Switch("delta.checkpoint.writeStatsAsStruct")
+
+    @classmethod
+    def of(cls, metadata: Metadata) -> TableProperties:
+        """Return the properties that have a value."""
+        return cls((name, value) for name, value in (metadata.configuration or {}).items() if value is not None)
+
+    @property
+    def column_mapping(self) -> str:
+        """How files name columns: none, name or id."""
+        return self.get(COLUMN_MAPPING, "none").lower()
+
+    @property
+    def last_column_id(self) -> int | None:
+        """The highest number of a column that ever was; None if unknown."""
+        number = self.get(LAST_COLUMN_ID, "")
+        return int(number) if number.isdecimal() else None
 
 
 def milliseconds(text: str) -> int | None:

@@ -7,16 +7,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from deltalog.errors import MalformedLog, UnsupportedTable
+from deltalog.table.types import (
+    COLUMN_ID,
+    DECLARED_LENGTH,
+    PHYSICAL_NAME,
+    TYPE_CHANGES,
+    ArrayType,
+    DataType,
+    MapType,
+    StructType,
+    decimal_digits,
+    inner_types,
+    parse_struct,
+    type_name,
+)
 from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
 from parquet_core.format.schema import LeafColumn, SortOrder
 from parquet_core.spark_rules.spark_schema import ComparedOtherwise, tells_nulls
-from parquet_core.spark_rules.stored_types import DECIMAL, FIXED_BYTES, parquet_element
+from parquet_core.spark_rules.stored_types import FIXED_BYTES, parquet_element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +38,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
 
 MAX_NESTING = 100
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
-_ID = "delta.columnMapping.id"
-_TYPE_CHANGES = "delta.typeChanges"
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATIONS = "__COLLATIONS"
 _PADDED = re.compile(r"(?<!var)char", re.IGNORECASE)
 # Some writers have bounds of booleans; Spark has none.
@@ -73,14 +83,41 @@ class TableColumn:
         return self.kind not in _WITHOUT_BOUNDS and not self.leaf.unsupported
 
 
+class Field(NamedTuple):
+    """A field at any depth of a schema, with its logical and physical path.
+
+    `nullable`: whether the field itself may be null. `repeated`: whether the field is inside an array or map.
+    `collation`: why its values do not compare as bytes; empty if they do.
+    """
+
+    path: tuple[str, ...]
+    physical: tuple[str, ...]
+    type: DataType
+    nullable: bool
+    metadata: dict[str, Any]
+    repeated: bool
+    collation: str = ""
+
+    @property
+    def name(self) -> str:
+        """The path for messages."""
+        return ".".join(self.path)
+
+
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """The columns of a table, leaves in order; `mapping`: none, name or id; `text`: the JSON as it stands."""
+    """The columns of a table.
+
+    `columns`: leaves in order. `mapping`: none, name or id. `text`: the JSON as written. `tree`: the JSON parsed.
+    `fields`: fields at any depth, parents before children.
+    """
 
     columns: tuple[TableColumn, ...]
     partition_columns: tuple[str, ...]
     mapping: str
     text: str
+    tree: StructType
+    fields: tuple[Field, ...]
 
     @property
     def leaves(self) -> tuple[LeafColumn, ...]:
@@ -97,94 +134,103 @@ class TableSchema:
 
 
 def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: str, location: str) -> TableSchema:
-    """Read the schema of a `metaData` action.
+    """Parse the schema of a `metaData` action.
 
-    Raises MalformedLog for what is no schema, UnsupportedTable for a change of type that is not known; both name
+    Raises MalformedLog if the JSON is not a schema, UnsupportedTable for an unknown change of type; both name
     `location`.
     """
     if mapping not in {"none", "name", "id"}:
         raise UnsupportedTable(f"{location}: column mapping {mapping!r} is not understood; use a newer release")
     try:
-        tree = msgspec.json.decode(schema_json)
-        found = list(_leaves(tree, mapping=mapping != "none", location=location))
-    except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
+        tree = parse_struct(schema_json)
+        fields = tuple(_fields(tree, _Above((), ()), mapped=mapping != "none", location=location))
+    except (msgspec.DecodeError, RecursionError, TypeError, AttributeError, UnicodeError):
         raise MalformedLog(f"{location}: the schema of the table is not a Spark schema; the log is damaged") from None
-    columns = _partitioned(found, partition_columns, location)
-    return TableSchema(tuple(_numbered(columns)), tuple(partition_columns), mapping, schema_json)
+    columns = tuple(_columns(fields, partition_columns, location))
+    return TableSchema(columns, tuple(partition_columns), mapping, schema_json, tree, fields)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    logical: Path
+class _Above(NamedTuple):
+    """Path and properties that fields inherit from the struct, array or map around them."""
+
+    path: Path
     physical: Path
-    reason: str = ""
     repeated: bool = False
+    collation: str = ""
 
 
-def _leaves(tree: Mapping[str, Any], *, mapping: bool, location: str) -> Iterator[TableColumn]:
-    if tree["type"] != "struct":
-        raise TypeError
-    stack = [(field, _Place((), ())) for field in reversed(tree["fields"])]
-    while stack:
-        described, above = stack.pop()
-        metadata = described.get("metadata") or {}
-        here = _below(above, described["name"], metadata, mapping=mapping)
-        kind = described["type"]
-        if len(here.logical) > MAX_NESTING:
-            raise MalformedLog(f"{location}: the schema is nested deeper than {MAX_NESTING} levels; the log is damaged")
-        _check_changes(metadata.get(_TYPE_CHANGES), here.logical, location)
-        if isinstance(kind, dict) and kind["type"] == "struct":
-            stack.extend((child, here) for child in reversed(kind["fields"]))
-        else:
-            yield _column(kind, metadata, here)
+def _fields(type_: DataType, above: _Above, *, mapped: bool, location: str) -> Iterator[Field]:
+    if len(above.path) > MAX_NESTING:
+        raise MalformedLog(f"{location}: the schema is nested deeper than {MAX_NESTING} levels; the log is damaged")
+    for name, inner in inner_types(type_).items():
+        inside = _Above((*above.path, name), (*above.physical, name), repeated=True, collation=above.collation)
+        yield from _fields(inner, inside, mapped=mapped, location=location)
+    for child in type_.fields if isinstance(type_, StructType) else ():
+        name = child.metadata.get(PHYSICAL_NAME, child.name) if mapped else child.name
+        if not isinstance(name, str):
+            raise TypeError
+        path, physical = (*above.path, child.name), (*above.physical, name)
+        collation = _collation(child.metadata) or above.collation
+        if not above.repeated:
+            _check_changes(child.metadata.get(TYPE_CHANGES), path, location)
+        yield Field(path, physical, child.type, child.nullable, child.metadata, above.repeated, collation)
+        inside = _Above(path, physical, above.repeated, collation)
+        yield from _fields(child.type, inside, mapped=mapped, location=location)
 
 
-def _below(above: _Place, name: str, metadata: Mapping[str, Any], *, mapping: bool) -> _Place:
-    physical = metadata.get(_PHYSICAL_NAME, name) if mapping else name
-    if not isinstance(name, str) or not isinstance(physical, str):
-        raise TypeError
-    reason = above.reason
-    # Of a struct it stands at the top: which of its fields are meant is not looked at.
-    if _PADDED.search(str(metadata.get(_CHAR, ""))):
-        reason = ComparedOtherwise.CHAR
+def _collation(metadata: Mapping[str, Any]) -> str:
+    # A struct has the entries of its fields. All its fields count as compared otherwise.
     if _COLLATIONS in metadata:
-        reason = ComparedOtherwise.COLLATION
-    return _Place((*above.logical, name), (*above.physical, physical), reason, above.repeated)
+        return ComparedOtherwise.COLLATION
+    return ComparedOtherwise.CHAR if _PADDED.search(str(metadata.get(DECLARED_LENGTH, ""))) else ""
 
 
-def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn:
-    name = kind if isinstance(kind, str) else kind["type"]
-    if not isinstance(name, str):
-        raise TypeError
-    element = parquet_element(name)
+def _columns(fields: Sequence[Field], partitions: Sequence[str], location: str) -> Iterator[TableColumn]:
+    leaves = [field for field in fields if not field.repeated and not isinstance(field.type, StructType)]
+    tops = {field.path[0] for field in leaves}
+    unknown = [name for name in partitions if name not in tops]
+    if unknown:
+        raise MalformedLog(
+            f"{location}: the table is partitioned by {unknown[0]!r}, which it lacks; the log is damaged"
+        )
+    counts = Counter(field.path for field in leaves)
+    for number, field in enumerate(leaves):
+        is_partition = len(field.path) == 1 and field.path[0] in partitions
+        twice = "" if counts[field.path] == 1 else "the table has this column twice"
+        yield _column(field, number, partition=field.physical[0] if is_partition else None, twice=twice)
+
+
+def _column(field: Field, number: int, *, partition: str | None, twice: str) -> TableColumn:
+    name = type_name(field.type)
+    field_id, changes = field.metadata.get(COLUMN_ID), field.metadata.get(TYPE_CHANGES) or ()
+    element, repeated = parquet_element(name), isinstance(field.type, ArrayType | MapType)
     refused = ""
     physical, type_, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
-    repeated = not isinstance(kind, str) and name in {"array", "map"}
     if element is None:
         refused = "lists and maps are not looked into" if repeated else f"type {name} is not pruned on"
     else:
         assert element.physical is not None
         physical = Physical(element.physical)
-        type_, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
-        unsupported = reason_against_pruning(element, physical)
-    field_id = metadata.get(_ID)
+        type_ = arrow_type(element, physical)
+        order, unsupported = sort_order(type_, physical), reason_against_pruning(element, physical)
     return TableColumn(
         leaf=LeafColumn(
-            path=here.logical,
-            index=-1,
+            path=field.path,
+            index=number,
             physical=physical,
             type=type_,
             type_length=FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
             order=order,
-            max_definition_level=len(here.logical),
+            max_definition_level=len(field.path),
             max_repetition_level=int(repeated),
-            unsupported=refused or here.reason or unsupported,
+            unsupported=twice or refused or field.collation or unsupported,
         ),
-        physical=here.physical,
+        physical=field.physical,
         kind=name,
+        partition=partition,
         field_id=field_id if isinstance(field_id, int) else None,
-        from_float=any(change.get("fromType") == "float" for change in metadata.get(_TYPE_CHANGES) or ()),
-        refused=refused,
+        from_float=any(change.get("fromType") == "float" for change in changes),
+        refused=twice or refused,
     )
 
 
@@ -201,31 +247,7 @@ def _check_changes(changes: Any, column: Path, location: str) -> None:
 
 def _grows(old: str, new: str) -> bool:
     """Tell whether a decimal type holds all that another type holds."""
-    before, after = DECIMAL.fullmatch(old), DECIMAL.fullmatch(new)
+    before, after = decimal_digits(old), decimal_digits(new)
     if before is None or after is None:
         return old in _WIDENED_TO_DECIMAL
-    whole = int(after[1]) - int(after[2]) >= int(before[1]) - int(before[2])
-    return whole and int(after[2]) >= int(before[2])
-
-
-def _partitioned(columns: Sequence[TableColumn], names: Sequence[str], location: str) -> list[TableColumn]:
-    tops = {column.leaf.path[0] for column in columns}
-    unknown = [name for name in names if name not in tops]
-    if unknown:
-        raise MalformedLog(
-            f"{location}: the table is partitioned by {unknown[0]!r}, which it lacks; the log is damaged"
-        )
-    return [
-        replace(column, partition=column.physical[0])
-        if column.leaf.path[0] in set(names) and len(column.leaf.path) == 1
-        else column
-        for column in columns
-    ]
-
-
-def _numbered(columns: Sequence[TableColumn]) -> Iterator[TableColumn]:
-    counts = Counter(column.leaf.path for column in columns)
-    for number, column in enumerate(columns):
-        twice = "" if counts[column.leaf.path] == 1 else "the table has this column twice"
-        leaf = replace(column.leaf, index=number, unsupported=twice or column.leaf.unsupported)
-        yield replace(column, leaf=leaf, refused=twice or column.refused)
+    return after[0] - after[1] >= before[0] - before[1] and after[1] >= before[1]

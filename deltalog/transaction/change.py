@@ -1,15 +1,20 @@
-"""A change: what a commit does to a table, and what it has read for that."""
+"""A change: what a commit does to a table, and what it has read for that; and the table before and after it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from deltalog.log.paths import canonical_path
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from deltalog.log.actions import Add, DomainMetadata, Metadata, Protocol, Transaction
+    from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.constraints import Constraint
+    from deltalog.table.state import TableState
+    from deltalog.transaction.live_files import LiveFile
     from parquet_core.predicate import Predicate
 
 
@@ -75,3 +80,40 @@ class Change:
     def blind_append(self) -> bool:
         """Whether files are added, if anything, and nothing was read."""
         return not self.removes and self.reads.nothing and self.data_change
+
+
+@dataclass(frozen=True, slots=True)
+class CommitContext:
+    """A change and the state that the table has with it.
+
+    `snapshot`: the version that the change was decided from; None for the first commit of a table.
+    `removes`: the files that the change removes.
+    """
+
+    table: str
+    change: Change
+    after: TableState
+    snapshot: Snapshot | None = None
+    removes: Sequence[LiveFile] = ()
+
+    @property
+    def before(self) -> TableState | None:
+        """The state without the change; None if there is no table."""
+        return None if self.snapshot is None else self.snapshot.state
+
+    @property
+    def removes_all_files(self) -> bool:
+        """Whether no file of the table remains."""
+        return self.snapshot is None or len(self.removes) == self.snapshot.file_count
+
+    @property
+    def has_new_rows(self) -> bool:
+        """Whether a file is added that is not a removed file with more deleted rows."""
+        if not self.change.data_change:
+            return False
+        deleted = {file.path: 0 if file.vector is None else file.vector.cardinality for file in self.removes}
+        return any(
+            (vector := add.deletion_vector) is None
+            or vector.cardinality < deleted.get(canonical_path(add.path), vector.cardinality + 1)
+            for add in self.change.adds
+        )

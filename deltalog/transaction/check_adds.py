@@ -16,15 +16,16 @@ from deltalog.log.actions import fits
 from deltalog.log.paths import is_absolute
 from deltalog.log.replay import key_of
 from deltalog.stats.partition_match import meanings, partition_columns
-from deltalog.table.schema_json import schema_fields
+from deltalog.table.properties import clustering_columns
+from deltalog.table.types import decimal_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deltalog.log.actions import Add
     from deltalog.stats.partition_match import Meaning
-    from deltalog.table.schema import TableSchema
-    from deltalog.table.schema_json import Field
+    from deltalog.table.schema import Field, TableSchema
+    from deltalog.transaction.change import CommitContext
 
 # What may stand in the path of a URI, and what a writer that encodes leaves as it is.
 _ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")
@@ -32,14 +33,13 @@ _WHOLE, _REAL = re.compile("-?[0-9]+"), re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:
 _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}%s[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 # How the protocol writes partition values.
 _SPELLED = {
-    **dict.fromkeys(("byte", "short", "integer", "int", "long", "bigint", "decimal"), _WHOLE),
+    **dict.fromkeys(("byte", "short", "integer", "int", "long", "bigint"), _WHOLE),
     **dict.fromkeys(("float", "double"), _REAL),
     "boolean": re.compile("true|false"),
     "date": re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}"),
     "timestamp": re.compile(f"{_CLOCK % ' '}|{_CLOCK % 'T'}Z"),
     "timestamp_ntz": re.compile(_CLOCK % " "),
 }
-_DECIMAL = re.compile(r"decimal\(\s*[0-9]+\s*,\s*([0-9]+)\s*\)")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _BOUNDS = ("minValues", "maxValues", "nullCount")
 
@@ -57,22 +57,15 @@ class Statistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 _DECODER = msgspec.json.Decoder(Statistics)
 
 
-def check_adds(
-    adds: Sequence[Add],
-    *,
-    schema: TableSchema,
-    clustered_by: Sequence[tuple[str, ...]] = (),
-    rows_change: bool = True,
-    location: str,
-) -> None:
-    """Raise RefusedCommit, naming the file, for what does not belong into a table of this schema.
+def check_adds(context: CommitContext) -> None:
+    """Raise RefusedCommit, naming the file, for files that do not belong into a table of this schema.
 
-    `clustered_by`: physical paths of columns that every file must have statistics of. `rows_change`: whether rows are
-    new, so that they may break what the table promises.
+    Files of a clustered table must have statistics of its columns; rows that are not new may break its constraints.
     """
-    fields = schema_fields(schema.text, mapped=schema.mapping != "none", location=location)
-    known = {field.physical for field in fields}
-    _check_partitions(adds, schema, fields if rows_change else [], location)
+    adds, schema, location = context.change.adds, context.after.schema, context.table
+    clustered_by, rows_change = clustering_columns(context.after.domains, location=location), context.has_new_rows
+    known = {field.physical for field in schema.fields}
+    _check_partitions(adds, schema, schema.fields if rows_change else (), location)
     twice = set()
     for add in adds:
         where = f"{location}: add {add.path!r}"
@@ -85,7 +78,7 @@ def check_adds(
         if add.deletion_vector is not None:
             _check_vector(add, statistics, where)
         if rows_change:
-            _check_not_null(statistics, schema, fields, where)
+            _check_not_null(statistics, schema, where)
         for column in clustered_by:
             _check_clustered(statistics, column, where)
 
@@ -149,9 +142,9 @@ def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
         return True
     if meaning.null or (meaning.low is None and text.lower() != "nan"):
         return False
-    decimal = _DECIMAL.fullmatch(kind)
-    if decimal:
-        scale = int(decimal[1])
+    digits = decimal_digits(kind)
+    if digits is not None:
+        scale = digits[1]
         return re.fullmatch(rf"-?[0-9]+\.[0-9]{{{scale}}}" if scale else "-?[0-9]+", text) is not None
     return kind in _SPELLED and _SPELLED[kind].fullmatch(text) is not None
 
@@ -199,11 +192,11 @@ def _check_vector(add: Add, statistics: Statistics | None, where: str) -> None:
         )
 
 
-def _check_not_null(statistics: Statistics | None, schema: TableSchema, fields: Sequence[Field], where: str) -> None:
+def _check_not_null(statistics: Statistics | None, schema: TableSchema, where: str) -> None:
     """Refuse a file that is not known to have no null where the table allows none."""
     partitions = set(partition_columns(schema))
-    for field in _never_null(fields):
-        if field.physical[0] in partitions or not isinstance(field.kind, str):
+    for field in _never_null(schema.fields):
+        if field.physical[0] in partitions or not isinstance(field.type, str):
             continue
         nulls = None if statistics is None else _at(statistics.null_count, field.physical)
         if nulls != 0 and not (statistics is not None and statistics.num_records == 0):

@@ -5,78 +5,61 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
-from deltalog.table.features import check_readable, check_writable
-from deltalog.table.needed_features import MAPPING, features_of, needed_features
-from deltalog.table.schema import read_schema
-from deltalog.table.schema_json import COLUMN_ID, INNER_TYPES, PHYSICAL_NAME, Field, schema_fields
+from deltalog.table.features import check_readable, check_writable, features_of, needed_features
+from deltalog.table.properties import LAST_COLUMN_ID
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME, inner_types, type_name
 from deltalog.transaction.conflicts import isolation_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltalog.log.actions import Metadata, Protocol
-    from deltalog.table.schema import TableSchema
-
+    from deltalog.log.actions import Metadata
+    from deltalog.table.schema import Field
+    from deltalog.table.state import TableState
+    from deltalog.table.types import DataType
+    from deltalog.transaction.change import CommitContext
 
 _LAST_ID = "delta.columnMapping.maxColumnId"
 
 
-def properties_of(metadata: Metadata) -> dict[str, str]:
-    """Return the properties that have a value."""
-    return {name: value for name, value in (metadata.configuration or {}).items() if value is not None}
-
-
-def schema_of(metadata: Metadata, *, location: str) -> TableSchema:
-    """Read the schema of a `metaData` that is to be written; RefusedCommit without one."""
-    if metadata.schema_string is None:
-        raise RefusedCommit(f"{location}: the metaData has no schema; give one")
-    mapping = properties_of(metadata).get(MAPPING, "none").lower()
-    return read_schema(
-        metadata.schema_string, partition_columns=metadata.partition_columns, mapping=mapping, location=location
-    )
-
-
-def check_protocol(protocol: Protocol, before: Protocol | None, *, location: str) -> None:
+def check_protocol(context: CommitContext) -> None:
     """Raise UnsupportedTable for a protocol that is not understood, RefusedCommit for one that takes features away."""
-    check_readable(protocol, location=location)
-    check_writable(protocol, location=location)
+    after, before = context.after.protocol, None if context.before is None else context.before.protocol
+    if after is before:
+        return
+    check_readable(after, location=context.table)
+    check_writable(after, location=context.table)
     if before is None:
         return
-    lost = features_of(before) - features_of(protocol)
-    lower = (
-        protocol.min_reader_version < before.min_reader_version
-        or protocol.min_writer_version < before.min_writer_version
-    )
+    lost = features_of(before) - features_of(after)
+    lower = after.min_reader_version < before.min_reader_version or after.min_writer_version < before.min_writer_version
     if lost or lower:
         lost_parts = f"the features {', '.join(sorted(lost))}" if lost else "its versions"
         raise RefusedCommit(
-            f"{location}: the protocol would lose {lost_parts}; drop features with Spark, which cleans up first"
+            f"{context.table}: the protocol would lose {lost_parts}; drop features with Spark, which cleans up first"
         )
 
 
-def check_metadata(
-    metadata: Metadata, *, protocol: Protocol, before: Metadata | None, emptied: bool, location: str
-) -> None:
-    """Raise RefusedCommit for a `metaData` under which files that stay would be misread.
-
-    `protocol`: the one that holds after the commit. `emptied`: no file stays.
-    """
-    schema = schema_of(metadata, location=location)
-    mapped = schema.mapping != "none"
-    fields = schema_fields(schema.text, mapped=mapped, location=location)
-    _check_names(fields, metadata, location)
-    isolation_of(properties_of(metadata), location=location)
-    missing = needed_features(schema.text, properties_of(metadata), location=location)
-    missing -= features_of(protocol)
+def check_metadata(context: CommitContext) -> None:
+    """Raise RefusedCommit for a `metaData` under which files that stay would be misread."""
+    after, location = context.after, context.table
+    if context.change.metadata is None:
+        return
+    if after.metadata.schema_string is None:
+        raise RefusedCommit(f"{location}: the metaData has no schema; give one")
+    fields = after.schema.fields
+    _check_names(fields, after.metadata, location)
+    isolation_of(after.properties, location=location)
+    missing = needed_features(after.schema, after.properties) - after.features
     if missing:
         raise RefusedCommit(
             f"{location}: the metaData needs the table features {', '.join(sorted(missing))}, which the protocol "
             "lacks; commit a protocol that lists them along with it"
         )
-    if mapped:
-        _check_mapping(fields, metadata, location)
-    if before is not None:
-        _check_change(metadata, before, fields, emptied=emptied, location=location)
+    if after.schema.mapping != "none":
+        _check_mapping(fields, after.properties.last_column_id, location)
+    if context.before is not None:
+        _check_change(after, context.before, emptied=context.removes_all_files, location=location)
 
 
 def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> None:
@@ -90,16 +73,15 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> 
     partitions = set(metadata.partition_columns)
     if len(partitions) < len(metadata.partition_columns) or {field.path[0] for field in fields} == partitions:
         raise RefusedCommit(f"{location}: the partition columns leave no column for files, or repeat; name fewer")
-    nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.kind, str)]
+    nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.type, str)]
     if nested:
         raise RefusedCommit(
             f"{location}: {nested[0].name} is nested, so no partition column; partition by a plain column"
         )
 
 
-def _check_mapping(fields: Sequence[Field], metadata: Metadata, location: str) -> None:
+def _check_mapping(fields: Sequence[Field], last: int | None, location: str) -> None:
     """Ask for what column mapping needs of every field; nothing is assigned here."""
-    highest = properties_of(metadata).get(_LAST_ID, "")
     field_ids = []
     for field in fields:
         field_id, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
@@ -109,33 +91,32 @@ def _check_mapping(fields: Sequence[Field], metadata: Metadata, location: str) -
                 "each"
             )
         field_ids.append(field_id)
-    if len(set(field_ids)) < len(field_ids) or not highest.isdigit() or max(field_ids, default=0) > int(highest):
-        raise RefusedCommit(f"{location}: columnMapping: ids repeat, or go beyond {_LAST_ID}; number the fields anew")
+    if len(set(field_ids)) < len(field_ids) or last is None or max(field_ids, default=0) > last:
+        raise RefusedCommit(
+            f"{location}: columnMapping: ids repeat, or go beyond {LAST_COLUMN_ID}; number the fields anew"
+        )
 
 
-def _check_change(
-    metadata: Metadata, before: Metadata, fields: Sequence[Field], *, emptied: bool, location: str
-) -> None:
-    if metadata.id != before.id:
-        raise RefusedCommit(f"{location}: the metaData has another table id; keep {before.id}")
-    mapping, was = (properties_of(each).get(MAPPING, "none").lower() for each in (metadata, before))
-    if mapping != was or (was != "none" and not _keeps_mapping(metadata, before, fields, location)):
+def _check_change(after: TableState, before: TableState, *, emptied: bool, location: str) -> None:
+    if after.metadata.id != before.metadata.id:
+        raise RefusedCommit(f"{location}: the metaData has another table id; keep {before.metadata.id}")
+    was = before.schema.mapping
+    if after.schema.mapping != was or (was != "none" and not _keeps_mapping(after, before)):
         raise UnsupportedTable(
             f"{location}: columnMapping: columns of a table with column mapping are not changed here, nor is the "
             "mapping; change them with Spark"
         )
     if emptied:
         return
-    if list(metadata.partition_columns) != list(before.partition_columns):
+    if after.schema.partition_columns != before.schema.partition_columns:
         raise RefusedCommit(
             f"{location}: files stay, so the partition columns must; overwrite the whole table to change them"
         )
-    known = {field.path: field for field in fields}
-    old = schema_fields(before.schema_string or "", mapped=False, location=location)
-    for field in old:
+    known = {field.path: field for field in after.schema.fields}
+    for field in before.schema.fields:
         now = known.pop(field.path, None)
-        if now is None or now.plain != field.plain or (_inside(now) != _inside(field)):
-            what = "is gone" if now is None else f"turned from {field.plain} to {now.plain}"
+        if now is None or _outline(now.type) != _outline(field.type):
+            what = "is gone" if now is None else f"turned from {type_name(field.type)} to {type_name(now.type)}"
             raise RefusedCommit(
                 f"{location}: files stay, and column {field.name} {what}; overwrite the whole table, or use Spark"
             )
@@ -146,14 +127,14 @@ def _check_change(
             raise RefusedCommit(f"{location}: files stay, which lack the new column {field.name}; make it nullable")
 
 
-def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field], location: str) -> bool:
+def _keeps_mapping(after: TableState, before: TableState) -> bool:
     """Tell whether all columns stay as they are, and new ones have numbers and names that no other ever had."""
-    if metadata.schema_string == before.schema_string:
+    if after.schema.text == before.schema.text:
         return True
+    fields, last = after.schema.fields, before.properties.last_column_id
     now = {field.path: field for field in fields}
-    last_id = properties_of(before).get(_LAST_ID, "")
-    last = int(last_id) if last_id.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
-    for field in schema_fields(before.schema_string or "", mapped=True, location=location):
+    last = max(field.metadata[COLUMN_ID] for field in fields) if last is None else last
+    for field in before.schema.fields:
         kept = now.pop(field.path, None)
         if kept is None or _stored(kept) != _stored(field):
             return False
@@ -162,15 +143,9 @@ def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field]
 
 
 def _stored(field: Field) -> object:
-    return field.physical, field.metadata, field.plain, _inside(field)
+    return field.physical, field.metadata, _outline(field.type)
 
 
-def _inside(field: Field) -> object:
-    """Return the plain types inside of an array or map, which are no fields."""
-    return None if isinstance(field.kind, str) else _bare({**field.kind, "type": ""})
-
-
-def _bare(kind: object) -> object:
-    if not isinstance(kind, dict):
-        return kind
-    return "struct" if kind["type"] == "struct" else [_bare(kind.get(key)) for key in INNER_TYPES]
+def _outline(type_: DataType) -> object:
+    """Return the names of a type and of the types in it, without fields and nullability."""
+    return type_name(type_), *map(_outline, inner_types(type_).values())

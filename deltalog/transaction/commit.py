@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from deltalog.errors import CommitContention, LogCleanedUp, MalformedLog, RefusedCommit, TableExists, UncertainCommit
+from deltalog.log.commit_file import IN_COMMIT
 from deltalog.log.listing import LOG, holds_log
-from deltalog.table.features import is_true, writer_features
-from deltalog.transaction.check_change import check_change, check_first
-from deltalog.transaction.check_metadata import properties_of
+from deltalog.table.features import PLAIN, check_writable
+from deltalog.table.properties import IN_COMMIT_TIMESTAMPS
+from deltalog.table.state import new_state, state_after
+from deltalog.transaction.change import CommitContext
+from deltalog.transaction.check_change import check_change
 from deltalog.transaction.commit_lines import (
-    ENABLED,
-    IN_COMMIT,
     ROW_TRACKING,
     add_lines,
     add_lines_with_ids,
@@ -29,12 +30,12 @@ from deltalog.transaction.commit_lines import (
     first_line,
     highest_row_id,
     metadata_line,
-    newly_enabled,
     next_time,
     other_lines,
     with_enablement,
 )
 from deltalog.transaction.conflicts import check_conflict, isolation_of, read_concurrent_commit
+from deltalog.transaction.live_files import live_files
 from parquet_core.errors import PruneError, StaleListing, UncertainWrite
 from parquet_core.storage import (
     Traffic,
@@ -50,13 +51,13 @@ from parquet_core.storage import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from deltalog.log.actions import Transaction
     from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.state import TableState
     from deltalog.transaction.change import Change
     from deltalog.transaction.conflicts import ConcurrentCommit
-    from deltalog.transaction.live_files import LiveFile
     from parquet_core.storage import DataFile
 
 
@@ -106,33 +107,39 @@ def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, chec
     UnsupportedTable for what the table does not take, StorageFailure, all with nothing written; UncertainCommit when
     the storage does not tell.
     """
+    after = state_after(snapshot.state, change.protocol, change.metadata, location=snapshot.table)
+    return commit_to(snapshot, change, after, attempts=attempts, checkpoint=checkpoint)
+
+
+def commit_to(
+    snapshot: Snapshot, change: Change, after: TableState, *, attempts: int = ATTEMPTS, checkpoint: bool = True
+) -> Committed:
+    """Commit a change whose actions bring the table to a state; raises as `commit`."""
     there = _written_before(snapshot, change)
     if there is not None:
         return there
-    removes = check_change(snapshot, change)
-    draft = _draft(snapshot, change, removes)
-    properties = snapshot.properties if change.metadata is None else properties_of(change.metadata)
-    return _followed(_race(draft, snapshot, attempts), properties, checkpoint=checkpoint)
+    check_writable(snapshot.protocol, location=snapshot.table)
+    context = CommitContext(snapshot.table, change, after, snapshot, live_files(snapshot, change.removes))
+    check_change(context)
+    return _followed(_race(_draft(context, snapshot), snapshot, attempts), after.properties, checkpoint=checkpoint)
 
 
-def commit_first(table: str, change: Change) -> Committed:
+def commit_first(table: str, change: Change, after: TableState | None = None) -> Committed:
     """Commit version 0 of a table that is not there yet; raises TableExists when it is, else as `commit`."""
     if holds_log(table):
         raise TableExists(f"{table}: there is a table already; append to it, overwrite it, or name another place")
-    check_first(table, change)
-    assert change.metadata is not None
-    properties = properties_of(change.metadata)
-    timed = is_true(properties, ENABLED)
-    features = () if change.protocol is None else writer_features(change.protocol)
+    if change.metadata is None or change.removes:
+        raise RefusedCommit(f"{table}: the first commit of a table has a metaData and removes nothing")
+    if after is None:
+        after = new_state(PLAIN if change.protocol is None else change.protocol, change.metadata, location=table)
+    context = CommitContext(table, change, after)
+    check_change(context)
     prove_create_below(f"{table.rstrip('/')}/{LOG}")
     draft = _Draft(
-        table=table,
-        change=change,
-        removes=(),
-        read_version=None,
-        isolation=isolation_of(properties, location=table),
-        timed=timed,
-        highest_row_id=-1 if ROW_TRACKING in features else None,
+        context=context,
+        isolation=isolation_of(after.properties, location=table),
+        timed=after.properties.in_commit_timestamps,
+        highest_row_id=-1 if ROW_TRACKING in after.writer_features else None,
     )
     done, concurrent = _put(draft, 0)
     if done is None:
@@ -162,10 +169,7 @@ def _not_written(table: str, version: int, known: Transaction, requested: Transa
 class _Draft:
     """A commit that only lacks its version. `before`: the commitInfo of the version that it would follow."""
 
-    table: str
-    change: Change
-    removes: Sequence[LiveFile]
-    read_version: int | None
+    context: CommitContext
     isolation: str
     timed: bool
     enabling: bool = False
@@ -177,30 +181,29 @@ class _Draft:
 
     def path(self, version: int) -> str:
         """Return where the commit of a version lies."""
-        return f"{self.table.rstrip('/')}/{LOG}/{version:020d}.json"
+        return f"{self.context.table.rstrip('/')}/{LOG}/{version:020d}.json"
 
     def text(self, version: int) -> bytes:
         """Return the content of the commit file for this version."""
-        now = time.time_ns() // 1_000_000
-        info = commit_info(
-            self.change, read_version=self.read_version, isolation=self.isolation, txn_id=self.txn_id, now=now
-        )
+        now, change, snapshot = time.time_ns() // 1_000_000, self.context.change, self.context.snapshot
+        read_version = None if snapshot is None else snapshot.version
+        info = commit_info(change, read_version=read_version, isolation=self.isolation, txn_id=self.txn_id, now=now)
         if self.timed:
             fresh = self.before is None or self.enabling
             at = now if fresh else next_time(self.before or {}, now=now, location=self.path(version - 1))
             info = {IN_COMMIT: at, **info}
-        metadata = self.change.metadata
+        metadata = change.metadata
         if metadata is not None and self.enabling:
             metadata = with_enablement(metadata, version=version, at=info[IN_COMMIT])
-        self._rest = self._rest or other_lines(self.change, self.removes, now=now)
+        self._rest = self._rest or other_lines(change, self.context.removes, now=now)
         return (
             first_line(info) + (b"" if metadata is None else metadata_line(metadata)) + self._rest + self._adds(version)
         )
 
     def _adds(self, version: int) -> bytes:
         if self.highest_row_id is not None:
-            return add_lines_with_ids(self.change, version=version, highest=self.highest_row_id)
-        self._plain_adds = self._plain_adds or add_lines(self.change)
+            return add_lines_with_ids(self.context.change, version=version, highest=self.highest_row_id)
+        self._plain_adds = self._plain_adds or add_lines(self.context.change)
         return self._plain_adds
 
     def follow(self, concurrent: ConcurrentCommit) -> None:
@@ -215,19 +218,15 @@ class _Draft:
             )
 
 
-def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _Draft:
-    properties = snapshot.properties if change.metadata is None else properties_of(change.metadata)
-    timed = is_true(properties, ENABLED)
+def _draft(context: CommitContext, snapshot: Snapshot) -> _Draft:
+    properties = context.after.properties
     draft = _Draft(
-        table=snapshot.table,
-        change=change,
-        removes=removes,
-        read_version=snapshot.version,
+        context=context,
         isolation=isolation_of(properties, location=snapshot.table),
-        timed=timed,
-        enabling=newly_enabled(change.metadata, snapshot.properties),
+        timed=properties.in_commit_timestamps,
+        enabling=properties.in_commit_timestamps and not snapshot.properties.in_commit_timestamps,
     )
-    if ROW_TRACKING in writer_features(snapshot.protocol):
+    if ROW_TRACKING in snapshot.state.writer_features:
         draft.highest_row_id = highest_row_id(snapshot.domains, location=snapshot.table)
     if snapshot.version in snapshot.listing.commits:
         file = find_file(draft.path(snapshot.version))
@@ -237,11 +236,11 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
                 f"{draft.path(snapshot.version)}: the log was cleaned up since version {snapshot.version} was read; "
                 "open the table again"
             )
-        draft.before = read_concurrent_commit(file, snapshot.version).info if timed else None
-    elif timed:
+        draft.before = read_concurrent_commit(file, snapshot.version).info if draft.timed else None
+    elif draft.timed:
         raise RefusedCommit(
             f"{draft.path(snapshot.version)}: this commit is gone, and with it the time that the next one must come "
-            f"after; commit once with Spark, or unset {ENABLED}"
+            f"after; commit once with Spark, or unset {IN_COMMIT_TIMESTAMPS}"
         )
     else:
         prove_create_below(f"{snapshot.table.rstrip('/')}/{LOG}")
@@ -269,16 +268,16 @@ def _still_exists(commit: DataFile) -> bool:
 
 
 def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
-    version, lost = snapshot.version + 1, 0
+    change, version, lost = draft.context.change, snapshot.version + 1, 0
     while True:
         done, concurrent = _put(draft, version)
         if done is not None:
-            return replace(done, lost=lost, removed=tuple(file.path for file in draft.removes))
+            return replace(done, lost=lost, removed=tuple(file.path for file in draft.context.removes))
         while concurrent is not None:
-            known = None if draft.change.txn is None else concurrent.transactions.get(draft.change.txn.app_id)
-            if known is not None and draft.change.txn is not None and known.version >= draft.change.txn.version:
-                return _not_written(draft.table, concurrent.version, known, draft.change.txn)
-            check_conflict(draft.change, concurrent, snapshot=snapshot, isolation=draft.isolation)
+            known = None if change.txn is None else concurrent.transactions.get(change.txn.app_id)
+            if known is not None and change.txn is not None and known.version >= change.txn.version:
+                return _not_written(snapshot.table, concurrent.version, known, change.txn)
+            check_conflict(change, concurrent, snapshot=snapshot, isolation=draft.isolation)
             draft.follow(concurrent)
             last = concurrent.file.path
             version += 1
@@ -300,7 +299,7 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
         try:
             written = _written(path, draft.text(version))
             if written is not None:
-                return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=written), None
+                return Committed(table=draft.context.table, version=version, txn_id=draft.txn_id, notes=written), None
             doubts += 1
         except UncertainWrite as error:
             doubt, doubts = error, doubts + _LONG_DOUBT
@@ -317,7 +316,7 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
             raise _uncertain(draft, path, error) from None
         if concurrent is not None and concurrent.txn_id == draft.txn_id:
             notes = () if doubt is None else (f"{doubt}; it was",)
-            return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=notes), None
+            return Committed(table=draft.context.table, version=version, txn_id=draft.txn_id, notes=notes), None
         if concurrent is not None:
             return None, concurrent
         # Neither written nor taken, as far as one can see: what was asked for, by whomever, may still arrive.

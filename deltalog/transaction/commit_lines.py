@@ -17,25 +17,21 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from deltalog.errors import MalformedLog, RefusedCommit, UnsupportedTable
-from deltalog.log.actions import DomainMetadata
+from deltalog.log.actions import DomainMetadata, RecordCount
+from deltalog.log.commit_file import IN_COMMIT, in_commit_time
 from deltalog.log.paths import canonical_path
-from deltalog.table.features import is_true
+from deltalog.table.properties import IN_COMMIT_TIMESTAMPS, SINCE_TIME, SINCE_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from deltalog.log.actions import Add, DeletionVector, Metadata, Protocol, Transaction
-    from deltalog.transaction.change import Change
+    from deltalog.transaction.change import Change, CommitContext
     from deltalog.transaction.live_files import LiveFile
 
 
 _ENCODER = msgspec.json.Encoder()
 ROW_TRACKING, DOMAIN = "rowTracking", "delta.rowTracking"
-_ROW_IDS_ENABLED, _SUSPENDED = "delta.enableRowTracking", "delta.rowTrackingSuspended"
-ENABLED = "delta.enableInCommitTimestamps"
-SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
-SINCE_TIME = "delta.inCommitTimestampEnablementTimestamp"
-IN_COMMIT = "inCommitTimestamp"
 
 
 class _Add(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -180,10 +176,6 @@ class _Mark(msgspec.Struct, rename="camel"):
     row_id_high_water_mark: int
 
 
-class _Count(msgspec.Struct, rename="camel"):
-    num_records: int
-
-
 def highest_row_id(domains: Mapping[str, str], *, location: str) -> int:
     """Return the highest row id that was given away, -1 when none was.
 
@@ -205,25 +197,27 @@ def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainM
     ids, last = [], highest
     for add in adds:
         ids.append(last + 1)
-        last += msgspec.json.decode(str(add.stats), type=_Count).num_records
+        last += msgspec.json.decode(str(add.stats), type=RecordCount).num_records
     configuration = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
     return ids, DomainMetadata(DOMAIN, configuration) if last > highest else None
 
 
-def check_row_ids(
-    change: Change, *, features: Collection[str], before: Mapping[str, str], after: Mapping[str, str], location: str
-) -> None:
-    """Raise what row tracking has against a change; `before` and `after` are the table's properties."""
-    if is_true(after, _ROW_IDS_ENABLED) and not is_true(before, _ROW_IDS_ENABLED):
+def check_row_ids(context: CommitContext) -> None:
+    """Raise UnsupportedTable or RefusedCommit for a change that row tracking forbids."""
+    change, after, before, location = context.change, context.after, context.before, context.table
+    tracked = ROW_TRACKING in after.writer_features
+    if before is not None and tracked and ROW_TRACKING not in before.writer_features:
+        raise UnsupportedTable(f"{location}: {ROW_TRACKING} is not added to a table here; add it with Spark")
+    if after.properties.row_tracking and (before is None or not before.properties.row_tracking):
         raise UnsupportedTable(
             f"{location}: {ROW_TRACKING} is not enabled here; enable it with Spark, which does all of it"
         )
-    if ROW_TRACKING not in features or not change.adds:
+    if not tracked or not change.adds:
         return
-    if is_true(after, _SUSPENDED):
+    if after.properties.row_tracking_suspended:
         raise UnsupportedTable(f"{location}: {ROW_TRACKING} is suspended, which is not understood; commit with Spark")
     removed = set(change.removes)
-    carried = bool(removed) and not change.replaces and is_true(after, _ROW_IDS_ENABLED)
+    carried = bool(removed) and not change.replaces and after.properties.row_tracking
     if carried or not change.data_change or any(canonical_path(add.path) in removed for add in change.adds):
         raise UnsupportedTable(
             f"{location}: {ROW_TRACKING}: rows would have to keep their ids in the added files, which is not done "
@@ -242,20 +236,13 @@ def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
     >>> next_time({"inCommitTimestamp": 1000}, now=900, location="t")
     1001
     """
-    last = before.get(IN_COMMIT)
-    if not isinstance(last, int):
+    last = in_commit_time(before)
+    if last is None:
         raise RefusedCommit(
             f"{location}: the last commit has no {IN_COMMIT} though the table has them; its writer must be mended, or "
-            f"{ENABLED} be unset"
+            f"{IN_COMMIT_TIMESTAMPS} be unset"
         )
     return max(now, last + 1)
-
-
-def newly_enabled(metadata: Metadata | None, properties: Mapping[str, str]) -> bool:
-    """Tell whether a `metaData` turns in-commit timestamps on."""
-    if metadata is None or is_true(properties, ENABLED):
-        return False
-    return str((metadata.configuration or {}).get(ENABLED)).lower() == "true"
 
 
 def with_enablement(metadata: Metadata, *, version: int, at: int) -> Metadata:

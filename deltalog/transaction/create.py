@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import msgspec
-
 from deltalog.log.actions import Metadata
-from deltalog.table.needed_features import needed_features, protocol_with, requested
-from deltalog.table.schema_json import schema_text
-from deltalog.transaction.change import Change
-from deltalog.transaction.check_change import check_first
-from deltalog.transaction.check_metadata import schema_of
+from deltalog.table.features import PLAIN, needed_features, protocol_with, requested
+from deltalog.table.state import new_state
+from deltalog.table.types import schema_text
+from deltalog.transaction.change import Change, CommitContext
+from deltalog.transaction.check_change import check_change
 from deltalog.transaction.commit import commit_first
 from parquet_core.storage import address
 
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from deltalog.log.actions import Add, Protocol, Transaction
+    from deltalog.log.actions import Add, Transaction
     from deltalog.table.schema import TableSchema
+    from deltalog.table.state import TableState
     from deltalog.transaction.commit import Committed
 
 
@@ -58,17 +58,16 @@ def create_table(
     Raises TableExists when there is a table, else as `commit`.
     """
     location = _place(table)
-    metadata, protocol = _described(location, schema, partition_by, properties)
-    metadata = msgspec.structs.replace(metadata, name=name, description=description)
+    state = _described(location, schema, partition_by, properties, name=name, description=description)
     change = Change(
         operation="CREATE TABLE" if not adds else "CREATE TABLE AS SELECT",
-        parameters={"partitionBy": list(partition_by), "properties": metadata.configuration},
+        parameters={"partitionBy": list(partition_by), "properties": state.metadata.configuration},
         adds=adds,
-        metadata=metadata,
-        protocol=protocol,
+        metadata=state.metadata,
+        protocol=state.protocol,
         txn=txn,
     )
-    return commit_first(location, change)
+    return commit_first(location, change, state)
 
 
 def check_create(
@@ -89,9 +88,10 @@ def check_create(
     The arguments are those of `create_table`. Whether there is a table already is not looked at.
     """
     location = _place(table)
-    metadata, protocol = _described(location, schema, partition_by, properties)
-    check_first(location, Change(operation="CREATE TABLE", metadata=metadata, protocol=protocol))
-    return schema_of(metadata, location=location)
+    state = _described(location, schema, partition_by, properties)
+    change = Change(operation="CREATE TABLE", metadata=state.metadata, protocol=state.protocol)
+    check_change(CommitContext(location, change, state))
+    return state.schema
 
 
 def _place(table: str | os.PathLike[str]) -> str:
@@ -103,15 +103,16 @@ def _described(
     schema: str | pa.Schema,
     partition_by: Sequence[str],
     properties: Mapping[str, str] | None,
-) -> tuple[Metadata, Protocol]:
-    schema_json = schema if isinstance(schema, str) else schema_text(schema)
+    **names: str | None,
+) -> TableState:
     features, configuration = requested({} if properties is None else properties)
-    features |= needed_features(schema_json, configuration, location=location)
     metadata = Metadata(
         id=str(uuid4()),
-        schema_string=schema_json,
+        schema_string=schema if isinstance(schema, str) else schema_text(schema),
         partition_columns=list(partition_by),
         configuration=dict(configuration),
         created_time=time.time_ns() // 1_000_000,
+        **names,
     )
-    return metadata, protocol_with(features)
+    state = new_state(PLAIN, metadata, location=location)
+    return replace(state, protocol=protocol_with(features | needed_features(state.schema, state.properties)))

@@ -8,16 +8,15 @@ columns that they were written for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import msgspec
 import numpy as np
 
 from deltalog.errors import ConcurrentAppend, MetadataChanged, TableExists
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.footer_statistics import adds_of
 from deltalog.stats.partition_match import partition_columns
-from deltalog.table.schema_json import INNER_TYPES
+from deltalog.table.types import ArrayType, MapType, StructType, inner_types, type_name
 from deltalog.transaction.change import WHOLE_TABLE
 from deltalog.transaction.check_change import check_appendable
 from deltalog.transaction.conflicts import may_have_read
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.footer_statistics import NewFile
     from deltalog.table.schema import TableSchema
+    from deltalog.table.types import DataType, StructField
     from deltalog.transaction.commit import Committed
 
 WriteMode = Literal["error", "append", "overwrite", "replace_partitions"]
@@ -40,7 +40,6 @@ _OPERATIONS: Mapping[str, Callable[..., Committed]] = {
     "overwrite": overwrite,
     "replace_partitions": replace_partitions,
 }
-_NO_CONTAINER_NULLS = ("containsNull", "valueContainsNull")
 
 
 def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFile], *, mode: WriteMode) -> Committed:
@@ -107,53 +106,49 @@ def _misfit(mine: TableSchema, theirs: TableSchema) -> str | None:
     if mine.partition_columns != theirs.partition_columns:
         by, my = (", ".join(schema.partition_columns) or "nothing" for schema in (theirs, mine))
         return f"it is partitioned by {by}, and the rows here are partitioned by {my}"
-    return _other_column(*(msgspec.json.decode(schema.text)["fields"] for schema in (mine, theirs)))
+    return _other_column(mine.tree, theirs.tree)
 
 
-def _other_column(mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> str | None:
-    here, there = ({field["name"]: field for field in fields} for fields in (mine, theirs))
+def _other_column(mine: StructType, theirs: StructType) -> str | None:
+    here, there = ({field.name: field for field in struct.fields} for struct in (mine, theirs))
     if there.keys() - here:
         return f"it has the column {min(there.keys() - here)}, which the rows here lack"
     if here.keys() - there:
         return f"it lacks the column {min(here.keys() - there)} of the rows here"
     for name, field in there.items():
-        if not _same_types(here[name]["type"], field["type"]):
+        if _shape(here[name].type) != _shape(field.type):
             return f"its column {name} is {_shown(field)} and not {_shown(here[name])} as here"
-        if not _may_hold(here[name], field):
+        if not _may_hold_field(here[name], field):
             return f"its column {name} must not be null or has other rules, which the rows here were not held to"
     return None
 
 
-def _shown(field: Mapping[str, Any]) -> str:
-    kind = field["type"]
-    return kind if isinstance(kind, str) else f"another {kind['type']}"
+def _shown(field: StructField) -> str:
+    return field.type if isinstance(field.type, str) else f"another {type_name(field.type)}"
 
 
-def _same_types(mine: Any, theirs: Any) -> bool:
-    """Tell whether two types are the same, whatever may be null in them."""
-    if isinstance(mine, str) or isinstance(theirs, str):
-        return bool(mine == theirs)
-    if mine["type"] != theirs["type"]:
-        return False
-    if mine["type"] != "struct":
-        return all(_same_types(mine[inner], theirs[inner]) for inner in INNER_TYPES if inner in mine)
-    here, there = ({field["name"]: field["type"] for field in kind["fields"]} for kind in (mine, theirs))
-    return here.keys() == there.keys() and all(_same_types(here[name], there[name]) for name in here)
+def _shape(type_: DataType) -> object:
+    """Return the names in a type, without nullability and the order of fields."""
+    if isinstance(type_, StructType):
+        return {field.name: _shape(field.type) for field in type_.fields}
+    return type_name(type_), *map(_shape, inner_types(type_).values())
 
 
-def _may_hold(mine: Any, theirs: Any) -> bool:
-    """Tell whether a field, or a type, takes every value of another of the same type: nulls, and rules of its own."""
-    if isinstance(mine, str):
-        return True
-    if "name" in mine:
-        rules = [
-            {key: value for key, value in field["metadata"].items() if key != "comment"} for field in (mine, theirs)
-        ]
-        nullable = theirs["nullable"] or not mine["nullable"]
-        return nullable and rules[0] == rules[1] and _may_hold(mine["type"], theirs["type"])
-    if mine["type"] == "struct":
-        there = {field["name"]: field for field in theirs["fields"]}
-        return all(_may_hold(field, there[field["name"]]) for field in mine["fields"])
-    if any(mine.get(key) and not theirs.get(key) for key in _NO_CONTAINER_NULLS):
-        return False
-    return all(_may_hold(mine[inner], theirs[inner]) for inner in INNER_TYPES if inner in mine)
+def _may_hold_field(mine: StructField, theirs: StructField) -> bool:
+    """Tell whether a field takes every value of another of the same type: nulls, and rules of its own."""
+    rules = [{key: value for key, value in field.metadata.items() if key != "comment"} for field in (mine, theirs)]
+    nullable = theirs.nullable or not mine.nullable
+    return nullable and rules[0] == rules[1] and _may_hold(mine.type, theirs.type)
+
+
+def _may_hold(mine: DataType, theirs: DataType) -> bool:
+    """Tell whether a type takes every value of another that is the same except for nulls."""
+    match mine, theirs:
+        case StructType(fields), StructType(their_fields):
+            there = {field.name: field for field in their_fields}
+            return all(_may_hold_field(field, there[field.name]) for field in fields)
+        case ArrayType(element, nulls), ArrayType(their_element, their_nulls):
+            return (their_nulls or not nulls) and _may_hold(element, their_element)
+        case MapType(key, value, nulls), MapType(their_key, their_value, their_nulls):
+            return (their_nulls or not nulls) and _may_hold(key, their_key) and _may_hold(value, their_value)
+    return True

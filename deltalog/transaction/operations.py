@@ -14,10 +14,10 @@ import numpy as np
 from deltalog.errors import RefusedCommit
 from deltalog.log.file_block import block_of_adds
 from deltalog.stats.partition_match import partition_columns, place_files
-from deltalog.table.needed_features import needed_features, protocol_with, requested
+from deltalog.table.features import needed_features, protocol_with, requested
+from deltalog.table.state import state_after
 from deltalog.transaction.change import NOTHING, WHOLE_TABLE, Change, Reads
-from deltalog.transaction.check_metadata import properties_of, schema_of
-from deltalog.transaction.commit import commit
+from deltalog.transaction.commit import commit, commit_to
 from deltalog.transaction.conflicts import select_files
 from parquet_core.fix import Fix, Step
 from parquet_core.quantities import counted
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.constraints import Constraint
+    from deltalog.table.state import TableState
     from deltalog.transaction.commit import Committed
     from parquet_core.predicate import Predicate
 
@@ -108,9 +109,10 @@ def overwrite(
         replaces=True,
         obeys=obeys,
     )
+    after = snapshot.state
     if schema is not None:
-        change = altered(snapshot, change, properties=snapshot.properties, schema=schema)
-    return commit(snapshot, change, checkpoint=checkpoint)
+        change, after = altered(snapshot, change, properties=snapshot.properties, schema=schema)
+    return commit_to(snapshot, change, after, checkpoint=checkpoint)
 
 
 def replace_partitions(
@@ -235,18 +237,20 @@ def compact(
     return commit(snapshot, change, checkpoint=checkpoint)
 
 
-def altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str], schema: str | None) -> Change:
-    """Return a change that also gives a table properties and a schema, and the features that these need."""
+def altered(
+    snapshot: Snapshot, change: Change, *, properties: Mapping[str, str], schema: str | None
+) -> tuple[Change, TableState]:
+    """Return a change that also gives a table properties and a schema, and the state with the features they need."""
     features, configuration = requested(properties)
     metadata = msgspec.structs.replace(
         snapshot.metadata,
         configuration=dict(configuration),
         schema_string=snapshot.metadata.schema_string if schema is None else schema,
     )
-    text = schema_of(metadata, location=snapshot.table).text
-    features |= needed_features(text, properties_of(metadata), location=snapshot.table)
-    protocol = protocol_with(features, snapshot.protocol)
-    return replace(change, metadata=metadata, protocol=None if protocol is snapshot.protocol else protocol)
+    after = state_after(snapshot.state, None, metadata, location=snapshot.table)
+    protocol = protocol_with(features | needed_features(after.schema, after.properties), snapshot.protocol)
+    change = replace(change, metadata=metadata, protocol=None if protocol is snapshot.protocol else protocol)
+    return change, replace(after, protocol=protocol)
 
 
 def _with_files(reads: Reads, paths: Sequence[str]) -> Reads:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from deltalog.table.schema_json import PHYSICAL_NAME
+from deltalog.table.types import PHYSICAL_NAME
 from parquet_core.errors import UnsupportedFeature
 
 _PLAIN = {

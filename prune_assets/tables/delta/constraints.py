@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.table.constraints import constraints_of
-from deltalog.table.schema_json import schema_fields
 from prune_assets.session.columns import column_of
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ _BROKEN = "prune-assets: broken constraint"
 
 def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
     """Return the constraints of a table that Spark can check on rows."""
-    mapped = snapshot.schema.mapping != "none"
-    fields = schema_fields(snapshot.schema.text, mapped=mapped, location=snapshot.table)
+    fields = snapshot.schema.fields
     inside = {field.name for field in fields if len(field.path) > 1}
     return [
         constraint

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME
 from prune_assets.session.columns import column_of
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_versions import from_arrow, metadata_column, try_cast
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 # So many partitions are read one by one, each with its values as constants; more of them are joined by file.
 MAX_READS = 16
 _FILE, _ROW = "__prune_file", "__prune_row"
-_PHYSICAL_NAME, _ID, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id", "parquet.field.id"
+_FIELD_ID = "parquet.field.id"
 
 
 class LiveFile(NamedTuple):
@@ -283,8 +284,8 @@ def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
     def stored(field: StructField) -> tuple[str, dict[str, Any]]:
         if mapping == "none":
             return field.name, _shown(field.metadata)
-        name = field.metadata.get(_PHYSICAL_NAME, field.name)
-        return name, {_FIELD_ID: field.metadata[_ID]} if ids and _ID in field.metadata else {}
+        name = field.metadata.get(PHYSICAL_NAME, field.name)
+        return name, {_FIELD_ID: field.metadata[COLUMN_ID]} if ids and COLUMN_ID in field.metadata else {}
 
     found: StructType = _mapped(StructType([field]), stored)
     return found.fields[0]

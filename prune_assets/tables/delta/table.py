@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -97,7 +96,8 @@ class DeltaTable(LoggedTable):
         from prune_assets.tables.declared_type import declared_type
 
         schema = self.snapshot.schema
-        return declared_type(_described(schema.text)[name], physical_names=schema.mapping != "none")
+        field = next(field for field in schema.tree.fields if field.name == name)
+        return declared_type(msgspec.to_builtins(field), physical_names=schema.mapping != "none")
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open these files with the columns of the table, by Spark's own reader of Parquet."""
@@ -229,12 +229,6 @@ class DeltaTable(LoggedTable):
         code = -1 if texts is None else int(texts.codes[at])
         value = "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
         return f"{value} in the log"
-
-
-@lru_cache(maxsize=8)
-def _described(schema_json: str) -> dict[str, dict[str, object]]:
-    """Return the top-level columns of a schema in Spark's JSON, by name."""
-    return {field["name"]: field for field in json.loads(schema_json)["fields"]}
 
 
 def _texts(values: Texts) -> pa.Array:

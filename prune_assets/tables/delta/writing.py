@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from deltalog.table.types import DECLARED_LENGTH
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import (
     MalformedFile,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
 
 # Times in directory names become times in the log, which have a zone there.
 DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
-_OF_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +172,9 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
     fields = spark_schema(snapshot.schema).fields
     check_same_partitions(layout, snapshot.schema.partition_columns, location, by="a write")
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
-    if (sized := next((field for field in fields if _OF_LENGTH in field.metadata), None)) is not None:
+    if (sized := next((field for field in fields if DECLARED_LENGTH in field.metadata), None)) is not None:
         raise UnsupportedFeature(
-            f"{location}: column {sized.name} is {sized.metadata[_OF_LENGTH]}, and this package does not check "
+            f"{location}: column {sized.name} is {sized.metadata[DECLARED_LENGTH]}, and this package does not check "
             "lengths; write with delta-spark"
         )
     frame = conformed(df, location, fields)

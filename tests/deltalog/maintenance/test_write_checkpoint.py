@@ -24,6 +24,7 @@ from deltalog.maintenance.last_checkpoint import write_hint
 from deltalog.maintenance.log_state import open_state
 from deltalog.maintenance.write_checkpoint import write_checkpoint
 from deltalog.snapshot.opening import open_snapshot
+from deltalog.table.properties import TableProperties
 
 ROOT = Path(__file__).parents[3]
 NOW = time.time_ns() // 1_000_000
@@ -559,7 +560,8 @@ def test_golden_tables_read_the_same_from_a_checkpoint_of_ours(table, form, tmp_
 def _with(state, properties):
     import dataclasses
 
-    return dataclasses.replace(state, properties=properties)
+    altered = dataclasses.replace(state.state, properties=TableProperties(properties))
+    return dataclasses.replace(state, state=altered)
 
 
 def encloses(found, wanted, *, loosely):

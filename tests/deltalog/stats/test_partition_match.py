@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from deltalog.log.file_block import block_of_adds
 from deltalog.stats.partition_match import place_files
 from deltalog.table.schema import read_schema
-from deltalog.table.schema_json import schema_text
+from deltalog.table.types import schema_text
 
 KINDS = {
     "int": pa.int32(),

@@ -139,6 +139,7 @@ def deep(levels):
     "text",
     ["", "[]", "{}", '{"type":"array"}', '{"type":"struct","fields":[{"name":5,"type":"long"}]}',
      '{"type":"struct","fields":[{"name":"x"}]}', '{"type":"struct","fields":[{"name":"x","type":{"type":[]}}]}',
+     '{"type":"struct","fields":[{"name":"x","type":{"type":"tensor"}}]}', '{"type":"struct","fields":null}',
      '{"type":"struct","fields":5}', json.dumps({"type": "struct", "fields": [deep(150)]})],
 )  # fmt: skip
 def test_what_is_no_schema_is_refused(text):

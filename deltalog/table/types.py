@@ -1,0 +1,146 @@
+"""Types of columns as a log declares them: Spark's JSON, parsed once into structs.
+
+Source: the Delta protocol, "Schema Serialization Format".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from deltalog.errors import RefusedCommit
+from parquet_core.spark_rules.stored_types import DECIMAL
+
+PHYSICAL_NAME, COLUMN_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
+TYPE_CHANGES = "delta.typeChanges"
+# The declared length of CHAR and VARCHAR columns, whose type is string.
+DECLARED_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
+_PLAIN = {
+    pa.bool_(): "boolean",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.large_string(): "string",
+    pa.string_view(): "string",
+    pa.binary(): "binary",
+    pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
+    pa.date32(): "date",
+}
+
+
+class StructField(msgspec.Struct, frozen=True):
+    """A column, or a field of a struct."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+    metadata: dict[str, Any] = {}
+
+
+class StructType(msgspec.Struct, frozen=True, tag_field="type", tag="struct"):
+    """A struct, also the schema of a table."""
+
+    fields: tuple[StructField, ...]
+
+
+class ArrayType(msgspec.Struct, frozen=True, tag_field="type", tag="array", rename="camel"):
+    """An array."""
+
+    element_type: DataType
+    contains_null: bool = True
+
+
+class MapType(msgspec.Struct, frozen=True, tag_field="type", tag="map", rename="camel"):
+    """A map."""
+
+    key_type: DataType
+    value_type: DataType
+    value_contains_null: bool = True
+
+
+class UserDefinedType(msgspec.Struct, frozen=True, tag_field="type", tag="udt", rename="camel"):
+    """A type that an application of Spark defines; `sql_type`: how its values are stored."""
+
+    sql_type: DataType
+
+
+# A type is its name if it has no fields and no elements.
+DataType = str | StructType | ArrayType | MapType | UserDefinedType
+
+
+def parse_struct(text: str) -> StructType:
+    """Parse the JSON of a schema; raises msgspec.DecodeError, UnicodeError and RecursionError.
+
+    >>> parse_struct('{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{}}]}')
+    StructType(fields=(StructField(name='a', type='long', nullable=False, metadata={}),))
+    """
+    return msgspec.json.decode(text, type=StructType)
+
+
+def inner_types(type_: DataType) -> dict[str, DataType]:
+    """Return the types in an array or map by the names that Delta has for them; empty for other types.
+
+    >>> inner_types(ArrayType("long")), inner_types("long")
+    ({'elementType': 'long'}, {})
+    """
+    match type_:
+        case ArrayType(element):
+            return {"elementType": element}
+        case MapType(key, value):
+            return {"keyType": key, "valueType": value}
+    return {}
+
+
+def type_name(type_: DataType) -> str:
+    """Return the name of a type: struct, array and map for nested ones."""
+    return type_ if isinstance(type_, str) else str(type_.__struct_config__.tag)
+
+
+def decimal_digits(name: str) -> tuple[int, int] | None:
+    """Return precision and scale of a decimal type; None for other types.
+
+    >>> decimal_digits("decimal(12, 2)"), decimal_digits("decimal"), decimal_digits("long")
+    ((12, 2), (10, 0), None)
+    """
+    if name == "decimal":
+        return 10, 0
+    digits = DECIMAL.fullmatch(name)
+    return None if digits is None else (int(digits[1]), int(digits[2]))
+
+
+def schema_text(schema: pa.Schema) -> str:
+    """Return the JSON of a schema; RefusedCommit names a column of a type that Delta lacks.
+
+    >>> schema_text(pa.schema([("a", pa.int64())]))
+    '{"type":"struct","fields":[{"name":"a","type":"long","nullable":true,"metadata":{}}]}'
+    """
+    return msgspec.json.encode(StructType(tuple(map(_field, schema)))).decode()
+
+
+def _field(field: pa.Field) -> StructField:
+    return StructField(field.name, _type(field.type, field.name), field.nullable)
+
+
+def _type(kind: pa.DataType, name: str) -> DataType:  # noqa: PLR0911 - one for each kind
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if pa.types.is_timestamp(kind):
+        return "timestamp_ntz" if kind.tz is None else "timestamp"
+    if pa.types.is_decimal(kind) and kind.precision <= 38 and 0 <= kind.scale <= kind.precision:
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_struct(kind):
+        return StructType(tuple(map(_field, kind)))
+    if pa.types.is_dictionary(kind):
+        return _type(kind.value_type, name)
+    if pa.types.is_map(kind):
+        return MapType(_type(kind.key_type, name), _type(kind.item_type, name), kind.item_field.nullable)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return ArrayType(_type(kind.value_type, name), kind.value_field.nullable)
+    raise RefusedCommit(f"column {name} has the type {kind}, which Delta lacks; cast it")
