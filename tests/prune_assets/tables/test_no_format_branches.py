@@ -52,6 +52,7 @@ def test_the_packages_of_formats_are_known():
     assert {"prune_assets.tables.delta", "prune_assets.tables.iceberg", "prune_assets.tables.parquet"} == PACKAGES
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PRODUCT)))
-def test_nothing_asks_which_format_a_table_has(path):
-    assert list(branches(ast.parse(path.read_text()))) == []
+def test_nothing_asks_which_format_a_table_has():
+    assert len(FILES) > 200
+    found = {str(path.relative_to(PRODUCT)): list(branches(ast.parse(path.read_text()))) for path in FILES}
+    assert {path: asked for path, asked in found.items() if asked} == {}
