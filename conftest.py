@@ -44,6 +44,24 @@ def pytest_configure(config):
         os.environ |= {"AIRFLOW_HOME": home, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
 
 
+def pytest_ignore_collect(collection_path, config):
+    """With `-m spark`, load only the files that have tests with Spark: one in five."""
+    other = config.option.markexpr == "spark" and collection_path.suffix == ".py" and not _names_spark(collection_path)
+    return True if other else None
+
+
+def _names_spark(path):
+    return re.search(rb"mark\.spark|^ *(>>>|\.\.\.).*\bspark\b", path.read_bytes(), re.MULTILINE) is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples only in files that have some: one in five."""
+    collectors = yield
+    examples = file_path.suffix != ".py" or b">>>" in file_path.read_bytes()
+    return collectors if examples else [module for module in collectors if type(module) is pytest.Module]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection():
     """Pause the garbage collector: the tests and modules that collection loads live until the end."""
@@ -101,6 +119,9 @@ def pytest_collection_modifyitems(items):
             if "spark" in names:
                 item.add_marker("spark")
                 item.fixturenames.append("spark_of_examples")
+    for path in {item.path for item in items if item.get_closest_marker("spark")}:
+        if not _names_spark(path):
+            raise pytest.UsageError(f"{path}: `-m spark` leaves this file out; write pytest.mark.spark in the file")
 
 
 @pytest.fixture(scope="session")

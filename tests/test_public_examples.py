@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from doctest import SKIP, DocTestParser
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 PACKAGES = ["prune_assets", "prune_assets.dagster", "prune_assets.airflow", "deltalog", "parquet_core.inspection"]
 
 
+@cache
 def _tree(module):
     return ast.parse(Path(find_spec(module).origin).read_text())
 

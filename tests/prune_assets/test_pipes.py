@@ -30,13 +30,13 @@ table = sys.argv[1]
 with open_dagster_pipes() as pipes:
     report_write(pipes, WriteResult(table, ("a", "b"), 500, 99, 2, (), 7), asset_key="sales/ids")
     print(report_layout(pipes, table, pr.LayoutSpec(sort_by=["id"]), prefix="by_id", asset_key=["sales", "ids"]))
-    if pipes.get_extra("plans"):
-        report_skip(pipes, pr.plan(table, where="id < 10").report, asset_key="report")
+    assert pipes.get_extra("plans")
+    report_skip(pipes, pr.plan(table, where="id < 10").report, asset_key="report")
 assert "dagster" not in sys.modules
 """
 
 
-def run(tmp_path, *, plans):
+def run(tmp_path):
     ids, report = dg.AssetKey(["sales", "ids"]), dg.AssetKey("report")
     (tmp_path / "job.py").write_text(JOB)
 
@@ -46,7 +46,7 @@ def run(tmp_path, *, plans):
     )
     def job(context, pipes: dg.PipesSubprocessClient):
         command = [sys.executable, str(tmp_path / "job.py"), str(tmp_path / "t")]
-        yield from pipes.run(command=command, context=context, extras={"plans": plans}).get_results()
+        yield from pipes.run(command=command, context=context, extras={"plans": True}).get_results()
 
     return dg.materialize([job], resources={"pipes": dg.PipesSubprocessClient()})
 
@@ -61,7 +61,7 @@ def table(tmp_path):
 
 
 def test_what_was_written_proven_and_skipped_is_told(tmp_path, table):
-    done = run(tmp_path, plans=True)
+    done = run(tmp_path)
     assert [found.passed for found in done.get_asset_check_evaluations()] == [True] * len(CHECKS)
     written, planned = done.get_asset_materialization_events()
     said = written.materialization.metadata
@@ -72,21 +72,6 @@ def test_what_was_written_proven_and_skipped_is_told(tmp_path, table):
     assert said["prune/summary"].value.startswith("**Skipped")
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_layout_that_does_not_hold_fails_its_checks(tmp_path, table, is_there):
-    (table / "0.parquet").unlink()
-    if is_there:
-        pq.write_table(pa.table({"id": [3, 1, 2]}), table / "0.parquet", write_page_index=True)
-    else:
-        (table / "1.parquet").unlink()
-    evaluations = run(tmp_path, plans=False).get_asset_check_evaluations()
-    found = {it.check_name.removeprefix("by_id_"): it for it in evaluations}
-    wrong = {name for name, evaluation in found.items() if not evaluation.passed}
-    assert wrong == ({"sorted_order"} if is_there else {check.name for check in CHECKS})
-    said = found["sorted_order"].metadata
-    assert ("order.rows" in said["findings"].value[-1]) if is_there else (str(table) in said["error"].value)
-
-
 class Pipes:
     """Stands for the process that Dagster listens to, where only what is reported matters."""
 
@@ -95,6 +80,21 @@ class Pipes:
 
     def report_asset_check(self, name, *, passed, metadata, **_):
         self.checks[name] = (passed, metadata)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_layout_that_does_not_hold_fails_its_checks(table, is_there):
+    (table / "0.parquet").unlink()
+    if is_there:
+        pq.write_table(pa.table({"id": [3, 1, 2]}), table / "0.parquet", write_page_index=True)
+    else:
+        (table / "1.parquet").unlink()
+    pipes = Pipes()
+    assert not report_layout(pipes, str(table), LayoutSpec(sort_by=["id"]))
+    wrong = {name for name, (passed, _) in pipes.checks.items() if not passed}
+    assert wrong == ({"sorted_order"} if is_there else {check.name for check in CHECKS})
+    said = pipes.checks["sorted_order"][1]
+    assert ("order.rows" in said["findings"]["raw_value"][-1]) if is_there else (str(table) in said["error"])
 
 
 def test_rows_that_lie_along_no_curve_fail_the_check_of_their_order(tmp_path):

@@ -264,9 +264,10 @@ def test_a_last_row_group_of_few_rows_does_not_decide_on_dictionaries(tmp_path):
 
 @pytest.mark.parametrize("values", [0, 1, 3])
 def test_a_column_with_hardly_any_value_is_advised_on(tmp_path, values):
-    err = np.zeros(ROWS, np.int64)
-    rows = pa.table({"id": range(ROWS), "err": pa.array(err, mask=np.arange(ROWS) >= values)})
+    count = 30_000
+    err = np.zeros(count, np.int64)
+    rows = pa.table({"id": range(count), "err": pa.array(err, mask=np.arange(count) >= values)})
     source = source_of(rows, tmp_path / "source")
-    for sampled in (20_000, ROWS):
+    for sampled in (4_000, count):
         advice = pr.advise(source, workload=["err = 0", "id = 5", "err IS NOT NULL"], sample_rows=sampled)
         assert advice.ranking

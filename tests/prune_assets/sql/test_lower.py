@@ -39,12 +39,30 @@ def lowered(sql: str, *, columns=FIXTURE_COLUMNS, **settings: bool) -> LoweredPr
     return lower(sql, columns, semantics=SparkSemantics(**settings))
 
 
-LOWERED = [*fixture_lines("lowered.txt"), *fixture_lines("patterns.txt")]
+FIXTURES = ["lowered.txt", "patterns.txt", "partly.txt"]
 
 
-@pytest.mark.parametrize("line", [*LOWERED, *fixture_lines("partly.txt")], ids=lambda line: line.predicate)
-def test_fixture(line):
-    assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
+@pytest.fixture(scope="module")
+def fixtures():
+    """Each predicate of the fixtures lowered, by file and line."""
+    return {name: {line: lowered(line.predicate) for line in fixture_lines(name)} for name in FIXTURES}
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_fixture(fixtures, name):
+    wrong = [(line, text) for line, once in fixtures[name].items() if (text := rendered(once)) != line.expected]
+    assert wrong == []
+    assert len(fixtures[name]) > 20
+
+
+@pytest.mark.parametrize("name", ["lowered.txt", "patterns.txt"])
+def test_normalized_text_means_the_same(fixtures, name):
+    texts = [once.normalized for once in fixtures[name].values()]
+    assert [(text, again) for text in texts if (again := lowered(text).normalized) != text] == []
+
+
+def rendered(found: LoweredPredicate) -> str:
+    return render(braced(found.predicate))
 
 
 def test_an_end_of_a_range_that_is_refused_leaves_the_other_end():
@@ -84,13 +102,14 @@ def test_the_text_of_a_number_is_that_number_without_ansi_too(sql, expected):
 EVERY_TIME = (-(1 << 80), 1 << 80)
 
 
-@pytest.mark.parametrize("line", fixture_lines("times.txt"), ids=lambda line: line.predicate)
-def test_fixture_of_times(line):
+def test_fixture_of_times():
     semantics = {"time_zone": "America/New_York", "zone_span": EVERY_TIME}
-    once = lowered(line.predicate, **semantics)
-    assert render(braced(once.predicate)) == line.expected, line.why
-    if not any(isinstance(part, Unsupported) for part in leaves(once.predicate)):
-        assert lowered(once.normalized, **semantics).normalized == once.normalized
+    found = {line: lowered(line.predicate, **semantics) for line in fixture_lines("times.txt")}
+    assert [(line, text) for line, once in found.items() if (text := rendered(once)) != line.expected] == []
+    whole = [once for once in found.values() if not any(isinstance(it, Unsupported) for it in leaves(once.predicate))]
+    assert len(whole) > 20
+    texts = [once.normalized for once in whole]
+    assert [(text, again) for text in texts if (again := lowered(text, **semantics).normalized) != text] == []
 
 
 @pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "hour", "minute"])
@@ -116,21 +135,14 @@ def test_without_a_zone_only_what_depends_on_it_is_widened():
         assert {part.remedy for part in parts} == {"pass session= or --time-zone"}
 
 
-@pytest.mark.parametrize("line", fixture_lines("errors.txt"), ids=lambda line: line.predicate)
-def test_error(line):
-    kind, message = line.expected.split(": ", 1)
-    with pytest.raises(WrongUse) as caught:
-        lowered(line.predicate)
-    assert type(caught.value).__name__ == kind, line.why
-    assert message in str(caught.value)
-    assert str(caught.value).isprintable(), "one line, no colours"
-
-
-@pytest.mark.parametrize("line", LOWERED, ids=lambda line: line.predicate)
-def test_normalized_text_means_the_same(line):
-    once = lowered(line.predicate)
-    again = lowered(once.normalized)
-    assert again.normalized == once.normalized
+def test_error():
+    for line in fixture_lines("errors.txt"):
+        kind, message = line.expected.split(": ", 1)
+        with pytest.raises(WrongUse) as caught:
+            lowered(line.predicate)
+        assert type(caught.value).__name__ == kind, line
+        assert message in str(caught.value), line
+        assert str(caught.value).isprintable(), "one line, no colours"
 
 
 def test_q6_lowers_completely():
@@ -168,13 +180,9 @@ def test_a_single_condition_is_its_own_conjunct():
     assert found.conjuncts == (("x = 1 or y = 2", found.predicate),)
 
 
-def test_every_refusal_has_a_reason():
-    refused = [
-        part
-        for line in [*LOWERED, *fixture_lines("partly.txt")]
-        for part in leaves(lowered(line.predicate).predicate)
-        if isinstance(part, Unsupported)
-    ]
+def test_every_refusal_has_a_reason(fixtures):
+    predicates = [once.predicate for name in FIXTURES for once in fixtures[name].values()]
+    refused = [part for predicate in predicates for part in leaves(predicate) if isinstance(part, Unsupported)]
     assert len(refused) > 60
     assert all(part.reason for part in refused)
 

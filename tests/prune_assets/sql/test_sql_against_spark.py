@@ -6,6 +6,7 @@ import random
 import re
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
 import pytest
 
@@ -46,6 +47,7 @@ def parse(spark):
 
     parser = spark._jsparkSession.sessionState().sqlParser()
 
+    @cache
     def trees(sql):
         """Return Spark's tree as text, as read and canonical; None when Spark refuses the text or reads an alias."""
         try:

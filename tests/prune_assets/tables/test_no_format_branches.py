@@ -102,6 +102,7 @@ def test_a_format_is_named_by_its_entry_alone():
     assert {path for path, places in found.items() if places} == NAMING
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PRODUCT)))
-def test_nothing_asks_which_format_a_table_has(path):
-    assert list(branches(ast.parse(path.read_text()))) == []
+def test_nothing_asks_which_format_a_table_has():
+    assert len(FILES) > 200
+    found = {str(path.relative_to(PRODUCT)): list(branches(ast.parse(path.read_text()))) for path in FILES}
+    assert {path: asked for path, asked in found.items() if asked} == {}
