@@ -1,4 +1,4 @@
-"""Predicates as trees: their nodes in order, the leaves that leave a container open, parts put otherwise."""
+"""Predicate trees: nodes in order, the fold of outcomes, the leaves that block a skip, replacement of parts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.outcomes import Outcomes, all_of, any_of, is_truth, negate
-from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported, children_of, leaves
+from parquet_core.predicate import And, Constant, IsTruth, Not, Or, Unsupported, children_of, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
@@ -47,6 +47,37 @@ def post_order(predicate: Predicate) -> list[Node]:
     return nodes
 
 
+def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
+    """Combine the outcomes of the leaves, from left to right, into the outcome of the predicate.
+
+    `answers`: an array per leaf, one entry per container. Depth costs no stack.
+
+    >>> from parquet_core.predicate import Or, Unsupported
+    >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
+    >>> fold(either, [np.array([2, 1], np.uint8), np.array([2, 2], np.uint8)]).tolist()
+    [2, 1]
+    """
+    return fold_nodes(post_order(predicate), answers)
+
+
+def fold_nodes(nodes: Sequence[Node], answers: Iterable[OutcomeArray]) -> OutcomeArray:
+    """Combine the outcomes of the leaves of `post_order(predicate)` as `fold` does, for many batches of containers."""
+    return np.array(_outcomes_of_nodes(nodes, answers)[-1], np.uint8)
+
+
+def _outcomes_of_nodes(nodes: Sequence[Node], answers: Iterable[OutcomeArray]) -> list[OutcomeArray]:
+    waiting = iter(answers)
+    known: list[OutcomeArray] = []
+    for node, operands in nodes:
+        known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
+    return known
+
+
+def constant_answers(leaf: Constant, count: int) -> OutcomeArray:
+    """Repeat the outcomes of a constant for `count` containers."""
+    return np.full(count, leaf.outcomes, dtype=np.uint8)
+
+
 def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
     """Return for each leaf the outcomes that let the predicate be TRUE, by container; none where it is no obstacle.
 
@@ -58,10 +89,8 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
     >>> [part.tolist() for part in open_outcomes(either, [np.array([7, 2], np.uint8), np.array([7, 3], np.uint8)])]
     [[1, 0], [1, 1]]
     """
-    nodes, waiting = post_order(predicate), iter(answers)
-    known: list[OutcomeArray] = []
-    for node, operands in nodes:
-        known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
+    nodes = post_order(predicate)
+    known = _outcomes_of_nodes(nodes, answers)
     wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
     wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
     outcomes: list[OutcomeArray] = []

@@ -18,7 +18,7 @@ from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.predicate import ColumnLeaf, IsNull, leaves
-from parquet_core.pruning import fold
+from parquet_core.trees import fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions
-from parquet_core.pruning import constant_answers
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
+from parquet_core.trees import constant_answers
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:

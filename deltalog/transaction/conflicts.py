@@ -40,8 +40,8 @@ from deltalog.stats.partition_values import outcomes_of_partitions
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.outcomes import may_match, must_match
 from parquet_core.predicate import leaves
-from parquet_core.pruning import fold
 from parquet_core.storage import Traffic
+from parquet_core.trees import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

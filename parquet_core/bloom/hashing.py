@@ -9,7 +9,6 @@ import pyarrow as pa
 import xxhash
 
 from parquet_core.arrow_arrays import numbers_from
-from parquet_core.bloom.xxh64 import xxh64
 from parquet_core.errors import WrongUse
 from parquet_core.format.schema import LeafColumn, Physical
 
@@ -56,8 +55,10 @@ def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
         return np.zeros(0, np.uint64)
     if column.physical is Physical.BYTE_ARRAY or pa.types.is_binary(values.type):
         encoded = values.cast(pa.large_binary()).to_pylist()
-        return np.fromiter(map(xxhash.xxh64_intdigest, encoded), np.uint64, len(values))
-    return xxh64(_encode(column, values))
+    else:
+        rows = np.ascontiguousarray(_encode(column, values))
+        encoded = rows.view(f"V{rows.shape[1]}")[:, 0].tolist()
+    return np.fromiter(map(xxhash.xxh64_intdigest, encoded), np.uint64, len(values))
 
 
 def _fits(column: LeafColumn, given: pa.DataType) -> bool:

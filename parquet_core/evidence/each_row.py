@@ -21,7 +21,7 @@ from parquet_core.predicate import (
     Unsupported,
     leaves,
 )
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.trees import constant_answers, fold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

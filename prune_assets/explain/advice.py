@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.fix import Fix, Setting
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import Cause, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
-from parquet_core.pruning import fold
+from parquet_core.trees import fold
 from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy

@@ -28,10 +28,9 @@ from parquet_core.predicate import (
     conjuncts_of,
     leaves,
 )
-from parquet_core.pruning import fold
 from parquet_core.quantities import counted
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from parquet_core.trees import open_outcomes
+from parquet_core.trees import fold, open_outcomes
 from prune_assets.planner.levels import LEVELS
 from prune_assets.report.quantities import value_text
 from prune_assets.sql.render import render

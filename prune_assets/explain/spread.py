@@ -11,7 +11,7 @@ from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
-from parquet_core.pruning import fold
+from parquet_core.trees import fold
 from prune_assets.simulation.from_bounds import doubles, sorted_bounds, values_at
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.layout.overlap_depth import Intervals, overlap_depth
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.trees import constant_answers, fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 from prune_assets.simulation.from_bounds import draw, sorted_bounds
 

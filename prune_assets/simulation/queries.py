@@ -14,8 +14,8 @@ from parquet_core.format.schema import Physical
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, columns_of, columns_of_leaf, leaves
 from parquet_core.printable import listed
-from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.trees import fold_nodes, post_order
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.simulation.lookups import dictionary_pays, distinct_in
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
-    from parquet_core.pruning import Fold
+    from parquet_core.trees import Node
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
@@ -62,7 +62,7 @@ class Query:
     predicate: Predicate
     parts: tuple[Leaf, ...]
     auxiliary: AuxiliaryLeaves
-    prepared: Fold
+    nodes: Sequence[Node]
     columns: tuple[LeafColumn, ...]
     today: int
     whole: int
@@ -75,7 +75,7 @@ class Query:
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
         """Tell from the outcomes of the parts in which containers a row may be selected."""
-        return may_match(self.prepared(self.auxiliary.joined(outcomes)))
+        return may_match(fold_nodes(self.nodes, self.auxiliary.joined(outcomes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def _planned(
         predicate=predicate,
         parts=(*parts, *auxiliary.extra),
         auxiliary=auxiliary,
-        prepared=prepare(predicate),
+        nodes=post_order(predicate),
         columns=plan.columns,
         today=int(plan.kept.bytes.sum()),
         whole=int(plan.sizes.bytes.sum()),

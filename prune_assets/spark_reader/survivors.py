@@ -22,8 +22,8 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
-from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
+from parquet_core.trees import fold
 from prune_assets.planner.levels import STATISTICS
 from prune_assets.sql.types.zones import DAY
 

@@ -14,7 +14,7 @@ from parquet_core.evidence.each_row import outcomes_on_rows
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Unsupported, columns_of_leaf, leaves
-from parquet_core.pruning import fold
+from parquet_core.trees import fold
 from prune_assets.sql.binding.bind import is_condition
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
 from prune_assets.sql.functions.entry import CHOICES

@@ -9,8 +9,8 @@ import numpy as np
 
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, CompareColumns, OnValues, columns_of, columns_of_leaf, leaves
-from parquet_core.pruning import prepare
 from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.trees import fold_nodes, post_order
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.tables.parquet import answers_of_directories
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
-    from parquet_core.pruning import Fold
+    from parquet_core.trees import Node
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
     from prune_assets.planner.levels.page_level import PageOutcomes
     from prune_assets.report.skip_report import Status
@@ -43,7 +43,7 @@ class PruningQuery:
     parts: tuple[Leaf, ...]
     index: MetadataIndex
     columns: dict[Path, LeafColumn]
-    prepared: Fold
+    nodes: Sequence[Node]
     auxiliary: AuxiliaryLeaves
     files: FileAnswers
     of_pages: bool = True
@@ -112,7 +112,7 @@ class PruningQuery:
 
     def fold_anywhere(self, outcomes: OutcomeArray) -> OutcomeArray:
         """Combine the outcomes of the parts in containers of any kind."""
-        return self.prepared(self.auxiliary.joined(outcomes))
+        return fold_nodes(self.nodes, self.auxiliary.joined(outcomes))
 
 
 def query_of(
@@ -127,7 +127,7 @@ def query_of(
         parts=(*parts, *auxiliary.extra),
         index=index,
         columns=columns,
-        prepared=prepare(predicate),
+        nodes=post_order(predicate),
         auxiliary=auxiliary,
         files=answers_of_directories(predicate, index) if files is None else files,
         of_pages=of_pages,

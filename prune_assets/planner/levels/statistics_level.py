@@ -10,7 +10,7 @@ from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect, may_match
 from parquet_core.predicate import Constant, IsNull
-from parquet_core.pruning import constant_answers
+from parquet_core.trees import constant_answers
 from parquet_core.trust.known_faults import reason_of_faults
 from parquet_core.trust.writer_fault import Fact
 from prune_assets.planner.levels.pruning_query import Level, LevelState

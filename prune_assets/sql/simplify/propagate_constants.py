@@ -15,7 +15,7 @@ import pyarrow as pa
 from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.trees import constant_answers, fold
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare

@@ -29,7 +29,7 @@ from parquet_core.predicate import (
     columns_of_leaf,
     leaves,
 )
-from parquet_core.pruning import fold
+from parquet_core.trees import fold
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.iceberg.file_bounds import bounds_of, enclosing_bounds, is_converted
 

@@ -8,7 +8,7 @@ from parquet_core.dataset.logged import ByList, FileAnswers
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.outcomes import intersect, may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.trees import constant_answers, fold
 from prune_assets.tables.iceberg.file_bounds import with_statistics
 from prune_assets.tables.iceberg.manifests.manifest_skipping import outcomes_of_manifests
 from prune_assets.tables.iceberg.metadata_files import understood

@@ -15,7 +15,7 @@ from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.trees import constant_answers, fold
 from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files

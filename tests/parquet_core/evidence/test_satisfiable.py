@@ -28,7 +28,7 @@ from parquet_core.predicate import (
     Unsupported,
     leaves,
 )
-from parquet_core.pruning import fold
+from parquet_core.trees import fold
 
 X = ("x",)
 NAN = float("nan")

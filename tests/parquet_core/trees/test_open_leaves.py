@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported, leaves
-from parquet_core.pruning import fold
-from parquet_core.trees import asked_outcomes, open_outcomes
+from parquet_core.trees import asked_outcomes, fold, open_outcomes
 from prune_assets.explain.attribution import replaced
 
 A, B, C = (Unsupported(name, "") for name in "abc")

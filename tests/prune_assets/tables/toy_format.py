@@ -28,8 +28,8 @@ from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, leaves
-from parquet_core.pruning import fold
 from parquet_core.storage import Traffic, look_up
+from parquet_core.trees import fold
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.examination import Claims, Examination, Inspection
 from prune_assets.tables.format import Format

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, IsNull, IsTruth, Not, Op, Or, columns_of, conjuncts_of, leaves
-from parquet_core.pruning import fold, prepare
+from parquet_core.trees import fold
 
 T, F, N = Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL
 A = Compare(("a",), Op.EQ, pa.scalar(1))
@@ -87,17 +87,10 @@ def node_by_node(predicate, answers):
 
 @settings(deadline=None)
 @given(TREES, st.data())
-def test_alike_nodes_folded_at_once_come_to_what_they_come_to_one_by_one(predicate, data):
+def test_a_fold_equals_the_pairwise_combination_of_single_outcomes(predicate, data):
     count = len(list(leaves(predicate)))
     answers = data.draw(st.lists(st.lists(SETS, min_size=3, max_size=3), min_size=count, max_size=count))
     found = fold(predicate, np.array(answers, np.uint8))
     for container in range(3):
         by_leaf = iter([{value for value in (T, F, N) if row[container] & value} for row in answers])
         assert {value for value in (T, F, N) if found[container] & value} == node_by_node(predicate, by_leaf)
-
-
-def test_the_calls_of_a_fold_grow_with_depth_not_with_size():
-    def steps(terms):
-        return len(prepare(Or(tuple(And((A, Not(B))) for _ in range(terms)))).steps)
-
-    assert steps(2) == steps(5_000) == 3
