@@ -14,9 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
+    from parquet_core.arrays import Numbers
 
 
 @dataclass(frozen=True, slots=True)

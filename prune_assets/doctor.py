@@ -14,8 +14,8 @@ import msgspec
 from parquet_core.errors import PruneError
 from parquet_core.format.compact import is_compiled
 from parquet_core.printable import redacted
-from parquet_core.storage.aws_profile import profile_asked, reads_profiles
 from parquet_core.storage.local import is_compiled as is_compiled_storage
+from parquet_core.storage.stores import profile_asked, reads_profiles
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure

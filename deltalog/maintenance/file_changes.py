@@ -19,9 +19,8 @@ from uuid import uuid4
 from parquet_core.errors import PruneError, StorageFailure, UnsupportedFeature
 from parquet_core.storage import find_file, holds, is_remote, local_path, put_unique
 from parquet_core.storage.failures import explaining
-from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.ranges import in_flight
-from parquet_core.storage.schemes import scheme_of
+from parquet_core.storage.stores import OF_SCHEME, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

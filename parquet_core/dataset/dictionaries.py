@@ -17,12 +17,13 @@ from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.storage import Ranges, gather, read_range
-from parquet_core.trust.inconsistencies import AGAINST_DICTIONARIES
+from parquet_core.trust.contradictions import AGAINST_DICTIONARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.dataset.footer_columns import FooterColumns
     from parquet_core.dataset.page_indexes import PageIndexes
     from parquet_core.dataset.row_group_table import RowGroupTable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
 
-    Positions = NDArray[np.int64]
 
 # Bytes of decoded dictionaries; those beyond are read again when they are asked for again.
 MAX_KEPT_BYTES = 64 << 20

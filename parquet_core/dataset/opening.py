@@ -21,22 +21,18 @@ from parquet_core.spark_rules.names_in_files import named_in_any_case, names_in_
 from parquet_core.spark_rules.partition_columns import Partitions, read_partitions, without_overridden
 from parquet_core.spark_rules.spark_schema import provenance_to_spark
 from parquet_core.storage import Traffic, list_table
-from parquet_core.trust.inconsistencies import Doubt, doubts_about
+from parquet_core.trust.contradictions import Doubt, doubts_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Flags, Numbers
     from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.format.provenance import EncodedKind, Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from parquet_core.trust.inconsistencies import Doubts
-
-    Flags = NDArray[np.bool_]
-    Numbers = NDArray[np.int64]
+    from parquet_core.trust.contradictions import Doubts
 
 
 def read_dataset(

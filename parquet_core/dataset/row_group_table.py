@@ -11,7 +11,7 @@ from parquet_core.dataset.logged import FileList
 from parquet_core.format.column_chunk import ALL_TRAITS, ChunkTraits
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import stored_form
-from parquet_core.trust.inconsistencies import Doubt
+from parquet_core.trust.contradictions import Doubt
 from parquet_core.trust.trust_policy import trust
 
 if TYPE_CHECKING:
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from parquet_core.spark_rules.names_in_files import NamesInFiles
     from parquet_core.storage import DataFile, Traffic
-    from parquet_core.trust.inconsistencies import Doubts
+    from parquet_core.trust.contradictions import Doubts
     from parquet_core.trust.trust_policy import Trust
-
-    Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from parquet_core.ranks import ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from parquet_core.arrays import Numbers
 
 
 class ListedValues(NamedTuple):

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.evidence.min_max import Presence
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
 
-    Flags = NDArray[np.bool_]
     Scale = NDArray[np.int32]
 
 # Below so many comparisons putting all bounds on a scale takes longer than comparing them.

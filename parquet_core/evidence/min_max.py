@@ -22,11 +22,11 @@ from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, OnValue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
     from parquet_core.trust.bounds import Bounds
 
-    Flags = NDArray[np.bool_]
 
 # Which comparisons are TRUE for a value smaller than the literal, equal to it, larger than it.
 HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})

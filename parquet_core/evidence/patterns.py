@@ -20,10 +20,9 @@ from parquet_core.ragged import firsts, spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags, Numbers
     from parquet_core.predicate import Pattern
 
-    Numbers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 # Longer ones are cut, so that the work is bounded by the count of rows.
 MAX_LENGTH = 256

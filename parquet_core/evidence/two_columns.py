@@ -12,13 +12,11 @@ from parquet_core.arrow_arrays import flags_from, scalar_of
 from parquet_core.evidence.min_max import HOLD_FOR_EQUAL, HOLD_FOR_LARGER, HOLD_FOR_SMALLER, outcomes_of, presence_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Flags
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Op
     from parquet_core.trust.bounds import Bounds
 
-    Flags = NDArray[np.bool_]
 
 _MOST_DIGITS = 76
 _ROUNDING = 2.0**-49  # relative to the value, of decimals that become doubles

@@ -15,10 +15,10 @@ from parquet_core.format.schema import Physical, SortOrder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
 
-    Flags = NDArray[np.bool_]
 
 _STORED: dict[Physical, np.dtype[Any]] = {
     Physical.BOOLEAN: np.dtype("u1"),

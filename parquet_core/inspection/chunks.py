@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.bloom import Blocks
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.column_chunk import ColumnChunk, ColumnChunks
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from parquet_core.inspection.facts import Dictionary, Value
     from parquet_core.trust.bounds import Bounds
 
-    Positions = NDArray[np.int64]
 
 _DICTIONARY_ENCODINGS = {2, 8}
 _COLUMN_CHUNK = struct({3: struct({6: INTEGER})})  # meta_data, of it total_uncompressed_size

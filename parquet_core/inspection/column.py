@@ -14,7 +14,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.inspection.chunks import uncompressed_bytes
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread, WriterFault
 from parquet_core.inspection.values import plain_values
-from parquet_core.layout.overlap_depth import intervals_of, may_hold_values, overlap_depth
+from parquet_core.layout.overlap import intervals_of, may_hold_values, overlap_depth
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.trust_policy import trust

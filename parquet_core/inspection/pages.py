@@ -16,16 +16,14 @@ from parquet_core.ragged import any_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags, Positions
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Order, Value
 
-    Positions = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 _ORDERS: dict[int, Order] = {
     BoundaryOrder.UNORDERED: "unordered",

@@ -14,9 +14,8 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.fix import Fix, Step
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
-from parquet_core.layout.clustering import check_clustering
+from parquet_core.layout.clustering import check_clustering, check_low_cardinality
 from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.low_cardinality import check_low_cardinality
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted

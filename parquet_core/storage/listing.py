@@ -25,7 +25,7 @@ from parquet_core.storage.local import Walked
 from parquet_core.storage.partition_discovery import Listing, choose
 from parquet_core.storage.ranges import in_flight
 from parquet_core.storage.remote import WEB, remote_of
-from parquet_core.storage.schemes import address, is_remote, local_path, scheme_of
+from parquet_core.storage.stores import address, is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

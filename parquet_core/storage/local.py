@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_core.errors import NoSuchPath, StaleListing, StorageFailure, TableNotFound
 from parquet_core.storage.failures import changed
 from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
-from parquet_core.storage.schemes import is_remote
 from parquet_core.storage.spellings import step_where_missing
+from parquet_core.storage.stores import is_remote
 
 try:
     from parquet_core.storage import system_calls
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Numbers
     from parquet_core.storage.files import Traffic
 
-    Numbers = NDArray[np.int64]
 
 # Neighbouring ranges are read together when the hole between them is smaller than this:
 # a read by position costs about as much as copying so many bytes.

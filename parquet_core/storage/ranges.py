@@ -12,19 +12,17 @@ from parquet_core.ragged import order_of
 from parquet_core.storage import local
 from parquet_core.storage.files import FetchedBlock, blocks_of, cut, outside
 from parquet_core.storage.remote import remote_of
-from parquet_core.storage.schemes import is_remote
+from parquet_core.storage.stores import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Numbers
     from parquet_core.errors import MalformedFile
     from parquet_core.storage.files import Block, DataFile, Traffic
     from parquet_core.storage.remote import Remote
 
-    Numbers = NDArray[np.int64]
 
 # A request costs a round trip of tens of milliseconds, in which a connection brings a few MiB:
 # bytes that nobody asked for are cheaper than a second request up to about here.

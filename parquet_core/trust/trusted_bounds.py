@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
     from parquet_core.format.written_statistics import WrittenStatistics
     from parquet_core.trust.trust_policy import Trust
 
-    Flags = NDArray[np.bool_]
     Counts = NDArray[np.int64]
     Step = int | NDArray[np.int64]
 

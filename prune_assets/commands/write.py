@@ -103,9 +103,8 @@ def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> d
     A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
     itself gives their columns types that Spark has.
     """
-    from parquet_core.dataset.extra_columns import extra_columns
     from parquet_core.dataset.opening import read_dataset
-    from parquet_core.dataset.unread_columns import refuse_unread_columns
+    from parquet_core.dataset.unread_columns import extra_columns, refuse_unread_columns
     from prune_assets.cache_directory import metadata_cache
     from prune_assets.reading.nanoseconds import nanosecond_columns
     from prune_assets.tables.opening import format_at, retry_on_stale_listing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.layout.overlap_depth import Intervals, overlap_depth
+from parquet_core.layout.overlap import Intervals, overlap_depth
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.trees import constant_answers, fold

@@ -13,7 +13,7 @@ from parquet_core.arrow_arrays import filled, flags_from, from_numpy
 from parquet_core.errors import LayoutError
 from parquet_core.format.schema import Physical
 from parquet_core.layout.bound_layout import find_column
-from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
+from parquet_core.layout.overlap import intervals_of, overlap_depth
 from parquet_core.ranks import ranks
 from parquet_core.trust.bounds import without
 from parquet_core.trust.fold_pages import fold_pages
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.overlap_depth import Intervals
+    from parquet_core.layout.overlap import Intervals
     from parquet_core.layout.sort_key import SortKey
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.trust.bounds import Bounds

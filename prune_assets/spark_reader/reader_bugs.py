@@ -29,7 +29,7 @@ from parquet_core.predicate import IsNaN, Op, leaves
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
 from parquet_core.trees import asked_outcomes
-from parquet_core.trust.inconsistencies import reason_of
+from parquet_core.trust.contradictions import reason_of
 from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
 from parquet_core.trust.writer_fault import Fact
 from prune_assets.report.skip_report import ReaderWarning

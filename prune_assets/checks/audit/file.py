@@ -19,7 +19,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.ragged import firsts
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.trust.bounds import Bounds, unknown_bounds
-from parquet_core.trust.inconsistencies import reason_of
+from parquet_core.trust.contradictions import reason_of
 from prune_assets.checks.audit.chunk import Chunk, WholeFile, audit_chunk, count_claims, is_text
 from prune_assets.checks.audit.claim_checks import CheckedClaims
 from prune_assets.checks.audit.findings import REWRITE, WRITE_AGAIN, ClaimSource, findings_of_claims, not_relied_on

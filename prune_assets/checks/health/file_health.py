@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.bloom import estimated_fpp
-from parquet_core.dataset.extra_columns import extra_columns
-from parquet_core.dataset.unread_columns import unread_columns
+from parquet_core.dataset.unread_columns import extra_columns, unread_columns
 from parquet_core.fix import Fix, Setting, Step
 from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.format.schema import Physical

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset.decoded_cache import DecodedCache, bytes_of
-from parquet_core.dataset.metadata_cache import MetadataCache, TableCache
+from parquet_core.dataset.metadata_cache import DecodedCache, MetadataCache, TableCache, bytes_of
 from parquet_core.dataset.opening import list_dataset, read_dataset
-from parquet_core.trust.inconsistencies import Doubt
+from parquet_core.trust.contradictions import Doubt
 
 LONG_AGO = 1_600_000_000
 

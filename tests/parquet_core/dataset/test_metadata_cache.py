@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset import footer_columns, metadata_cache, opening, stored_index
-from parquet_core.dataset.decoded_cache import DecodedCache
-from parquet_core.dataset.metadata_cache import MetadataCache
+from parquet_core.dataset.metadata_cache import DecodedCache, MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
 from parquet_core.storage import DataFile, Listing
