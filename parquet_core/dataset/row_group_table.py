@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from parquet_core.arrays import Positions
+    from parquet_core.arrays import Flags, Positions
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.trust_policy import Trust
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RowGroupTable:
     """One entry per row group over all files, and what is known of the files.
 
@@ -65,6 +65,10 @@ class RowGroupTable:
 
     def __len__(self) -> int:
         return len(self.row_count)
+
+    def put_row_count(self, row_count: Positions, uncounted: Flags) -> None:
+        """Replace the row counts, as the log of a table counts the rows of files that were not opened."""
+        self.row_count, self.uncounted = row_count, uncounted
 
     def place(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group in messages."""

@@ -32,17 +32,17 @@ class ExtraColumn:
 
 def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
     """Return what files with rows hold beside the table's schema, which Spark takes from one file."""
-    groups = index.read_from()
-    files = distinct(index.file[groups[index.row_count[groups] > 0]])
-    known = {name for column in (*index.columns, *index.partitions) for name in _names(column)}
+    groups = index.groups.read_from()
+    files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
+    known = {name for column in (*index.groups.columns, *index.groups.partitions) for name in _names(column)}
     found: dict[str, list[NDArray[np.int64]]] = {}
     of_kinds: dict[int, tuple[str, ...]] = {}
-    for number in distinct(index.kind[files]).tolist():
-        columns = index.kinds[number].columns
+    for number in distinct(index.groups.kind[files]).tolist():
+        columns = index.groups.kinds[number].columns
         # Footers of one schema share its columns.
         extra = of_kinds.setdefault(id(columns), _extra(columns, known))
         for name in extra:
-            found.setdefault(name, []).append(files[index.kind[files] == number])
+            found.setdefault(name, []).append(files[index.groups.kind[files] == number])
     return [ExtraColumn(name, np.sort(np.concatenate(parts))) for name, parts in found.items()]
 
 
@@ -106,15 +106,17 @@ def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
     """
     # Footers of one schema share its columns.
     numbers: dict[int, int] = {}
-    schema_of_kind = np.array([numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.kinds], np.int64)
-    groups = index.read_from()
-    files = distinct(index.file[groups[index.row_count[groups] > 0]])
-    schemas = schema_of_kind[index.kind[files]]
-    by_directory = {column.path[0].casefold() for column in index.partitions}
+    schema_of_kind = np.array(
+        [numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.groups.kinds], np.int64
+    )
+    groups = index.groups.read_from()
+    files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
+    schemas = schema_of_kind[index.groups.kind[files]]
+    by_directory = {column.path[0].casefold() for column in index.groups.partitions}
     found: dict[tuple[Path, str, str], NDArray[np.bool_]] = {}
     for schema in np.flatnonzero(np.bincount(schemas)).tolist():
-        kind = index.kinds[int(np.argmax(schema_of_kind == schema))]
-        for column in index.columns:
+        kind = index.groups.kinds[int(np.argmax(schema_of_kind == schema))]
+        for column in index.groups.columns:
             if column.path[0].casefold() in by_directory or (types := unread_type(column, kind)) is None:
                 continue
             stored, wanted = types
@@ -127,10 +129,10 @@ def _unread_column(
     index: MetadataIndex, key: tuple[Path, str, str], files: NDArray[np.int64], unread: NDArray[np.bool_]
 ) -> UnreadColumn:
     path = key[0]
-    column = next(column for column in index.columns if column.path[: len(path)] == path)
-    stored = [kind.by_path.get(column.path) for kind in index.kinds]
-    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.kind[files]]
-    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.kind[files]]
+    column = next(column for column in index.groups.columns if column.path[: len(path)] == path)
+    stored = [kind.by_path.get(column.path) for kind in index.groups.kinds]
+    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.groups.kind[files]]
+    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.groups.kind[files]]
     concerns_null = column.always_null or bool(untyped[unread].any())
     others = files[~unread & holds & (untyped == column.always_null)]
     return UnreadColumn(*key, files[unread], others if concerns_null else others[:0], column.always_null)
@@ -140,5 +142,5 @@ def refuse_unread_columns(index: MetadataIndex) -> None:
     """Raise UnsupportedFeature for the first file that Spark cannot read."""
     unread = min(unread_columns(index), key=lambda each: each.files[0], default=None)
     if unread is not None:
-        path = index.files[int(unread.files[0])].path
+        path = index.groups.files[int(unread.files[0])].path
         raise UnsupportedFeature(f"{unread.said(path)}, so Spark cannot read it; {unread.remedy}")

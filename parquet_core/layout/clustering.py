@@ -120,8 +120,8 @@ def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
 
     A curve runs inside of each partition: of several, an equality keeps some of each, however well rows lie.
     """
-    filled = np.flatnonzero(bound.index.row_count > 0)
-    partition = bound.partition[bound.index.file[filled]]
+    filled = np.flatnonzero(bound.index.groups.row_count > 0)
+    partition = bound.partition[bound.index.groups.file[filled]]
     counts = np.bincount(partition, minlength=1)
     found = filled[partition == np.argmax(counts)]
     return found, len(found) == len(filled)
@@ -144,7 +144,7 @@ def kept_by_equality(
     if not len(intervals.at):
         return unknown, None
     kept = _average_cover(*(side.take(from_numpy(intervals.at)) for side in (some.lower, some.upper)))
-    return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))
+    return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.groups.file]))
 
 
 def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
@@ -164,11 +164,11 @@ def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
         bounds = index.page_indexes.filled_bounds(column)
         one_value = flags_from(pc.equal(bounds.lower, bounds.upper))
         again = np.zeros(len(index), np.bool_)
-        again[1:] = flags_from(pc.equal(bounds.lower[1:], bounds.lower[:-1])) & (np.diff(index.file) == 0)
+        again[1:] = flags_from(pc.equal(bounds.lower[1:], bounds.lower[:-1])) & (np.diff(index.groups.file) == 0)
         again[1:] &= one_value[1:] & one_value[:-1]
         if 2 * np.count_nonzero(again) > len(index):
-            largest = int(np.argmax(np.bincount(index.file, weights=index.row_count)))
-            rows = int(index.row_count[index.file == largest].sum())
+            largest = int(np.argmax(np.bincount(index.groups.file, weights=index.groups.row_count)))
+            rows = int(index.groups.row_count[index.groups.file == largest].sum())
             yield Finding(
                 "order.low_cardinality",
                 Severity.WARN,

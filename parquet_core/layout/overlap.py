@@ -131,7 +131,7 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
     index, column = bound.index, bound.sort_key[0].column
     bounds = index.page_indexes.filled_bounds(column)
     all_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
-    valued = np.flatnonzero((index.row_count > 0) & ~all_null)
+    valued = np.flatnonzero((index.groups.row_count > 0) & ~all_null)
     low, high = bounds.lower.take(valued), bounds.upper.take(valued)
     if low.null_count or high.null_count:
         unknown = valued[~flags_from(pc.and_(low.is_valid(), high.is_valid()))]
@@ -147,8 +147,8 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
             remedy,
         )
         return
-    groups = intervals_of(bounds, bound.partition[index.file])
-    file = index.file[groups.at]
+    groups = intervals_of(bounds, bound.partition[index.groups.file])
+    file = index.groups.file[groups.at]
     first = np.flatnonzero(np.diff(file, prepend=-1))
     if len(first):
         files = groups._replace(

@@ -94,7 +94,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
         stops = any(isinstance(leaf, CompareColumns) or _is_refused(leaf) for leaf in leaves(conjunct))
         if len(paths) == 1 and not stops:
             by_path.setdefault(paths.pop(), []).append(conjunct)
-    columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.columns}
+    columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.groups.columns}
     paths_known = [path for path in by_path if path in columns][:_MOST_COLUMNS]
     remaining = _remaining_without(plan, paths_known)
     return [ColumnAdvice(plan, columns[path], tuple(by_path[path]), remaining[path]) for path in paths_known]
@@ -113,7 +113,7 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
         named = columns_of(conjunct)
         if len(named) == 1 and named[0] in own:
             own[named[0]] += denied
-    has_rows = plan.index.row_count != 0
+    has_rows = plan.index.groups.row_count != 0
     return {path: np.flatnonzero((denials == of_path) & has_rows) for path, of_path in own.items()}
 
 

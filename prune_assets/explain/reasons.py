@@ -73,7 +73,7 @@ class Reasons:
         self._table = table
         self._evaluation = evaluation
         self._in_paths = evaluation.query.files.by_values
-        self._by_path = {column.path: column for column in index.columns if tells_nulls(column)}
+        self._by_path = {column.path: column for column in index.groups.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
         # The same few for every row group.
@@ -161,15 +161,15 @@ class Reasons:
         for path in columns_of(predicate):
             if path in self._in_paths:
                 bounds_texts.append(
-                    f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.file[position]))}"
+                    f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.groups.file[position]))}"
                 )
             if path not in self._by_path:
                 continue
             column, offset = self._by_path[path], position
             bounds = self._index.footers.bounds(column)
             if of_log:
-                offset = int(self._index.file[position])
-                logged = self._table.file_bounds(path) if len(self._index.files) <= MAX_LOGGED else None
+                offset = int(self._index.groups.file[position])
+                logged = self._table.file_bounds(path) if len(self._index.groups.files) <= MAX_LOGGED else None
                 if logged is None:
                     continue
                 bounds = logged

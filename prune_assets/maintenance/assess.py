@@ -140,12 +140,12 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
     """Read the sort key of the files whose bounds leave their order open, each file once a request."""
     index, unordered = measured.index, measured.numbers.faults[Reason.ORDER].copy()
     open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
-    unread = [file for _, file in open_order if index.files[file] not in request.is_sorted]
+    unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]
     keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
     unsorted = set(unsorted_files(index, unread, list(keys)))
-    request.is_sorted.update({index.files[file]: file not in unsorted for file in unread})
+    request.is_sorted.update({index.groups.files[file]: file not in unsorted for file in unread})
     for i, file in open_order:
-        unordered[i] = not request.is_sorted[index.files[file]]
+        unordered[i] = not request.is_sorted[index.groups.files[file]]
     faults = {**measured.numbers.faults, Reason.ORDER: unordered}
     return replace(measured, numbers=replace(measured.numbers, faults=faults))
 
@@ -169,7 +169,7 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
         considered=len(measured.at),
         picked=tuple(
             PickedFile(
-                index.files[int(measured.at[file])].path,
+                index.groups.files[int(measured.at[file])].path,
                 int(measured.numbers.size[file]),
                 tuple(reason.value for reason in reasons[file]),
             )

@@ -79,7 +79,7 @@ def evaluate(
     `located`: columns of which pages will be read.
     """
     query = query_of(predicate, index, files, of_pages=pages)
-    if len(index.files) and is_remote(index.files[0].path):
+    if len(index.groups.files) and is_remote(index.groups.files[0].path):
         left = _left(query)
         filters = filters_to_read(query, left)
         fetch_ahead(query, left if filters else _left(query, BLOOM_FILTERS), filters, located)
@@ -90,9 +90,9 @@ def evaluate(
         if index.footers.contradictions == known:
             break
     access = _access(query, states[-2], states[-1].of_pages)
-    if index.traffic.ahead:
+    if index.groups.traffic.ahead:
         index.page_indexes.locations(located, np.flatnonzero(access.verdict == Verdict.SELECTION))
-        index.traffic.ahead.clear()
+        index.groups.traffic.ahead.clear()
     return Evaluation(query, tuple(_of_leaves(query, state) for state in states), access)
 
 
@@ -136,17 +136,17 @@ def _access(query: PruningQuery, before: LevelState, pages: PageOutcomes | None)
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = before.remaining.copy()
     whole[cut] = False
-    ranges = whole_groups(np.flatnonzero(whole), index.row_count)
-    matches = whole_groups(np.flatnonzero(whole & must_match(before.outcomes)), index.row_count)
+    ranges = whole_groups(np.flatnonzero(whole), index.groups.row_count)
+    matches = whole_groups(np.flatnonzero(whole & must_match(before.outcomes)), index.groups.row_count)
     if pages is not None:
-        may = flagged_segments(may_match(pages.outcomes), pages.segments, cut, index.row_count)
-        must = flagged_segments(must_match(pages.outcomes), pages.segments, cut, index.row_count)
+        may = flagged_segments(may_match(pages.outcomes), pages.segments, cut, index.groups.row_count)
+        must = flagged_segments(must_match(pages.outcomes), pages.segments, cut, index.groups.row_count)
         ranges, matches = join(ranges, may), join(matches, must)
     matches = matches.only(~_may_raise(query, before))
-    if index.deleted is not None:
+    if index.groups.deleted is not None:
         # Which rows of these files still count is not known.
-        matches = matches.only(~index.deleted[index.file])
-    return make_access_plan(ranges, matches, index.row_count)
+        matches = matches.only(~index.groups.deleted[index.groups.file])
+    return make_access_plan(ranges, matches, index.groups.row_count)
 
 
 def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
@@ -175,12 +175,14 @@ def fetch_ahead(
     may rule most of them out.
     """
     index = query.index
-    if len(distinct(index.file[left])) > IN_FLIGHT:
+    if len(distinct(index.groups.file[left])) > IN_FLIGHT:
         return
     indexes = index.page_indexes.missing(query.columns_with_metadata() if query.of_pages else (), located, left)
     wanted: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for positions, ranges in [*filters, *((it.positions, it.ranges) for it in indexes)]:
-        for file, (start, length) in zip(index.file[positions].tolist(), ranges.tolist(), strict=True):
+        for file, (start, length) in zip(index.groups.file[positions].tolist(), ranges.tolist(), strict=True):
             if start > 0 and length > 0:
                 wanted[file].append((start, length))
-    read_ahead([(index.files[i], ranges) for i, ranges in wanted.items()], purpose="index", traffic=index.traffic)
+    read_ahead(
+        [(index.groups.files[i], ranges) for i, ranges in wanted.items()], purpose="index", traffic=index.groups.traffic
+    )

@@ -109,7 +109,7 @@ def plan_opened(
         from prune_assets.planner.executors import put_rows
 
         put_rows(index, answers.elsewhere)
-    read = columns_to_read(index.columns, columns, predicate, partitions=index.partitions)
+    read = columns_to_read(index.groups.columns, columns, predicate, partitions=index.groups.partitions)
     located = read if for_rows else ()
     evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers, located=located)
     index.save()
@@ -121,8 +121,8 @@ def plan_opened(
         index=index,
         evaluation=evaluation,
         seconds=time.perf_counter() - started,
-        requests=index.traffic.requests,
-        fetched=dict(index.traffic.bytes),
+        requests=index.groups.traffic.requests,
+        fetched=dict(index.groups.traffic.bytes),
         depth=depth,
         named="unfinished" if opened.is_unfinished else named_by(opened.given),
         tests=tests,

@@ -69,12 +69,12 @@ class PlannedRead:
     @property
     def surviving_numbers(self) -> NDArray[np.int64]:
         """The files of which at least one row is read, by their numbers in the index, which ascend."""
-        return distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
+        return distinct(self.index.groups.file[self.evaluation.access.verdict != Verdict.SKIP])
 
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:
         """The files of which at least one row is read."""
-        return tuple(self.index.files[i] for i in self.surviving_numbers.tolist())
+        return tuple(self.index.groups.files[i] for i in self.surviving_numbers.tolist())
 
 
 def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:

@@ -81,7 +81,7 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         return scan.no_rows()
     bounds = _ranks_of_groups(scan, keys[0], positions)
     best = pa.table({_GROUP: from_numpy(np.zeros(0, np.int64))})
-    for window in _windows(sorted_positions([bounds]), scan.index.row_count[positions], limit):
+    for window in _windows(sorted_positions([bounds]), scan.index.groups.row_count[positions], limit):
         if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
             break
         rows = scan.with_columns(scan.selected(positions[window].tolist()), _stored(scan, keys))

@@ -161,7 +161,7 @@ def _lists_as_planned(frame: DataFrame, spark_read: SparkRead) -> bool:
         return True
     if not hasattr(frame, "_jdf"):
         return opening is Opening.NAMES
-    return set(list_data_files(plan.table.given)) == set(plan.index.files)
+    return set(list_data_files(plan.table.given)) == set(plan.index.groups.files)
 
 
 def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: str | Column) -> None:
@@ -185,7 +185,7 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
         return
     entry = catalog_entry(table, spark)
     path = table if entry is None else entry.location
-    now, planned = set(list_data_files(path)), set(plan.index.files)
+    now, planned = set(list_data_files(path)), set(plan.index.groups.files)
     if now != planned:
         changed = min(file.path for file in now ^ planned)
         raise StaleTable(f"{changed}: changed since it was planned; plan again")

@@ -106,9 +106,9 @@ class ColumnCost:
 def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
     """Return what the columns take today, by what footers say."""
     costs = {}
-    for column in index.columns:
+    for column in index.groups.columns:
         chunks = index.footers.chunks(column)
-        size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.row_count.sum()), 1)
+        size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.groups.row_count.sum()), 1)
         has = (chunks.dictionary_page_offset > 0) & (chunks.dictionary_page_offset < chunks.data_page_offset)
         pages = np.where(has, chunks.data_page_offset - chunks.dictionary_page_offset, 0)
         entry = float(_WIDTHS.get(column.physical, column.type_length or _TEXT))
@@ -174,7 +174,7 @@ def _planned(
     plan = plan_opened(table, where=where or "true", columns=columns, session=session, depth="pages")
     predicate = plan.evaluation.predicate
     parts = tuple(leaves(predicate))
-    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.columns if tells_nulls(c)})
+    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if tells_nulls(c)})
     return Query(
         where=where or "true",
         runs=runs,

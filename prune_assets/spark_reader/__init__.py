@@ -110,7 +110,7 @@ def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColum
     from parquet_core.layout.places import file_name  # with it comes what proves layouts, which explain has no use for
 
     index = plan.index
-    opened = np.unique(index.file[scan.ranges.row_totals(len(index)) > 0])
+    opened = np.unique(index.groups.file[scan.ranges.row_totals(len(index)) > 0])
     for each in unread:
         there = np.intersect1d(each.files, opened)
         if len(there):

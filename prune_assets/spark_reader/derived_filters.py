@@ -75,9 +75,9 @@ def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -
 def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
     """Tell whether rows are skipped in files that Spark opens."""
     index, access = plan.index, plan.evaluation.access
-    opened = scan.files[index.file]
+    opened = scan.files[index.groups.file]
     kept = access.ranges.row_totals(len(index))
-    return bool(np.any(kept[opened] < index.row_count[opened]))
+    return bool(np.any(kept[opened] < index.groups.row_count[opened]))
 
 
 def necessary(predicate: Predicate) -> Predicate | None:

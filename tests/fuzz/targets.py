@@ -295,8 +295,8 @@ def answer_file(data, directory):
     path = directory / "f.parquet"
     path.write_bytes(data)
     index = read_dataset(path)
-    found = [_or_named_error(_file_claims, path, index, leaf) for leaf in some(index.columns, data)]
-    return [index.row_count.tolist(), found]
+    found = [_or_named_error(_file_claims, path, index, leaf) for leaf in some(index.groups.columns, data)]
+    return [index.groups.row_count.tolist(), found]
 
 
 def _or_named_error(call, path, *arguments):

@@ -47,7 +47,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
         open_ = open_[there]
         if len(open_) == 0:
             continue
-        for stored, positions in query.index.stored_as(column, open_):
+        for stored, positions in query.index.groups.stored_as(column, open_):
             filters = query.index.bloom_filters.read(column, positions, may_be_folded=True)
             filters_read += sum(not isinstance(blocks, str) for blocks in filters)
             reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})

@@ -36,7 +36,7 @@ def evaluate_manifests(query: PruningQuery, before: LevelState) -> LevelState | 
         return None
     outcomes = before.by_leaf.copy()
     for i, of_files in enumerate(by_list.by_leaf):
-        outcomes[i] = of_files[query.index.file]
+        outcomes[i] = of_files[query.index.groups.file]
     why = f"{by_list.unread:,} of {counted(by_list.lists, 'manifest')} are not read"
     if query.files.by_values.isdisjoint(columns_of(query.predicate)):
         return LevelState(
@@ -56,17 +56,17 @@ def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
     for i, leaf in enumerate(query.parts[: query.auxiliary.leaves]):
         is_on_partition = isinstance(leaf, ColumnLeaf) and leaf.column in files.by_values
         if is_on_partition or isinstance(leaf, OnPartitions) or (names_partition and isinstance(leaf, Constant)):
-            outcomes[i] = files.of_partitions[i][index.file]
+            outcomes[i] = files.of_partitions[i][index.groups.file]
     folded = query.fold_anywhere(outcomes)
-    folded[index.row_count <= 0] = Outcomes.NONE
-    unit: Unit = "row group" if index.opened is None else "file"
+    folded[index.groups.row_count <= 0] = Outcomes.NONE
+    unit: Unit = "row group" if index.groups.opened is None else "file"
     if names_partition:
         return LevelState(_PARTITIONS, folded, outcomes, "consulted", "", unit)
     return LevelState(_PARTITIONS, folded, outcomes, "not_applicable", _why_not(query), unit)
 
 
 def _why_not(query: PruningQuery) -> str:
-    partitions = query.index.partitions
+    partitions = query.index.groups.partitions
     if not partitions and not query.files.by_values:
         return "the table is not partitioned"
     doubtful = [f"{column.name}: {column.unsupported}" for column in partitions if column.unsupported]
@@ -85,16 +85,16 @@ def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelSta
         return None
     outcomes = before.by_leaf.copy()
     for i, of_files in enumerate(query.files.by_leaf):
-        outcomes[i] = intersect(outcomes[i], of_files[query.index.file])
+        outcomes[i] = intersect(outcomes[i], of_files[query.index.groups.file])
     status, why = _status(query, query.files.files_with_statistics)
     return LevelState(_LOG_STATISTICS, query.fold_listed(outcomes), outcomes, status, why, "file")
 
 
 def _status(query: PruningQuery, counts: Mapping[Path, int]) -> tuple[Status, str]:
-    files, by_path = query.files, {column.path for column in query.index.columns}
+    files, by_path = query.files, {column.path for column in query.index.groups.columns}
     examined = files.examined_files
     paths = [path for path in columns_of(query.predicate) if path in by_path]
-    if not query.index.files or np.all(~may_match(files.partitions)):
+    if not query.index.groups.files or np.all(~may_match(files.partitions)):
         return "not_applicable", "partition values leave no file"
     if not paths:
         return "not_applicable", "no part of the predicate can be answered from statistics of files"

@@ -58,7 +58,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
         names = ", ".join(column.name for column in columns)
         why = f"no column index for {names}"
         return LevelState(_NAME, before.outcomes, before.by_leaf, "absent", why, "page")
-    base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
+    base = np.cumsum(index.groups.row_count[positions]) - index.groups.row_count[positions]
     segments = merge_borders(base, _starts(base, list(pages.values())))
     folded = _on_segments(query, before.by_leaf[:, positions], segments, pages)
     after = before.outcomes.copy()

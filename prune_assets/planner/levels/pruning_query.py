@@ -99,15 +99,15 @@ class PruningQuery:
         """Combine the outcomes of the parts per row group; a row group without rows has no outcome."""
         folded = self.fold_listed(outcomes)
         if self.files.elsewhere is not None:
-            folded[~self.files.elsewhere.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
+            folded[~self.files.elsewhere.kept[self.index.groups.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
     def fold_listed(self, outcomes: OutcomeArray) -> OutcomeArray:
         """Do the same by what lists the files and what `outcomes` say, without what other processes found."""
         folded = self.fold_anywhere(outcomes)
-        folded[self.index.row_count <= 0] = Outcomes.NONE
+        folded[self.index.groups.row_count <= 0] = Outcomes.NONE
         # What lists the files may deny more than its outcomes of the leaves add up to.
-        folded[~self.files.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
+        folded[~self.files.kept[self.index.groups.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
     def fold_anywhere(self, outcomes: OutcomeArray) -> OutcomeArray:
@@ -119,7 +119,7 @@ def query_of(
     predicate: Predicate, index: MetadataIndex, files: FileAnswers | None = None, *, of_pages: bool = True
 ) -> PruningQuery:
     """Prepare a predicate for a dataset; `files`: what is known of each file, by default from directory names."""
-    columns = {column.path: column for column in index.columns if tells_nulls(column)}
+    columns = {column.path: column for column in index.groups.columns if tells_nulls(column)}
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, columns)
     return PruningQuery(

@@ -40,7 +40,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
         outcomes[i] = intersect(outcomes[i], outcomes_from_two_bounds(pair.op, left, right))
     folded = query.fold(outcomes)
     columns = query.columns_with_metadata()
-    if query.index.opened is not None and not before.remaining.any():
+    if query.index.groups.opened is not None and not before.remaining.any():
         source = "directory names leave" if query.files.files_with_statistics is None else "the log leaves"
         return LevelState(_NAME, folded, outcomes, "not_applicable", f"{source} no file to open")
     if not columns and before.remaining.any() and not may_match(folded).any():

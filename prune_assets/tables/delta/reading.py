@@ -100,7 +100,7 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
         assert block is not None  # an index numbers the live files of its version
         at = file - start
         values = tuple(_text(block.partition.get(name), at) for name in names)
-        files.append(LiveFile(index.files[file].path, values, vector_of(block, at)))
+        files.append(LiveFile(index.groups.files[file].path, values, vector_of(block, at)))
     return files
 
 

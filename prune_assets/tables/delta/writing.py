@@ -114,7 +114,7 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         )
         files = list_data_files(directory) if rows else []
         index = read_dataset([file.path for file in files]) if files else None
-        rows_in_files = 0 if index is None else int(index.row_count.sum())
+        rows_in_files = 0 if index is None else int(index.groups.row_count.sum())
         if rows_in_files != rows:
             raise MalformedFile(
                 f"{directory}: Spark reports {rows} rows written, but the files hold {rows_in_files}; nothing was "

@@ -103,8 +103,8 @@ def planned_version(
     notes += [f"{counted(of_vectors, 'file')} of these have deletion vectors"] if of_vectors else []
     return DeltaVersion(
         version=table.version_number,
-        files=len(index.files),
-        opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
+        files=len(index.groups.files),
+        opened_files=len(index.groups.files) if index.groups.opened is None else int(index.groups.opened.sum()),
         deletion_vectors=0,
         deleted_rows=0,
         kept_deleted_rows=0,

@@ -177,16 +177,16 @@ class IcebergTable(LoggedTable):
 
         Of manifests that were not read their list knows the rows, and the snapshot the bytes of all files.
         """
-        if index.opened is None or index.opened.all():
+        if index.groups.opened is None or index.groups.opened.all():
             return
         from prune_assets.tables.iceberg.manifests.unread_manifests import totals_of
 
         rows, sizes = totals_of(self.snapshot)
-        here = ~index.opened[index.file]
-        counts = index.row_count.copy()
-        counts[here] = rows[index.file[here]]
-        index.sizes_of_files()[:] = sizes
-        index.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
+        here = ~index.groups.opened[index.groups.file]
+        counts = index.groups.row_count.copy()
+        counts[here] = rows[index.groups.file[here]]
+        index.groups.sizes_of_files()[:] = sizes
+        index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file position deletes take away; those without a count in manifests are read.

@@ -80,7 +80,7 @@ class ParquetTable(TableDefaults):
     @property
     def partitions(self) -> Sequence[LeafColumn]:
         """The columns that directory names give a value."""
-        return self.schema.partitions
+        return self.schema.groups.partitions
 
     def check_columns(self, spark: SparkSession) -> None:
         """Refuse a table whose files have other columns than its catalog says."""
@@ -101,7 +101,7 @@ class ParquetTable(TableDefaults):
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return the values that directory names give files."""
         columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
-        known = {name: index.partition_values.get(column.path) for name, column in columns.items()}
+        known = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
         unknown = {
             name: f"{columns[name].unsupported}, so its values are unknown"
             for name, values in known.items()
@@ -124,7 +124,7 @@ class ParquetTable(TableDefaults):
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
         """Read the footers of files, and of the one that decides on the schema."""
-        return self.schema if self.schema.opened is None else self.listed.read(wanted)
+        return self.schema if self.schema.groups.opened is None else self.listed.read(wanted)
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of all files."""
@@ -139,7 +139,7 @@ class ParquetTable(TableDefaults):
 
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""
-        opened = self.schema.opened
+        opened = self.schema.groups.opened
         return self.listed.unread() & (np.zeros(len(self.listed.files), np.bool_) if opened is None else ~opened)
 
     def part(self, numbers: NDArray[np.int64]) -> ListedDataset:
@@ -161,7 +161,7 @@ class ParquetTable(TableDefaults):
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the value that a directory name gives a file, in words; None where none gives the column one."""
-        values = self.schema.partition_values.get(path)
+        values = self.schema.groups.partition_values.get(path)
         if values is None:
             return None
         return f"{value_text(values[file]) if values[file].is_valid else 'null'} by its directory"
@@ -173,14 +173,14 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     Where the two are spelled differently it depends on the session which is meant: that of the files stands
     for both, marked as not to be pruned on.
     """
-    in_directories = {column.path[0] for column in index.partitions}
-    in_files = {column.path[0] for column in index.columns}
+    in_directories = {column.path[0] for column in index.groups.partitions}
+    in_files = {column.path[0] for column in index.groups.columns}
     folded = {name.casefold() for name in in_files}
     return [
-        *(column for column in index.columns if column.path[0] not in in_directories),
+        *(column for column in index.groups.columns if column.path[0] not in in_directories),
         *(
             column
-            for column in index.partitions
+            for column in index.groups.partitions
             if column.path[0] in in_files or column.path[0].casefold() not in folded
         ),
     ]
@@ -189,13 +189,13 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
     """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
     values = {
-        column.path: index.partition_values[column.path].cast(bounds_type(column))
-        for column in index.partitions
-        if column.path in index.partition_values
+        column.path: index.groups.partition_values[column.path].cast(bounds_type(column))
+        for column in index.groups.partitions
+        if column.path in index.groups.partition_values
     }
     constants_count = any(path in values for path in columns_of(predicate))
     by_leaf = tuple(
-        _of_leaf(leaf, values, len(index.files), constants_count=constants_count) for leaf in leaves(predicate)
+        _of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count) for leaf in leaves(predicate)
     )
     folded = fold(predicate, list(by_leaf))
     return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)

@@ -86,7 +86,7 @@ class Ground:
         """Return a flag a row: whether it is in a row group with some of these."""
         index = self.planner.index
         groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
-        return np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
+        return np.isin(np.repeat(np.arange(len(index)), index.groups.row_count), groups)
 
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
@@ -166,7 +166,9 @@ class Ground:
         whole = _in_microseconds(arrow_rows(self.table)).to_pylist()
         rows = []
         for number, file in enumerate(self.files_in_order()):
-            named = {key[0]: values[number].as_py() for key, values in self.planner.index.partition_values.items()}
+            named = {
+                key[0]: values[number].as_py() for key, values in self.planner.index.groups.partition_values.items()
+            }
             missing = dict.fromkeys(file.without)
             rows += [row | missing | named for row in whole[file.start : file.stop]]
         return rows

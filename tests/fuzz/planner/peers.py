@@ -26,7 +26,7 @@ class ParquetJava:
         self.rows = spark.read.parquet(str(directory))
         self.reader = JavaReader.of(spark)
         self.files = [Path(path).as_uri() for path in planner.paths]
-        self.first = [np.flatnonzero(planner.index.file == i)[:1] for i in range(len(self.files))]
+        self.first = [np.flatnonzero(planner.index.groups.file == i)[:1] for i in range(len(self.files))]
 
     def keeps(self, where, predicate):
         """Return a flag a row; None where the session pushes nothing down, or knows the answer without a file."""
@@ -66,7 +66,7 @@ class DataFusion:
         rows = 0
         names = {path[0] for path in columns_of(predicate)}
         for i in range(len(self.planner.paths)):
-            count = int(self.planner.index.row_count[self.planner.index.file == i].sum())
+            count = int(self.planner.index.groups.row_count[self.planner.index.groups.file == i].sum())
             if names <= self.columns[i]:
                 kept[rows : rows + count][self._rows_read(f"t{i}", asked)] = True
             else:

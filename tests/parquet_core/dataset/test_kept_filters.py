@@ -48,16 +48,16 @@ def write(table, number, *, keys=None, at=LONG_AGO):
 def looked_at(table, cache, *, may_be_folded=True):
     """Return the filters of all files, and how many requests that took."""
     index = read_dataset(table, cache=cache)
-    (column,) = index.columns
-    before = index.traffic.requests
+    (column,) = index.groups.columns
+    before = index.groups.traffic.requests
     filters = index.bloom_filters.read(column, np.arange(len(index)), may_be_folded=may_be_folded)
-    requests = index.traffic.requests - before
+    requests = index.groups.traffic.requests - before
     index.save()
     return filters, requests
 
 
 def holders(filters, table, keys):
-    (column,) = read_dataset(table).columns
+    (column,) = read_dataset(table).groups.columns
     return may_hold(filters, probe_hashes(column, pa.array(keys, pa.int64())))
 
 
@@ -130,8 +130,8 @@ def test_for_few_of_many_row_groups_the_entry_is_left_alone(table, cache, monkey
     looked_at(table, cache)
     monkeypatch.setattr(bloom_filters, "_SHARE", 2)
     index = read_dataset(table, cache=cache)
-    (column,) = index.columns
+    (column,) = index.groups.columns
     index.bloom_filters.read(column, np.arange(FILES // 2 - 1), may_be_folded=True)
-    assert index.traffic.requests == FILES // 2 - 1
+    assert index.groups.traffic.requests == FILES // 2 - 1
     index.bloom_filters.read(column, np.arange(FILES // 2 - 1, FILES), may_be_folded=True)
-    assert index.traffic.requests == FILES // 2 - 1
+    assert index.groups.traffic.requests == FILES // 2 - 1

@@ -20,7 +20,7 @@ def test_leaves_asked_at_once_say_what_each_says_alone(tmp_path, monkeypatch, ce
     rows = pa.table({"a": pa.array(range(0, 300, 3), kind)})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=20, bloom_filter_options={"a": {"ndv": 20}})
     index = read_dataset(tmp_path / "t.parquet")
-    (column,) = index.columns
+    (column,) = index.groups.columns
     filters = [None, *index.bloom_filters.read(column, np.arange(5))]
     leaves = [Compare(("a",), op, pa.scalar(n, kind)) for op in (Op.EQ, Op.NE, Op.LT) for n in (0, 1, 66, 67, 297)]
     leaves += [Compare(("a",), Op.EQ, pa.scalar(66, pa.int64())), In(("a",), pa.array([1, 66], kind)), IsNull(("a",))]

@@ -80,7 +80,7 @@ def test_isnan_is_as_sharp_as_a_comparison(tmp_path, wrap, dictionary):
 
 def test_short_lists_are_split(tmp_path):
     index = read_dataset(table(tmp_path / "t.parquet", bloom=False, dictionary=False))
-    columns = {column.path: column for column in index.columns}
+    columns = {column.path: column for column in index.groups.columns}
     leaves = [in_list(1, 2), in_list(*range(auxiliary_leaves.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
     found = auxiliary_leaves.auxiliary_leaves(leaves, columns)
     assert len(found.extra) <= auxiliary_leaves.MAX_VALUES_IN_ALL

@@ -32,7 +32,7 @@ from tests.prune_assets.planner.predicate_cases import random_predicate, random_
 
 def rows_of(index, ranges):
     """Row numbers in the whole table that a range list names."""
-    base = np.cumsum(index.row_count) - index.row_count
+    base = np.cumsum(index.groups.row_count) - index.groups.row_count
     return {
         int(base[group]) + row
         for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True)
@@ -125,7 +125,7 @@ def test_whole_matches_are_proven(sorted_table):
 def test_no_filter_is_fetched_where_it_could_change_nothing(sorted_table):
     state = evaluate(Or((eq("key", 997), IsNull(("word",)), Compare(DAY, Op.GE, pa.scalar(200)))), sorted_table)
     assert state.after(BLOOM_FILTERS).status == "not_applicable"
-    assert "bloom" not in sorted_table.traffic.bytes
+    assert "bloom" not in sorted_table.groups.traffic.bytes
 
 
 def test_levels_say_what_became_of_them(sorted_table, tmp_path):
@@ -179,7 +179,7 @@ def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
 
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
-    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
+    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.groups.kinds)
     unordered = metadata_index(replace(sorted_table.footers.groups, kinds=kinds), sorted_table.footers.source)
     evaluation = evaluate(eq("day", 5000), unordered)
     assert evaluation.after(STATISTICS).remaining.all()
@@ -193,7 +193,7 @@ def test_a_row_group_without_rows_is_skipped(tmp_path):
     index = read_dataset(tmp_path / "t.parquet")
     for predicate in (eq("a", 2), Unsupported("rand() < 1", "random"), Not(eq("a", 1))):
         evaluation = evaluate(predicate, index)
-        assert (evaluation.access.verdict[index.row_count == 0] == Verdict.SKIP).all()
+        assert (evaluation.access.verdict[index.groups.row_count == 0] == Verdict.SKIP).all()
 
 
 def test_a_column_required_in_one_file_has_nulls_in_others(tmp_path):
@@ -291,10 +291,10 @@ def test_no_dictionary_is_read_where_it_could_change_nothing(tmp_path):
     either = Or((eq("w", "m"), Unsupported("rand() < 1", "random")))
     for predicate in (either, eq("w", "zz"), IsNull(("w",)), Not(IsNull(("w",)))):
         assert evaluate(predicate, index).after(DICTIONARIES).status == "not_applicable"
-    assert "dictionary" not in index.traffic.bytes
+    assert "dictionary" not in index.groups.traffic.bytes
     between = Interval(("w",), pa.scalar("c"), pa.scalar("y"))
     assert evaluate(between, index).access.verdict.tolist() == [Verdict.SKIP], "ranges profit too"
-    assert index.traffic.bytes["dictionary"] > 0
+    assert index.groups.traffic.bytes["dictionary"] > 0
 
 
 def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path):
@@ -304,7 +304,7 @@ def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path)
     evaluation = evaluate(eq("a", 7), index)
     assert evaluation.after(DICTIONARIES).status == "not_applicable"
     assert evaluation.after(DICTIONARIES).why == "reading some dictionaries would cost more than it could save"
-    assert "dictionary" not in index.traffic.bytes
+    assert "dictionary" not in index.groups.traffic.bytes
 
 
 def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_path):
@@ -312,7 +312,7 @@ def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=6_000)
     found = plan(tmp_path / "t.parquet", where="a % 2000 = 77")
     assert found.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 0
-    at_hand = found.index.dictionaries.at_hand(found.index.columns[0], np.arange(10))
+    at_hand = found.index.dictionaries.at_hand(found.index.groups.columns[0], np.arange(10))
     assert [dictionary is not None for dictionary in at_hand] == [True] * PROBED + [False] * 6
     each = plan(tmp_path / "t.parquet", where="few % 1000 = 7")
     assert each.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 9
@@ -418,7 +418,7 @@ def test_files_that_order_floats_in_either_way(parquet_testing, where):
     rows = pq.read_table(path)
     index = read_dataset(path)
     asked = 0
-    for column in index.columns:
+    for column in index.groups.columns:
         if column.unsupported:
             continue
         made = plan(str(path), where=where.format(f"`{column.name}`"))

@@ -20,7 +20,7 @@ PREDICATES = ["b > 300 OR c < 300 OR a = 77", "a between 200 and 2000 AND NOT (b
 
 
 def lowered(sql, index):
-    return lower(sql, index.columns, semantics=SparkSemantics()).predicate
+    return lower(sql, index.groups.columns, semantics=SparkSemantics()).predicate
 
 
 def calls(files, pages, sql):
@@ -51,13 +51,13 @@ def count_calls(make):
 def planned(files, sql):
     index = synthetic_index(files, (2, 2), rows=ROWS)
     semantics = SparkSemantics()
-    predicate = lower(sql, index.columns, semantics=semantics)
+    predicate = lower(sql, index.groups.columns, semantics=semantics)
     evaluation = evaluate(predicate.predicate, index)
     return Plan(
         ParquetTable("/t", None, index, semantics),
         semantics,
         predicate,
-        tuple(index.columns),
+        tuple(index.groups.columns),
         index,
         evaluation,
         0.1,

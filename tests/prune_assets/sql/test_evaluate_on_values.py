@@ -46,7 +46,7 @@ def lowered(monkeypatch):
 
 
 def evaluated(table, sql, values):
-    columns = {column.name: column for column in read_dataset(str(table)).columns}
+    columns = {column.name: column for column in read_dataset(str(table)).groups.columns}
     column = columns["s" if "(s)" in sql else "a"]
     array = pa.array(values, column.type)
     return evaluate_on_values(

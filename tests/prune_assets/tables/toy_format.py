@@ -83,7 +83,7 @@ class ToyTable(TableDefaults):
 
     @cached_property
     def in_files(self):
-        return list_dataset(self.paths[:1]).read_for_schema().columns
+        return list_dataset(self.paths[:1]).read_for_schema().groups.columns
 
     @property
     def partitions(self):

@@ -94,7 +94,7 @@ def prove(name: NameInSession, change: Change, layout: LayoutSpec, *, rows: int 
         if broken := [each for each in found if each.severity is Severity.ERROR]:
             more = f" and {len(broken) - 1} more" if broken[1:] else ""
             raise _unproven(name, change, f"{broken[0].location}: {broken[0].message}{more}")
-    in_files = 0 if index is None else int(index.row_count.sum())
+    in_files = 0 if index is None else int(index.groups.row_count.sum())
     if rows is not None and in_files != rows:
         raise _unproven(name, change, f"Spark reports {rows} rows written, and the files hold {in_files}")
     return index

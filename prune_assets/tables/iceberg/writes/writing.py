@@ -105,7 +105,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
         table=name,
         files=paths_of(change.added),
         rows=rows,
-        bytes=0 if index is None else sum(file.size for file in index.files),
+        bytes=0 if index is None else sum(file.size for file in index.groups.files),
         row_groups=0 if index is None else len(index),
         removed=paths_of(change.removed),
         version=change.version,
