@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from parquet_core.format.schema import Path
     from parquet_core.outcomes import OutcomeArray, Outcomes
-
-Path: TypeAlias = tuple[str, ...]
 
 
 class Op(StrEnum):
@@ -314,13 +313,3 @@ def columns_of_leaf(leaf: Leaf) -> tuple[Path, ...]:
 def conjuncts_of(predicate: Predicate) -> tuple[Predicate, ...]:
     """Return the operands of the topmost AND, or the predicate itself."""
     return predicate.children if isinstance(predicate, And) else (predicate,)
-
-
-def successor(prefix: bytes) -> bytes | None:
-    r"""Return the smallest byte string above all byte strings with a prefix; None if unbounded.
-
-    >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
-    (b'b', None, None)
-    """
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
+    from parquet_core.format.schema import Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.predicate import Leaf, Predicate
     from parquet_core.trust.bounds import Bounds
 
 

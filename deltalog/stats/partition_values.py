@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import FileBlock, Texts
     from deltalog.table.schema import TableColumn
+    from parquet_core.format.schema import Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path
+    from parquet_core.predicate import Leaf
 
     Flags = NDArray[np.bool_]
 

@@ -20,7 +20,7 @@ from parquet_core.spark_rules.spark_schema import ComparedOtherwise, tells_nulls
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 MAX_NESTING = 100
 # Of a decimal that 64 bits do not hold.

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import KeptColumns
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
 
 
 # Of a kept filter: how many of the values that are not there it may find by being folded, and its bytes.

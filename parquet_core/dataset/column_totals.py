@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.footer_columns import FooterSource
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import KeptColumns
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
 
 
 @dataclass(slots=True)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import Kept, KeptColumns
     from parquet_core.format.footer import Footers
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.storage import DataFile, Traffic
     from parquet_core.trust.contradictions import Doubt, Doubts
     from parquet_core.trust.writer_fault import KnownFault

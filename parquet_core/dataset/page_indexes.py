@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import Kept, KeptColumns
     from parquet_core.format.page_index import IndexBytes
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
 
 
 Part = TypeVar("Part", OffsetIndexes, PageBatch)

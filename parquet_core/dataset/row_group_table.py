@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from parquet_core.arrays import Flags, Positions
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.spark_rules.names_in_files import NamesInFiles
     from parquet_core.storage import DataFile, Traffic
     from parquet_core.trust.contradictions import Doubts

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.predicate import Leaf, Predicate
 
 
 class RowUse(Enum):

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard, successor
+from parquet_core.format.comparable_values import successor
+from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard
 from parquet_core.ragged import firsts, spans
 
 if TYPE_CHECKING:

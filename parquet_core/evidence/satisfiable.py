@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Leaf, Predicate
 
 MAX_DIGITS = 38
 # Beyond so many literals trying them costs more than it is likely to save.

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from parquet_core.arrays import Numbers
     from parquet_core.format.compact import Table
+    from parquet_core.format.schema import Path
     from parquet_core.format.written_statistics import WrittenStatistics
-    from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
 
 

@@ -19,7 +19,7 @@ from parquet_core.spark_rules.partition_inference import infer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from parquet_core.storage import Listing
 
 # How a file would store such values; all others as bytes.

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn, SchemaElement
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path, SchemaElement
 
 _MOST_RATIO = 64
 _TRUE, _FALSE, _BYTE, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12

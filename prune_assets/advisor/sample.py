@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.simulation.queries import ColumnCost, Query
     from prune_assets.tables.table import Table

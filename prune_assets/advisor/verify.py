@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from parquet_core.predicate import Path as Path_
+    from parquet_core.format.schema import Path as Path_
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.verified import VerifiedLayout
     from prune_assets.simulation.queries import Query

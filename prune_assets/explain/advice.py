@@ -19,8 +19,8 @@ from prune_assets.report.wording import ENOUGH_SKIPPED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.predicate import Leaf, Predicate
     from prune_assets.explain.remedies import Remedies
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent

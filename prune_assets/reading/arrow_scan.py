@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Predicate
     from prune_assets.explain.plan import Plan
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.format import Location

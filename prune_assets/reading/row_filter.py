@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.evidence.each_row import RowUse
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.predicate import Predicate
 
 # A stage that leaves more of the rows than this is not worth the requests of a stage of its own.
 MOST_LEFT = 0.5

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.queries import ColumnCost, Query

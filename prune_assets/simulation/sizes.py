@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.queries import ColumnCost
     from prune_assets.simulation.sample import Sample, SampledColumn

@@ -46,8 +46,8 @@ from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.predicate import Predicate
     from prune_assets.spark_reader.spark_filters import SparkFilter
     from prune_assets.spark_reader.spark_profile import SparkProfile
     from prune_assets.sql.semantics import SparkSemantics

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.spark_reader.spark_filters import SparkFilter
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.evaluation import Evaluation
     from prune_assets.planner.levels.page_level import PageOutcomes

@@ -29,9 +29,9 @@ from prune_assets.sql.types.spark_values import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.predicate import Leaf, Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 

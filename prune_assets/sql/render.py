@@ -40,7 +40,8 @@ from prune_assets.sql.types.zones import DAY, SECOND
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Predicate
 
 SHOWN_VALUES = 20
 _WILD = re.compile(r"[%_\\]")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.lower import LoweredPredicate

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.dataset.page_indexes import PageIndexes
     from parquet_core.format.page_index import OffsetIndexes
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.storage import Traffic
     from parquet_core.values import ValueReader
     from prune_assets.checks.audit.findings import Findings

@@ -23,9 +23,9 @@ from parquet_core.predicate import Compare, In, IsNaN, IsNull, OnPartitions, OnV
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf, Leaf, Path
+    from parquet_core.predicate import ColumnLeaf, Leaf
 
 # A longer list has a value in almost every row group.
 MAX_VALUES = 20

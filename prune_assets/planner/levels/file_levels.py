@@ -19,7 +19,7 @@ from prune_assets.report.levels import KnownLevel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from prune_assets.planner.levels.pruning_query import PruningQuery, Unit
     from prune_assets.report.skip_report import Status
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.page_batch import PageBatch
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf, Path
+    from parquet_core.predicate import ColumnLeaf
     from prune_assets.planner.levels.pruning_query import PruningQuery
 
 _NAME = KnownLevel.PAGE_INDEX.key

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.predicate import Leaf, Predicate
     from parquet_core.trees import Node
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
     from prune_assets.planner.levels.page_level import PageOutcomes

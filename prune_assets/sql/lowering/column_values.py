@@ -26,8 +26,8 @@ from prune_assets.sql.types.timestamps import TIMES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import OnPartitions, Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.predicate import OnPartitions, Predicate
     from prune_assets.sql.functions.terms import Chain
 
 # So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.

@@ -29,7 +29,8 @@ from prune_assets.sql.types.spark_values import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Predicate
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate

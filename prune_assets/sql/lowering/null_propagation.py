@@ -18,8 +18,7 @@ from prune_assets.sql.types.spark_values import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.sql.functions.entry import SqlFunction
 
     _Types: TypeAlias = Mapping[Callable[[pa.DataType], bool], bool]

@@ -18,7 +18,8 @@ from prune_assets.sql.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate, Unsupported
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Predicate, Unsupported
 
 MAX_CHOICES = 50
 # `$` matches before a last line terminator too.

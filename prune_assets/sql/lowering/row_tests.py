@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Op, Path, Predicate
+    from parquet_core.predicate import Op, Predicate
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 

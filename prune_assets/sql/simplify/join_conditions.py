@@ -31,7 +31,8 @@ from prune_assets.sql.functions.terms import NULL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Predicate
 
 # Beyond so many conditions on a column trying them costs more than it is likely to save.
 MOST = 32

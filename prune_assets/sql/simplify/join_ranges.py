@@ -21,7 +21,8 @@ from prune_assets.sql.types.domain import domain_of, scalar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Predicate
 
 
 _EXACT = Context(prec=80)

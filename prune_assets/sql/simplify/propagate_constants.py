@@ -24,7 +24,8 @@ from prune_assets.sql.syntax.nodes import Column, KnownColumn, Node, rebuilt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Leaf, Predicate
 
     Known = Mapping[Path, pa.Scalar]
 

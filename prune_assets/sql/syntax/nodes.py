@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.sql.types.spark_types import SparkType
 
     Span: TypeAlias = tuple[int, int]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path as ColumnPath
+    from parquet_core.format.schema import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds

@@ -34,7 +34,8 @@ from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.iceberg.file_bounds import bounds_of, enclosing_bounds, is_converted
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.predicate import Leaf, Predicate
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 

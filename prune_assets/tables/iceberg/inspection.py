@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.tables.examination import InspectOptions

@@ -15,7 +15,7 @@ from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.examination import Claims, Examination, Inspection
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from prune_assets.tables.examination import InspectOptions
     from prune_assets.tables.parquet.table import ParquetTable
 

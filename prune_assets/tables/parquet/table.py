@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import Path as ColumnPath
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Predicate
-    from parquet_core.predicate import Path as ColumnPath
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.examination import Examination

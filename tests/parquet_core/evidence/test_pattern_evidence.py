@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from parquet_core.evidence.dictionary import outcomes_of_each_from_dictionaries
 from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.comparable_values import successor
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard, successor
+from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard
 from parquet_core.trust.bounds import Bounds
 
 PATH = ("s",)

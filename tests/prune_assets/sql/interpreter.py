@@ -10,6 +10,7 @@ from operator import eq, ge, gt, le, lt, ne
 
 import pyarrow as pa
 
+from parquet_core.format.schema import Path
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
@@ -27,7 +28,6 @@ from parquet_core.predicate import (
     Not,
     Op,
     Or,
-    Path,
     Pattern,
     Predicate,
     StartsWith,
