@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLACE = "lake/f.parquet"
-READERS = (footer, provenance, chunk_decoding, column_chunk, page_index, dictionary, bloom.parse)
+READERS = (footer, provenance, chunk_decoding, column_chunk, page_index, dictionary, bloom.blocks)
 DECODERS = ("decode", "decode_list", "decode_columns", "decode_table", "decode_tables")
 MOST_LEAVES = 2  # of a case
 
