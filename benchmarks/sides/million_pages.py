@@ -4,7 +4,7 @@ import json
 import time
 
 from benchmarks.synthetic_index import synthetic_index
-from prune_assets.planner.evaluation import evaluate
+from parquet_core.pruning.evaluation import evaluate
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 

@@ -28,12 +28,12 @@ from deltalog.stats.conservative_bounds import (
     same,
 )
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions
+from parquet_core.pruning.trees import constant_answers
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
-from parquet_core.trees import constant_answers
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import FileBlock, Texts
     from deltalog.table.schema import TableColumn
     from parquet_core.format.schema import Path
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf
 
     Flags = NDArray[np.bool_]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from deltalog.log.actions import Add, DomainMetadata, Metadata, Protocol, Transaction
     from deltalog.table.constraints import Constraint
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.access_plan import RangeList, make_access_plan
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.pruning.access_plan import RangeList, make_access_plan
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.arrow_columns import arrow_columns, names_of
 from prune_assets.reading.arrow_scan import scan_of

@@ -164,7 +164,7 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
     """Return the files that are left for a condition before any is opened, by their numbers."""
     import numpy as np
 
-    from parquet_core.predicate import Constant, Unsupported, columns_of, leaves
+    from parquet_core.pruning.predicate import Constant, Unsupported, columns_of, leaves
     from prune_assets.session.lower_predicate import lower_predicate
 
     lowered = lower_predicate(where, table, session=None)

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from parquet_core.fix import Fix, Setting
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import Cause, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
-from parquet_core.trees import fold
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import (
+    Cause,
+    CompareColumns,
+    Constant,
+    Unsupported,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
+from parquet_core.pruning.trees import fold
 from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn, Path
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.explain.remedies import Remedies
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
-from parquet_core.predicate import OnPartitions, OnValues, Unsupported, leaves
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evaluation import evaluate, row_groups_left_for_free
+from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves
+from parquet_core.pruning.trees import asked_outcomes, open_outcomes, replaced
 from parquet_core.ragged import distinct
-from parquet_core.trees import asked_outcomes, open_outcomes, replaced
-from prune_assets.planner.evaluation import evaluate, row_groups_left_for_free
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import Conjunct, Denial, Leaf
 from prune_assets.sql.render import render
@@ -24,8 +24,8 @@ from prune_assets.sql.render import render
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray, Outcomes
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray, Outcomes
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent
 

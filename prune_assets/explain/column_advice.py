@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import valid_flags
-from parquet_core.evidence.bloom import probes
-from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
+from parquet_core.pruning.evidence.bloom import probes
+from parquet_core.pruning.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
+from parquet_core.pruning.trees import post_order
 from parquet_core.quantities import bytes_text
-from parquet_core.trees import post_order
 from prune_assets.explain.reasons import is_inside
 from prune_assets.explain.spread import selected_of, sorted_share, spread_of
 from prune_assets.report.quantities import share_text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.explain.spread import Spread
     from prune_assets.planner.planned_read import PlannedRead
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import RangeList, Verdict
 from parquet_core.ragged import distinct
 from prune_assets.explain.reasons import Reasons
 from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.evidence.listed_values import listed_values
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import (
+from parquet_core.pruning.evidence.listed_values import listed_values
+from parquet_core.pruning.levels import LEVELS
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import (
     ColumnLeaf,
     Compare,
     CompareColumns,
@@ -28,10 +29,9 @@ from parquet_core.predicate import (
     conjuncts_of,
     leaves,
 )
+from parquet_core.pruning.trees import fold, open_outcomes
 from parquet_core.quantities import counted
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from parquet_core.trees import fold, open_outcomes
-from prune_assets.planner.levels import LEVELS
 from prune_assets.report.quantities import value_text
 from prune_assets.sql.render import render
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf, Predicate
+    from parquet_core.pruning.evaluation import Evaluation
+    from parquet_core.pruning.levels.pruning_query import LevelState
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf, Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.planner.evaluation import Evaluation
-    from prune_assets.planner.levels.pruning_query import LevelState
     from prune_assets.tables.table import Table
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict, make_access_plan, whole_groups
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import Verdict, make_access_plan, whole_groups
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Cause,
     Constant,
@@ -21,7 +22,6 @@ from parquet_core.predicate import (
     columns_of_leaf,
     leaves,
 )
-from parquet_core.printable import redacted
 from prune_assets import __version__
 from prune_assets.explain.advice import advise
 from prune_assets.explain.attribution import conjuncts_alone, leaf_attribution
@@ -41,9 +41,9 @@ from prune_assets.report.wording import reads_clearly_more
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
-    from prune_assets.planner.levels.pruning_query import LevelState
+    from parquet_core.pruning.levels.pruning_query import LevelState
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.spark_reader import SparkRead
     from prune_assets.spark_reader.predicted_scan import PredictedScan

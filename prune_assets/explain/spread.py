@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, Constant, leaves
-from parquet_core.trees import fold
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.pruning.trees import fold
 from prune_assets.simulation.from_bounds import doubles, sorted_bounds, values_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.simulation.sample import SampledColumn
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.bound_layout import OrderedColumn
 from parquet_core.layout.order import unsorted_files
-from parquet_core.outcomes import may_match, must_match
+from parquet_core.pruning.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.maintenance.measure import Measured, measure, sort_keys

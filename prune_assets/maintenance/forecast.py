@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.layout.overlap import Intervals, overlap_depth
-from parquet_core.outcomes import may_match, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
-from parquet_core.trees import constant_answers, fold
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import may_match, unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, leaves
+from parquet_core.pruning.trees import constant_answers, fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 from prune_assets.simulation.from_bounds import draw, sorted_bounds
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf
     from parquet_core.trust.bounds import Bounds
     from prune_assets.maintenance.measure import Measured
     from prune_assets.maintenance.pick import Group

@@ -23,12 +23,12 @@ from weakref import WeakSet
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
-from parquet_core.dataset.logged import FoundElsewhere
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import one_line, shown
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.file_answers import FoundElsewhere
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.planner.evaluation import evaluate
 from prune_assets.session.local_options import is_local
 from prune_assets.session.spark_session import own_jobs
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.tables.table import Table, TablePart
 
 # A setting of the Spark session: from how many files on its executors read the footers.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict, overlaps
+from parquet_core.pruning.access_plan import Verdict, overlaps
 from parquet_core.ragged import distinct
 from prune_assets.report.skip_report import Extent
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.pruning.access_plan import AccessPlan
 
 # Above this many column chunks the pages of a selection are not counted one by one but pro rata.
 MAX_OFFSET_INDEXES = 20_000

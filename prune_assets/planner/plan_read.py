@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from parquet_core.trees import replaced
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for

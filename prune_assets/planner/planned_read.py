@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from parquet_core.access_plan import Verdict
+from parquet_core.pruning.access_plan import Verdict
 from parquet_core.ragged import distinct
 from parquet_core.storage import is_remote, local_path
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import OnPartitions, OnValues, Unsupported
+    from parquet_core.pruning.evaluation import Evaluation
+    from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported
     from parquet_core.storage import DataFile
-    from prune_assets.planner.evaluation import Evaluation
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table

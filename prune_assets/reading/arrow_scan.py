@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.evidence.each_row import RowUse
-from parquet_core.predicate import columns_of
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.each_row import RowUse
+from parquet_core.pruning.predicate import columns_of
+from parquet_core.pruning.trees import replaced
 from parquet_core.storage import hole_of
-from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import row_tests
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import Path
+    from parquet_core.pruning.access_plan import AccessPlan
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage

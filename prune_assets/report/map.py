@@ -11,8 +11,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from parquet_core.printable import printable
+from parquet_core.pruning.known_levels import level_title
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, short_path
 
 if TYPE_CHECKING:

@@ -11,12 +11,20 @@ import pyarrow.compute as pc
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, columns_of, columns_of_leaf, leaves
 from parquet_core.printable import listed
+from parquet_core.pruning.levels.auxiliary_leaves import auxiliary_leaves
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import (
+    Cause,
+    OnPartitions,
+    OnValues,
+    Unsupported,
+    columns_of,
+    columns_of_leaf,
+    leaves,
+)
+from parquet_core.pruning.trees import fold_nodes, post_order
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from parquet_core.trees import fold_nodes, post_order
-from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.simulation.lookups import dictionary_pays, distinct_in
 from prune_assets.sql.render import column_sql
@@ -29,10 +37,10 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn, Path
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
-    from parquet_core.trees import Node
-    from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
+    from parquet_core.pruning.levels.auxiliary_leaves import AuxiliaryLeaves
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
+    from parquet_core.pruning.trees import Node
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
     from prune_assets.workload.query_shapes import QueryShape, RanPredicate

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_each
-from parquet_core.evidence.two_columns import outcomes_from_two_bounds
-from parquet_core.outcomes import Outcomes, intersect
-from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
+from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_each
+from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.outcomes import Outcomes, intersect
+from parquet_core.pruning.predicate import ColumnLeaf, CompareColumns, Constant
 from prune_assets.simulation.cut import Ordered, cut_of, ordered
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
 from prune_assets.simulation.lookups import LookedUp, asked, denied, looked_up
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import Path
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.trust.bounds import Bounds
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.queries import ColumnCost, Query

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
-from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
+from parquet_core.pruning.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.simulation.cut import cut_of
 from prune_assets.simulation.lookups import dictionary_pays, distinct_in_each
 

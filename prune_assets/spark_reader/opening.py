@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
+from parquet_core.pruning.access_plan import Verdict
 from parquet_core.storage import is_remote
 from prune_assets.tables.table import Opening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.pruning.access_plan import AccessPlan
     from prune_assets.planner.planned_read import NamedBy
 
 # spark.sql.sources.parallelPartitionDiscovery.threshold: more paths are listed by a job.

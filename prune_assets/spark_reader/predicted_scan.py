@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import Unsupported, leaves
-from parquet_core.segments import merge_borders, page_of_segment
+from parquet_core.pruning.access_plan import RangeList, flagged_segments, join, whole_groups
+from parquet_core.pruning.file_answers import answers_of_directories
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import Unsupported, leaves
+from parquet_core.pruning.segments import merge_borders, page_of_segment
+from parquet_core.pruning.trees import replaced
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
-from parquet_core.trees import replaced
 from parquet_core.trust.trust_policy import trust
 from prune_assets.report.skip_report import Caveat
 from prune_assets.report.wording import PUSHED_IN_PART
@@ -35,7 +36,6 @@ from prune_assets.spark_reader.parquet_java import (
 )
 from prune_assets.spark_reader.pushed import of_files, pushed_to
 from prune_assets.spark_reader.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
-from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

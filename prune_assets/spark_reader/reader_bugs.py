@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import IsNaN, Op, leaves
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import IsNaN, Op, leaves
+from parquet_core.pruning.trees import asked_outcomes
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
-from parquet_core.trees import asked_outcomes
 from parquet_core.trust.contradictions import reason_of
 from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
 from parquet_core.trust.writer_fault import Fact

@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, scalar_of
-from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.schema import SortOrder
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
+from parquet_core.pruning.levels import STATISTICS
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
+from parquet_core.pruning.trees import fold
 from parquet_core.ranks import ranks
-from parquet_core.trees import fold
-from prune_assets.planner.levels import STATISTICS
 from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn, Path
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.access_plan import AccessPlan
+    from parquet_core.pruning.evaluation import Evaluation
+    from parquet_core.pruning.levels.page_level import PageOutcomes
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.planner.evaluation import Evaluation
-    from prune_assets.planner.levels.page_level import PageOutcomes
 
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.errors import PruneError
-from parquet_core.evidence.each_row import outcomes_on_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import Unsupported, columns_of_leaf, leaves
-from parquet_core.trees import fold
+from parquet_core.pruning.evidence.each_row import outcomes_on_rows
+from parquet_core.pruning.outcomes import Outcomes, unknown
+from parquet_core.pruning.predicate import Unsupported, columns_of_leaf, leaves
+from parquet_core.pruning.trees import fold
 from prune_assets.sql.binding.bind import is_condition
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
 from prune_assets.sql.functions.entry import CHOICES
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn, Path
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 

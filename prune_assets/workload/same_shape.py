@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.nodes import MIRRORED, And, Between, Binary, Comparison, In, Node, Not, NullSafe, Or

@@ -12,14 +12,14 @@ import pytest
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError, UnsupportedFeature
-from parquet_core.evidence.bloom import outcomes_from_filters
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import Compare, IsNull, Not, Op
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import BLOOM_FILTERS, STATISTICS
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.evidence.bloom import outcomes_from_filters
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.levels import BLOOM_FILTERS, STATISTICS
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import Compare, IsNull, Not, Op
 
 
 @pytest.fixture

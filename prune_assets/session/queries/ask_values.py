@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes
+from parquet_core.pruning.outcomes import Outcomes
 from prune_assets.session.spark_versions import from_arrow, names_variables, quiet
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import IsNaN, IsNull, IsTruth, Not, Unsupported
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.arithmetic import arithmetic
 from prune_assets.sql.functions.cast import cast
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.zones import Clocks

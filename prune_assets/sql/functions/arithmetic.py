@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import SkippingRemedy
+from parquet_core.pruning.predicate import SkippingRemedy
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import recurring

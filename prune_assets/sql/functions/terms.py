@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Cause, Constant, Not, children_of
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Cause, Constant, Not, children_of
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.spark_types import ON_UNKNOWN_CLOCKS, TIMESTAMP, float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind, SparkValue, computed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.types.spark_types import SparkType
 

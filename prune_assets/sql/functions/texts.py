@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parquet_core.predicate import SkippingRemedy
+from parquet_core.pruning.predicate import SkippingRemedy
 from prune_assets.sql.functions.entry import ANY_NUMBER, Role, SqlFunction
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
 from prune_assets.sql.functions.coercion import has_too_many_digits
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.refusal import Refusal
@@ -17,7 +17,7 @@ from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
 _HOLDS_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    Unsupported,
+)
 from prune_assets.sql.functions.function import Preimage, doubted, invert
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.lowering.row_tests import is_known
@@ -27,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn, Path
-    from parquet_core.predicate import OnPartitions, Predicate
+    from parquet_core.pruning.predicate import OnPartitions, Predicate
     from prune_assets.sql.functions.terms import Chain
 
 # So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeGuard
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Cause,
     Compare,
@@ -62,7 +62,7 @@ from prune_assets.sql.types.zones import DAY, most_shift
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Term, Value
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import And, Cause, Not, Or, Unsupported, leaves
+from parquet_core.pruning.predicate import And, Cause, Not, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.functions.terms import check_size
 from prune_assets.sql.lowering.formatted_dates import date_condition
@@ -37,7 +37,7 @@ from prune_assets.sql.types.zones import Clocks, UncertainTime
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.simplify.propagate_constants import Known
     from prune_assets.sql.syntax.parsed import ParsedPredicate

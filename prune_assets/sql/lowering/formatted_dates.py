@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.dates import TO_DATE
 from prune_assets.sql.functions.time_calls import DATE_FORMAT
 from prune_assets.sql.syntax.nodes import MIRRORED, Between, Call, Cast, Comparison, In, Literal, Node

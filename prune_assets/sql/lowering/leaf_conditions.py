@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Constant, IsNull, Not, Op, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Compare, Constant, IsNull, Not, Op, Unsupported
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding.bind import Binder, BindingContext, column_of, is_condition, test_of, why_not
 from prune_assets.sql.functions.entry import Role
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parquet_core.format.schema import Path
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate

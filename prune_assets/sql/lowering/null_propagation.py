@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import field_of_call, find
 from prune_assets.sql.lowering.comparisons import beyond_bigint

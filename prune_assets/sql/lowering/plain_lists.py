@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.predicate import In
+from parquet_core.pruning.predicate import In
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.lowering.column_values import is_text, values_of
 from prune_assets.sql.types.spark_types import STRING
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.syntax import nodes
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.render import column_sql
 from prune_assets.sql.syntax.nodes import Cast, Column, Comparison, Literal, Node, NullSafe
 from prune_assets.sql.types.date_literals import date_of_string

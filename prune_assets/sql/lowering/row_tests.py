@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import filled, numbers_from, valid_flags
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, OnPartitions, conjuncts_of, leaves
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, OnPartitions, conjuncts_of, leaves
 from prune_assets.sql.functions.terms import fixed_scalar
 from prune_assets.sql.syntax.nodes import HOLDS
 from prune_assets.sql.types.floats import INFINITIES
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import Path
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Op, Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Op, Predicate
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 from prune_assets.sql.binding.bind import column_of, why_not
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import Role
@@ -22,7 +22,7 @@ from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.types.spark_values import SparkValue
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.date_fields import DAY_OF_MONTH, MONTH, QUARTER, YEAR
 from prune_assets.sql.functions.dates import TO_DATE, TRUNC
 from prune_assets.sql.functions.registry import field_of_call

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.evidence.satisfiable import may_be_true
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
-from parquet_core.trees import constant_answers, fold
+from parquet_core.pruning.evidence.satisfiable import may_be_true
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
+from parquet_core.pruning.trees import constant_answers, fold
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from parquet_core.format.schema import Path
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.predicate import Leaf, Predicate
 
     Known = Mapping[Path, pa.Scalar]
 

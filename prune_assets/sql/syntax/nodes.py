@@ -14,8 +14,8 @@ from functools import partial
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Op
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.types.number_literals import read_number
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import FileBlock, Texts
     from deltalog.snapshot.snapshot import Snapshot
-    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.format.schema import Path as ColumnPath
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion

@@ -23,8 +23,8 @@ from parquet_core.errors import (
     UnsupportedFeature,
     WrongUse,
 )
-from parquet_core.predicate import Unsupported, columns_of, leaves
 from parquet_core.printable import printable, redacted
+from parquet_core.pruning.predicate import Unsupported, columns_of, leaves
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import address, is_remote, list_data_files, local_path
 from parquet_core.storage.partition_discovery import unescape
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from deltalog.table.constraints import Constraint
     from deltalog.table.schema import TableSchema
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.writing.write_result import Mode
 

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.errors import WrongUse
-from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
-from parquet_core.trees import constant_answers, fold
+from parquet_core.pruning.file_answers import FileAnswers, answers_of_directories
 from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
@@ -25,7 +20,6 @@ from prune_assets.writing.table_formats import refuse_unread, table_inside
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
@@ -33,8 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
     from parquet_core.format.schema import Path as ColumnPath
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.examination import Examination
@@ -184,32 +177,6 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
             if column.path[0] in in_files or column.path[0].casefold() not in folded
         ),
     ]
-
-
-def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
-    values = {
-        column.path: index.groups.partition_values[column.path].cast(bounds_type(column))
-        for column in index.groups.partitions
-        if column.path in index.groups.partition_values
-    }
-    constants_count = any(path in values for path in columns_of(predicate))
-    by_leaf = tuple(
-        _of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count) for leaf in leaves(predicate)
-    )
-    folded = fold(predicate, list(by_leaf))
-    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
-
-
-def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
-    if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
-        answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
-        return answered
-    if isinstance(leaf, ColumnLeaf) and leaf.column in values:
-        return outcomes_of_values(leaf, values[leaf.column])
-    if isinstance(leaf, Constant) and constants_count:
-        return constant_answers(leaf, files)
-    return unknown(files)
 
 
 def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other format

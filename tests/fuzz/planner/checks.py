@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parquet_core.errors import PruneError
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import IsTruth, Not
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import IsTruth, Not
 from prune_assets.explain.plan import plan
 
 from .exceptions import UNSEEN_NAN, case_number, rests_on_unseen_nan

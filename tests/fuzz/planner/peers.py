@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from datafusion import SessionConfig, SessionContext, col, lit
 from datafusion import functions as f
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, columns_of
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, columns_of
 
 from .java_reader import JavaReader
 from .tables import ROW

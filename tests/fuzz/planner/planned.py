@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.evidence import many_leaves, min_max, two_columns
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.evidence import many_leaves, min_max, two_columns
+from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.planner import evaluation
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
 from prune_assets.sql.lower import lower
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.cursor import text_of

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.evidence.bloom import outcomes_from_filters
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.evidence.bloom import outcomes_from_filters
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Compare, Op
 
 NOON = 1_704_110_400_000
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.predicate import Unsupported
+from parquet_core.pruning.predicate import Unsupported
 from prune_assets.explain import file_reports
 from prune_assets.explain.plan import plan
 from prune_assets.explain.remedies import remedy_of

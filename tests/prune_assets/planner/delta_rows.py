@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from deltalog.log.deletion_vectors import read_vector, vector_of
 from deltalog.log.paths import resolve
-from parquet_core.outcomes import Outcomes as Truth
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
-from prune_assets.planner.evaluation import evaluate
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.outcomes import Outcomes as Truth
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
 from prune_assets.tables.delta import delta_table
 from tests.prune_assets.planner.predicate_cases import comparable, truth
 

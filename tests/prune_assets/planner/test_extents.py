@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.predicate import Compare, Interval, Op
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.predicate import Compare, Interval, Op
 from prune_assets.planner import extents
-from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.extents import extent_of, kept_by, measure
 
 ALL = Compare(("a",), Op.GE, pa.scalar(0))

@@ -12,19 +12,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.access_plan import Verdict
 from parquet_core.dataset.metadata_index import metadata_index
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning.known_levels import KnownLevel
+from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
+from parquet_core.pruning.levels.dictionary_level import PROBED
+from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
 from prune_assets.explain import reasons
 from prune_assets.explain.plan import plan
 from prune_assets.planner import evaluation
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
-from prune_assets.planner.levels.dictionary_level import PROBED
-from prune_assets.planner.levels.pruning_query import Level, LevelState
-from prune_assets.report.levels import KnownLevel
 from prune_assets.spark_reader.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow

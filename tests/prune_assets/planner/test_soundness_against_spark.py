@@ -14,10 +14,10 @@ import pytest
 from needs_spark import needs_spark
 
 import prune_assets as pr
-from parquet_core.access_plan import Verdict
-from parquet_core.predicate import columns_of
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.levels import PARTITIONS
+from parquet_core.pruning.predicate import columns_of
 from prune_assets.explain.plan import plan
-from prune_assets.planner.levels import PARTITIONS
 from prune_assets.reading.metrics import scan_metrics
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_versions import to_arrow

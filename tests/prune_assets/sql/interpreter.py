@@ -11,8 +11,8 @@ from operator import eq, ge, gt, le, lt, ne
 import pyarrow as pa
 
 from parquet_core.format.schema import Path
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Compare,
     CompareColumns,

@@ -8,8 +8,8 @@ from decimal import Context, Decimal
 import pytest
 from pyspark.errors import ArithmeticException
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Constant
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Constant
 from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.terms import Chain

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.errors import UnknownColumn, WrongUse
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.planner.value_tests import row_tests
 from prune_assets.spark_reader.as_spark_filters import as_spark_filters

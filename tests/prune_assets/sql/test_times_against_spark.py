@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from parquet_core.predicate import Unsupported
+from parquet_core.pruning.predicate import Unsupported
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.lower import lower

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Constant, Op
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Constant, Op
 from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.function import Function, Piece, preimage

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import prune_assets.sql
-from parquet_core.predicate import Compare, Op, Unsupported
+from parquet_core.pruning.predicate import Compare, Op, Unsupported
 from prune_assets.sql.functions import registry
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.registry import FAMILIES, REGISTRY, find
