@@ -1,6 +1,6 @@
 """Pruning: the predicate tree, evidence at its leaves, the levels in cost order, and the rows that are left.
 
-`evaluate` is the door; the names resolve on first use, because a predicate is imported where no dataset is read.
+`prune` is the door; the names resolve on first use, because a predicate is imported where no dataset is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from parquet_core.public_names import on_first_use
 
 if TYPE_CHECKING:
     from parquet_core.pruning.evaluation import Evaluation as Evaluation
-    from parquet_core.pruning.evaluation import evaluate as evaluate
+    from parquet_core.pruning.evaluation import prune as prune
     from parquet_core.pruning.evaluation import row_groups_left_for_free as row_groups_left_for_free
 else:
     __all__, __getattr__, __dir__ = on_first_use(__name__)

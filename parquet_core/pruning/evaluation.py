@@ -66,17 +66,18 @@ class Evaluation:
         return {state.level: state for state in self.states}[level.name]
 
 
-def evaluate(
+def prune(
     predicate: Predicate,
     index: MetadataIndex,
+    files: FileAnswers | None = None,
     *,
     pages: bool = True,
-    files: FileAnswers | None = None,
     located: Sequence[LeafColumn] = (),
 ) -> Evaluation:
-    """Evaluate a predicate by every level; `pages` False stops at row groups; `files` as `query_of` has them.
+    """Evaluate a predicate by every level and return the rows that may match.
 
-    `located`: columns of which pages will be read.
+    `files`: outcomes per file before it is opened, by default from directory names. `pages`: False stops at row groups.
+    `located`: columns whose pages will be read, so that their offset indexes are fetched with those of the predicate.
     """
     query = query_of(predicate, index, files, of_pages=pages)
     if len(index.groups.files) and is_remote(index.groups.files[0].path):

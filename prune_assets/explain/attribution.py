@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.pruning import prune, row_groups_left_for_free
 from parquet_core.pruning.access_plan import Verdict
-from parquet_core.pruning.evaluation import evaluate, row_groups_left_for_free
 from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves
 from parquet_core.pruning.trees import asked_outcomes, open_outcomes, replaced
 from parquet_core.ragged import distinct
@@ -56,7 +56,7 @@ def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
     """Return the extent that a predicate would keep, and whether every level was evaluated."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
-        access = evaluate(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
+        access = prune(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
         # Files that were not opened have more evidence.
         complete = index.groups.opened is None or bool(
             index.groups.opened[index.groups.file[access.verdict != Verdict.SKIP]].all()

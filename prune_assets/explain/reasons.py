@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.pruning.evaluation import Evaluation
+    from parquet_core.pruning import Evaluation
     from parquet_core.pruning.levels.pruning_query import LevelState
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import ColumnLeaf, Predicate

@@ -25,8 +25,8 @@ import numpy as np
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import one_line, shown
+from parquet_core.pruning import prune
 from parquet_core.pruning.access_plan import Verdict
-from parquet_core.pruning.evaluation import evaluate
 from parquet_core.pruning.file_answers import FoundElsewhere
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.session.local_options import is_local
@@ -178,7 +178,7 @@ def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult
     # Before them lies the file that decides on the schema.
     before = len(index.groups.files) - files
     answers = task.answers if before == 0 else task.answers.take(np.maximum(np.arange(-before, files), 0))
-    evaluation = evaluate(task.predicate, index, pages=task.pages, files=answers)
+    evaluation = prune(task.predicate, index, pages=task.pages, files=answers)
     kept, by_level = np.ones(len(index.groups.files), np.bool_), Counter[str]()
     remaining = [(state.level, state.remaining) for state in evaluation.of_row_groups]
     remaining.append((evaluation.pages.level, evaluation.access.verdict != Verdict.SKIP))

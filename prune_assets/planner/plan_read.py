@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning import prune
 from parquet_core.pruning.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
@@ -111,7 +111,7 @@ def plan_opened(
         put_rows(index, answers.elsewhere)
     read = columns_to_read(index.groups.columns, columns, predicate, partitions=index.groups.partitions)
     located = read if for_rows else ()
-    evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers, located=located)
+    evaluation = prune(predicate, index, pages=depth == "pages", files=answers, located=located)
     index.save()
     planned = PlannedRead(
         table=opened,

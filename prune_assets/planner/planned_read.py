@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.pruning.evaluation import Evaluation
+    from parquet_core.pruning import Evaluation
     from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported
     from parquet_core.storage import DataFile
     from prune_assets.sql.lower import LoweredPredicate

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning import Evaluation
     from parquet_core.pruning.access_plan import AccessPlan
-    from parquet_core.pruning.evaluation import Evaluation
     from parquet_core.pruning.levels.page_level import PageOutcomes
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Predicate

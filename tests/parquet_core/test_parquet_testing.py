@@ -14,7 +14,7 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError, UnsupportedFeature
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
-from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning import prune
 from parquet_core.pruning.evidence.bloom import outcomes_from_filters
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.levels import BLOOM_FILTERS, STATISTICS
@@ -109,7 +109,7 @@ def test_null_pages(open_index):
     assert pages.null_count.to_pylist() == [8, 55, 100, 52, 16, 12, 5, 7, 8, 12]
     is_null = IsNull(column.path)
     assert may_match(outcomes_from_bounds(is_null, pages)).all()
-    assert evaluate(Not(is_null), index).access.ranges.of(0).tolist() == [[0, 200], [300, 1000]]
+    assert prune(Not(is_null), index).access.ranges.of(0).tolist() == [[0, 200], [300, 1000]]
 
 
 def test_tiny_pages(open_index):
@@ -144,7 +144,7 @@ def test_without_column_orders_only_the_filter_is_believed(open_index):
     index = open_index("data_index_bloom_encoding_with_length.parquet")
     column = index.groups.columns[0]
     assert index.footers.bounds(column).lower.null_count == len(index)
-    absent = evaluate(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
+    absent = prune(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
     assert absent.after(STATISTICS).remaining.tolist() == [True]
     assert absent.after(BLOOM_FILTERS).remaining.tolist() == [False]
 

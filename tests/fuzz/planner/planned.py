@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning import prune
 from parquet_core.pruning.evidence import many_leaves, min_max, two_columns
 from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
 from parquet_core.pruning.predicate import Unsupported, leaves
@@ -63,7 +63,7 @@ class Planner:
                 return instead if refused(self.lower(text(node))) else text(node)
 
     def evaluate(self, predicate, *, pages=True):
-        return evaluate(predicate, self.index, pages=pages)
+        return prune(predicate, self.index, pages=pages)
 
     def plan(self, predicate, *, pages=True):
         access = self.evaluate(predicate, pages=pages).access

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning import prune
 from parquet_core.pruning.levels import auxiliary_leaves
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Compare, In, IsNaN, IsTruth, Not, Op, Or
@@ -47,7 +47,7 @@ def any_equal(*values):
 @pytest.mark.parametrize("wrap", [lambda it: it, Not, lambda it: IsTruth(it, Outcomes.FALSE)])
 def test_a_list_keeps_what_its_values_keep(tmp_path, bloom, dictionary, values, wrap):
     index = read_dataset(table(tmp_path / "t.parquet", bloom=bloom, dictionary=dictionary))
-    listed, equal = (evaluate(wrap(each(*values)), index) for each in (in_list, any_equal))
+    listed, equal = (prune(wrap(each(*values)), index) for each in (in_list, any_equal))
     assert named_rows(index, listed.access.ranges) <= named_rows(index, equal.access.ranges)
     assert named_rows(index, listed.access.matches) >= named_rows(index, equal.access.matches)
 
@@ -68,7 +68,7 @@ def test_isnan_is_as_sharp_as_a_comparison(tmp_path, wrap, dictionary):
     pq.write_table(pa.table({"f": floats}), tmp_path / "t.parquet", row_group_size=2, use_dictionary=dictionary)
     index = read_dataset(tmp_path / "t.parquet")
     equal = IsTruth(Compare(("f",), Op.EQ, pa.scalar(nan)), Outcomes.TRUE)
-    called, compared = (evaluate(wrap(each), index) for each in (IsNaN(("f",)), equal))
+    called, compared = (prune(wrap(each), index) for each in (IsNaN(("f",)), equal))
     for kind in ("ranges", "matches"):
         found, expected = (named_rows(index, getattr(it.access, kind)) for it in (called, compared))
         assert found == expected

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from deltalog.log.deletion_vectors import read_vector, vector_of
 from deltalog.log.paths import resolve
-from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning import prune
 from parquet_core.pruning.outcomes import Outcomes as Truth
 from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
 from prune_assets.tables.delta import delta_table
@@ -191,7 +191,7 @@ def check_soundness(table, predicate, files, *, version=None):
     """Assert that the plan of a predicate keeps every live row that it selects, and proves none that it does not."""
     delta = delta_table(table, version=version, timestamp=None)
     index = delta.read(delta.answers(predicate).kept)
-    access = evaluate(predicate, index, files=delta.answers(predicate)).access
+    access = prune(predicate, index, files=delta.answers(predicate)).access
     assert {file.path for file in index.groups.files} == set(files)
     kept, proven = _row_numbers(index, access.ranges), _row_numbers(index, access.matches)
     selected = {

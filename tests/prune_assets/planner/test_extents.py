@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.pruning.evaluation import evaluate
+from parquet_core.pruning import prune
 from parquet_core.pruning.predicate import Compare, Interval, Op
 from prune_assets.planner import extents
 from prune_assets.planner.extents import extent_of, kept_by, measure
@@ -45,7 +45,7 @@ def test_the_total_is_what_pyarrow_adds_up(index, tmp_path):
 
 
 def test_a_selection_counts_its_pages_and_dictionaries(index):
-    access = evaluate(FEW, index).access
+    access = prune(FEW, index).access
     kept = kept_by(access, index, index.groups.columns, measure(index, index.groups.columns))
     extent = kept.extent(index)
     assert access.ranges.of(1).tolist() == [[30, 60]]
@@ -62,13 +62,13 @@ def test_a_selection_counts_its_pages_and_dictionaries(index):
 
 
 def test_what_is_scanned_is_counted_whole(index):
-    kept = kept_by(evaluate(ALL, index).access, index, index.groups.columns, measure(index, index.groups.columns))
+    kept = kept_by(prune(ALL, index).access, index, index.groups.columns, measure(index, index.groups.columns))
     assert kept.extent(index) == total_of(index, index.groups.columns)
 
 
 def test_too_many_columns_are_counted_pro_rata(index, monkeypatch):
     monkeypatch.setattr(extents, "MAX_OFFSET_INDEXES", 1)
-    kept = kept_by(evaluate(FEW, index).access, index, index.groups.columns, measure(index, index.groups.columns))
+    kept = kept_by(prune(FEW, index).access, index, index.groups.columns, measure(index, index.groups.columns))
     assert kept.estimated
     extent = kept.extent(index)
     assert (extent.rows, extent.pages) == (30, None)
@@ -79,7 +79,7 @@ def test_without_offset_index_bytes_are_estimated(tmp_path):
     table = pa.table({"a": list(range(100)), "b": list(range(100))})
     pq.write_table(table, tmp_path / "t.parquet")
     index = read_dataset(tmp_path / "t.parquet")
-    access = evaluate(ALL, index).access
+    access = prune(ALL, index).access
     assert not kept_by(access, index, index.groups.columns, measure(index, index.groups.columns)).estimated, (
         "a scan reads it all"
     )
