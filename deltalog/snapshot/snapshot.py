@@ -109,7 +109,7 @@ class Snapshot:
         return tuple(fingerprints(block.path) for block in self.blocks)
 
 
-class Described(NamedTuple):
+class SnapshotMetadata(NamedTuple):
     """What a log says of a table beside its files."""
 
     protocol: Protocol
@@ -120,7 +120,7 @@ class Described(NamedTuple):
     domains: dict[str, str]
 
 
-def describe(tail: Tail, location: str) -> Described:
+def describe(tail: Tail, location: str) -> SnapshotMetadata:
     """Return the description of a table; raises UnsupportedTable, and MalformedLog if an action is missing."""
     if tail.protocol is None:
         raise MalformedLog(f"{location}: the log has no protocol action; it is not whole")
@@ -135,4 +135,4 @@ def describe(tail: Tail, location: str) -> Described:
         location=location,
     )
     domains = {name: domain.configuration for name, domain in tail.domains.items() if not domain.removed}
-    return Described(tail.protocol, tail.metadata, schema, properties, tail.transactions, domains)
+    return SnapshotMetadata(tail.protocol, tail.metadata, schema, properties, tail.transactions, domains)

@@ -143,7 +143,7 @@ def _numbers(positions: Sequence[int], path: str) -> list[int]:
 
 def _records(add: FullAdd, location: str) -> int:
     try:
-        return msgspec.json.decode(add.stats if isinstance(add.stats, str) else "", type=_Count).num_records
+        return msgspec.json.decode(add.stats if isinstance(add.stats, str) else "", type=_DeletedCount).num_records
     except msgspec.DecodeError:
         raise RefusedCommit(
             f"{location}: {add.path}: its statistics do not say how many rows it has, as a file with a deletion vector "
@@ -151,7 +151,7 @@ def _records(add: FullAdd, location: str) -> int:
         ) from None
 
 
-class _Count(msgspec.Struct, rename="camel"):
+class _DeletedCount(msgspec.Struct, rename="camel"):
     num_records: int
 
 

@@ -44,7 +44,7 @@ class _Chunk(NamedTuple):
     leaf: LeafColumn
 
 
-class _Page(NamedTuple):
+class _DictionaryRange(NamedTuple):
     """Where the dictionary page of a chunk lies, as far as the footer and the offset index say."""
 
     position: int
@@ -165,16 +165,16 @@ class Dictionaries:
         known = offsets.reason == ""
         return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
 
-    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _Page | str:
+    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _DictionaryRange | str:
         span = dictionary_range(chunk.chunk, firsts.get(chunk.position))
         if isinstance(span, str):
             return span
         size = self.groups.files[int(self.groups.file[chunk.position])].size
         if span[0] + span[1] > size:
             return "the footer puts the dictionary page outside of the file"
-        return _Page(*chunk, *span)
+        return _DictionaryRange(*chunk, *span)
 
-    def _written(self, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
+    def _written(self, column: LeafColumn, page: _DictionaryRange, data: bytes) -> PlainValues | str:
         """Return the values of one dictionary in their physical form, or why they must not be believed."""
         place = self.groups.place(page.position, column)
         file = self.groups.files[int(self.groups.file[page.position])]

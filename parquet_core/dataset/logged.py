@@ -35,7 +35,7 @@ AT_LEAST = 1
 UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by="")
 
 
-class TableColumn(Protocol):
+class LoggedColumn(Protocol):
     """A leaf of the table: what predicates name, what files call it, and its number in them if that counts."""
 
     @property
@@ -90,7 +90,7 @@ class Numbered:
     `tops`: the top-level columns by their numbers; `renamed`: numbers of leaves in lists and maps with renamed parts.
     """
 
-    columns: Mapping[int, TableColumn]
+    columns: Mapping[int, LoggedColumn]
     names: Mapping[Path, int] = field(default_factory=dict)
     tops: Mapping[int, str] = field(default_factory=dict)
     renamed: frozenset[int] = frozenset()
@@ -109,7 +109,7 @@ class LoggedFiles:
     opened: NDArray[np.bool_]
     row_count: NDArray[np.int64]
     deleted: NDArray[np.bool_]
-    columns: Sequence[TableColumn]
+    columns: Sequence[LoggedColumn]
     partitions: tuple[LeafColumn, ...]
     by_id: bool = False
     numbered: Numbered | None = None
@@ -185,7 +185,7 @@ def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
 
-def _numbered(leaf: LeafColumn, column: TableColumn | None) -> LeafColumn:
+def _numbered(leaf: LeafColumn, column: LoggedColumn | None) -> LeafColumn:
     if column is not None and column.leaf.type is None:
         below = (*column.leaf.path, *leaf.path[len(column.leaf.path) :])
         return replace(leaf, path=below, unsupported=column.leaf.unsupported or _WITHIN)
@@ -194,7 +194,7 @@ def _numbered(leaf: LeafColumn, column: TableColumn | None) -> LeafColumn:
     return replace(leaf, path=column.leaf.path)
 
 
-def _named(leaf: LeafColumn, known: dict[Path, TableColumn], *, by_id: bool) -> LeafColumn:
+def _named(leaf: LeafColumn, known: dict[Path, LoggedColumn], *, by_id: bool) -> LeafColumn:
     column = known.get(leaf.path)
     if column is not None and column.leaf.type is not None and leaf.max_repetition_level == 0:
         same = not by_id or (leaf.field_id is not None and leaf.field_id == column.field_id)

@@ -221,7 +221,7 @@ def read_logged(
     return metadata_index(of_table, source, stored)
 
 
-class _Placed(NamedTuple):
+class _PlacedGroups(NamedTuple):
     """The kind of every file; of every row group its file, number, rows and doubts."""
 
     kind: Numbers
@@ -231,7 +231,7 @@ class _Placed(NamedTuple):
     doubts: Doubts
 
 
-def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _Placed:
+def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _PlacedGroups:
     """Lay out the row groups of the opened files among the others, each of which is one of number -1.
 
     `rows_of_files`: of those that are not opened; `unopened`: their kind.
@@ -247,7 +247,9 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
     row_count[read] = np.where(groups.doubts & Doubt.ROWS, np.maximum(groups.row_count, AT_LEAST), groups.row_count)
     doubts = np.zeros(len(file), np.uint8)
     doubts[read] = groups.doubts
-    return _Placed(kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts)
+    return _PlacedGroups(
+        kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts
+    )
 
 
 def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:

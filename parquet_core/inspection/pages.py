@@ -33,7 +33,7 @@ _ORDERS: dict[int, Order] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PageIndexes:
+class InspectedPages:
     """Page indexes of successive chunks; `lower` and `upper` by page, None when pages are only counted."""
 
     batch: PageBatch
@@ -47,10 +47,10 @@ class PageIndexes:
     @staticmethod
     def of(
         column: LeafColumn, index: MetadataIndex, positions: Positions, locations: OffsetIndexes, *, pages: bool
-    ) -> PageIndexes:
+    ) -> InspectedPages:
         """Read the page indexes of a column at chosen row groups."""
         batch, footers = index.page_indexes.read(column, positions), index.footers.chunks(column)
-        return PageIndexes(
+        return InspectedPages(
             batch=batch,
             locations=locations,
             recomputed=recomputed_orders(batch),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.pruning.file_answers import FileAnswers
     from parquet_core.pruning.levels.page_level import PageOutcomes
-    from parquet_core.pruning.levels.pruning_query import Level, PruningQuery
+    from parquet_core.pruning.levels.pruning_query import PruningLevel, PruningQuery
     from parquet_core.pruning.predicate import Predicate
 
     Ranges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -61,7 +61,7 @@ class Evaluation:
         """What is left when pages were evaluated too."""
         return self.states[-1]
 
-    def after(self, level: Level) -> LevelState:
+    def after(self, level: PruningLevel) -> LevelState:
         """Return the state after a level; KeyError if the table lacks it."""
         return {state.level: state for state in self.states}[level.name]
 
@@ -77,7 +77,7 @@ def prune(
     """Evaluate a predicate by every level and return the rows that may match.
 
     `files`: outcomes per file before it is opened, by default from directory names. `pages`: False stops at row groups.
-    `located`: columns whose pages will be read, so that their offset indexes are fetched with those of the predicate.
+    `located`: columns whose pages will be read; their offset indexes are fetched in the same requests.
     """
     query = query_of(predicate, index, files, of_pages=pages)
     if len(index.groups.files) and is_remote(index.groups.files[0].path):
@@ -97,7 +97,7 @@ def prune(
     return Evaluation(query, tuple(_of_leaves(query, state) for state in states), access)
 
 
-def evaluate_levels(query: PruningQuery, levels: Sequence[Level]) -> list[LevelState]:
+def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list[LevelState]:
     """Return the state after each level, evaluated in turn; levels that the table lacks are left out."""
     states: list[LevelState] = []
     before = _nothing_known(query)
@@ -109,7 +109,7 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[Level]) -> list[LevelS
     return states
 
 
-def _left(query: PruningQuery, *more: Level) -> NDArray[np.int64]:
+def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
     """Return the row groups that the levels which read nothing leave open, and those that have what they need."""
     state = evaluate_levels(query, [level for level in LEVELS if level.is_free or level in more])[-1]
     return np.flatnonzero(state.remaining & ~must_match(state.outcomes))

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Predicate
 
 
-class Node(NamedTuple):
+class PredicateNode(NamedTuple):
     """A part of a predicate and the places of its operands in the list; a leaf has none."""
 
     predicate: Predicate
     operands: tuple[int, ...]
 
 
-def post_order(predicate: Predicate) -> list[Node]:
+def post_order(predicate: Predicate) -> list[PredicateNode]:
     """Return all nodes, leaves from left to right, the predicate itself last; depth costs no stack.
 
     >>> from parquet_core.pruning.predicate import Not, Unsupported
     >>> [node.operands for node in post_order(Not(Unsupported("a", "")))]
     [(), (0,)]
     """
-    nodes: list[Node] = []
+    nodes: list[PredicateNode] = []
     done: list[int] = []
     stack: list[tuple[Predicate, bool]] = [(predicate, False)]
     while stack:
@@ -43,7 +43,7 @@ def post_order(predicate: Predicate) -> list[Node]:
         operands = tuple(done[len(done) - len(children) :])
         del done[len(done) - len(children) :]
         done.append(len(nodes))
-        nodes.append(Node(node, operands))
+        nodes.append(PredicateNode(node, operands))
     return nodes
 
 
@@ -60,12 +60,12 @@ def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
     return fold_nodes(post_order(predicate), answers)
 
 
-def fold_nodes(nodes: Sequence[Node], answers: Iterable[OutcomeArray]) -> OutcomeArray:
+def fold_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) -> OutcomeArray:
     """Combine the outcomes of the leaves of `post_order(predicate)` as `fold` does, for many batches of containers."""
     return np.array(_outcomes_of_nodes(nodes, answers)[-1], np.uint8)
 
 
-def _outcomes_of_nodes(nodes: Sequence[Node], answers: Iterable[OutcomeArray]) -> list[OutcomeArray]:
+def _outcomes_of_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) -> list[OutcomeArray]:
     waiting = iter(answers)
     known: list[OutcomeArray] = []
     for node, operands in nodes:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parquet_core.storage.listing import look_up as look_up
     from parquet_core.storage.listing import summaries_below as summaries_below
     from parquet_core.storage.partition_discovery import ESCAPE as ESCAPE
-    from parquet_core.storage.partition_discovery import Listing as Listing
+    from parquet_core.storage.partition_discovery import PartitionListing as PartitionListing
     from parquet_core.storage.partition_discovery import unescape as unescape
     from parquet_core.storage.ranges import IN_FLIGHT as IN_FLIGHT
     from parquet_core.storage.ranges import Ranges as Ranges

@@ -218,7 +218,7 @@ def read_files(
             traffic.add(purpose, fetched, requests=requests)
 
 
-class Wanted(NamedTuple):
+class WantedRanges(NamedTuple):
     """Ranges in order of file and start: those of file i are `first[i]` to `first[i + 1]`.
 
     Each goes to place `at` of the buffer of number `target`.
@@ -243,7 +243,7 @@ def reads_at_once(paths: Sequence[str]) -> bool:
 
 def read_at_once(
     files: Sequence[DataFile],
-    wanted: Wanted,
+    wanted: WantedRanges,
     sizes: list[int],
     before: bytes,
     arrived: Callable[[bytes, int], None] | None,

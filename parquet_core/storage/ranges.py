@@ -230,7 +230,9 @@ def gather(
         begins = np.concatenate([np.zeros(1, np.int64), ends])[edges]
         target = np.repeat(np.arange(len(counts)), counts)
         at = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
-        wanted = local.Wanted(np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order])
+        wanted = local.WantedRanges(
+            np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order]
+        )
         sizes = np.diff(begins).tolist()
         at_once = local.read_at_once(chosen, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
         if at_once is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.pruning.predicate import Leaf, Predicate
-    from prune_assets.explain.spread import Spread
+    from prune_assets.explain.spread import ValueSpread
     from prune_assets.planner.planned_read import PlannedRead
 
 # Advice is given only of what leaves at most this part of what is read now.
@@ -60,7 +60,7 @@ class ColumnAdvice:
         self.known = valid_flags(self.bounds.lower) & valid_flags(self.bounds.upper)
 
     @cached_property
-    def spread(self) -> Spread | None:
+    def spread(self) -> ValueSpread | None:
         """How the column lies in the remaining row groups; None where bounds do not say."""
         return spread_of(self.bounds.take(self.remaining), self.parts)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _POINTS = 1_000
 
 
-class Spread(NamedTuple):
+class ValueSpread(NamedTuple):
     """Shares, from 0 to 1, of the range of a column: what a row group spans on average, what a predicate requests.
 
     `has_end`: the predicate requests the least or the greatest value too. Where values pile up at an end, it may select
@@ -38,7 +38,7 @@ class Spread(NamedTuple):
     has_end: bool
 
 
-def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None:
+def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread | None:
     """Return how the values of one column spread, and what predicates on it alone request; None when unknown."""
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
@@ -56,7 +56,7 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None
     chosen = selected_of(values_at(points, bounds.lower.type), conjuncts)
     share = float(np.mean((high - low + unit)[known])) / whole
     ends = selected_of(values_at(np.array([least, most]), bounds.lower.type), conjuncts)
-    return Spread(share, float(np.mean(chosen)), bool(ends.any()))
+    return ValueSpread(share, float(np.mean(chosen)), bool(ends.any()))
 
 
 def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, total: int, count: int) -> float:

@@ -12,7 +12,7 @@ from parquet_core.pruning.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
-from prune_assets.maintenance.pick import Picked, Reason, pick, pick_all, within
+from prune_assets.maintenance.pick import Picked, RewriteReason, pick, pick_all, within
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
 from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
@@ -138,7 +138,7 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
 
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
     """Read the sort key of the files whose bounds leave their order open, each file once a request."""
-    index, unordered = measured.index, measured.numbers.faults[Reason.ORDER].copy()
+    index, unordered = measured.index, measured.numbers.faults[RewriteReason.ORDER].copy()
     open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
     unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]
     keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
@@ -146,7 +146,7 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
     request.is_sorted.update({index.groups.files[file]: file not in unsorted for file in unread})
     for i, file in open_order:
         unordered[i] = not request.is_sorted[index.groups.files[file]]
-    faults = {**measured.numbers.faults, Reason.ORDER: unordered}
+    faults = {**measured.numbers.faults, RewriteReason.ORDER: unordered}
     return replace(measured, numbers=replace(measured.numbers, faults=faults))
 
 

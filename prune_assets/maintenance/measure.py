@@ -18,7 +18,7 @@ from parquet_core.ranks import ranks
 from parquet_core.trust.bounds import without
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
-from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, Reason
+from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, RewriteReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,13 +89,13 @@ def measure(
     at = np.flatnonzero(chosen & (rows > 0))
     key_bounds = _key_bounds(index, keys[0]) if keys else None
     low, high = (np.zeros(len(index), np.int64),) * 2 if key_bounds is None else _ranks(key_bounds, groups)
-    faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
+    faults = {RewriteReason.BLOOM: _without_filter(index, list(bloom), groups)}
     if with_delete_files is not None:
-        faults[Reason.DELETE_FILES] = with_delete_files
+        faults[RewriteReason.DELETE_FILES] = with_delete_files
     if keys:
         descending = sort_keys(index, layout)[0].descending
         unsorted = _unsorted(index, keys[0], groups, descending=descending)
-        faults |= {Reason.ORDER: unsorted, Reason.PAGES: _unpaged(index, keys[0], groups)}
+        faults |= {RewriteReason.ORDER: unsorted, RewriteReason.PAGES: _unpaged(index, keys[0], groups)}
     gone = np.zeros(count, np.int64) if deleted is None else deleted
     numbers = FileNumbers(
         partition=partition[at],

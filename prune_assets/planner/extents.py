@@ -89,7 +89,7 @@ def _extent(
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PlannedExtent:
     """What an access plan reads of every row group; `estimated` when some bytes are pro rata."""
 
     rows: NDArray[np.int64]
@@ -102,7 +102,7 @@ class Kept:
         return _extent(index, self.rows > 0, self.pages, self.rows, self.bytes)
 
 
-def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> Kept:
+def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> PlannedExtent:
     """Return the parts of row groups that the plan reads: the pages that overlap the selected rows, and dictionaries.
 
     Fetches the offset indexes of the selected row groups.
@@ -115,7 +115,7 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
         share = rows[selected] / index.groups.row_count[selected]
         size[selected] = np.ceil(size[selected] * share)
         pages[selected] = -1
-        return Kept(rows, pages, size, estimated=True)
+        return PlannedExtent(rows, pages, size, estimated=True)
     size[selected] = 0
     pages[selected] = 0
     estimated, uncounted = False, np.zeros(len(index), np.bool_)
@@ -126,12 +126,12 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
         uncounted[selected] |= of_column.pages < 0
         estimated |= of_column.estimated
     pages[uncounted] = -1
-    return Kept(rows, pages, size, estimated)
+    return PlannedExtent(rows, pages, size, estimated)
 
 
 def _kept_of_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
-) -> Kept:
+) -> PlannedExtent:
     """Return the part of one column that is read in the selected row groups; pro rata without an offset index."""
     chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]
@@ -150,4 +150,4 @@ def _kept_of_column(
     pages += np.bincount(group[read], minlength=len(selected))
     first_page = offsets.offset[offsets.first[:-1][located]]
     size[located] += np.maximum(0, first_page - chunks.first_page_offset[selected][located])
-    return Kept(rows, pages, size, bool(np.any(~located & (chunks.compressed_bytes[selected] > 0))))
+    return PlannedExtent(rows, pages, size, bool(np.any(~located & (chunks.compressed_bytes[selected] > 0))))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.ragged import distinct
 from parquet_core.storage import is_remote, local_path
-from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
+from prune_assets.planner.extents import PlannedExtent, Sizes, kept_by, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ class PlannedRead:
         return measure(self.index, self.columns)
 
     @cached_property
-    def kept(self) -> Kept:
+    def kept(self) -> PlannedExtent:
         """What is read of every row group; fetches the offset indexes that tell the bytes of a selection."""
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 

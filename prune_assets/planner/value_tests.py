@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.lower import LoweredPredicate
-    from prune_assets.sql.syntax.nodes import Node
+    from prune_assets.sql.syntax.nodes import SyntaxNode
 
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
@@ -319,7 +319,7 @@ def _is_text(value: bytes | None) -> bool:
         return False
 
 
-def classes_of(tree: Node, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
+def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
     """Return the classes of a column's values for a part that names it alone; None where each value is its own."""
     kind = column.type
     if kind is not None and pa.types.is_signed_integer(kind):

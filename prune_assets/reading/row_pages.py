@@ -43,7 +43,7 @@ class GroupRows(NamedTuple):
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
 
-class _Part(NamedTuple):
+class _RowPart(NamedTuple):
     """Columns of a row group whose pages begin and end together, and where their bytes are in the file."""
 
     file: DataFile
@@ -150,7 +150,7 @@ class RowPages:
                 found |= {leaf.path: (name, of_table.get(leaf.path, leaf)) for leaf in in_file}
         return list(found.values())
 
-    def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_Part]:
+    def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_RowPart]:
         """Put columns whose covering pages hold the same rows together."""
         number, count = int(self.index.groups.file[rows.position]), int(self.index.groups.row_count[rows.position])
         together: defaultdict[bytes, list[PagedChunk]] = defaultdict(list)
@@ -160,7 +160,7 @@ class RowPages:
             covers[covered.tobytes()] = covered
             together[covered.tobytes()] += chunks
         return [
-            _Part(
+            _RowPart(
                 self.index.groups.files[number],
                 int(self.index.groups.kind[number]),
                 ordered := tuple(sorted(chunks, key=lambda chunk: chunk.leaf)),
@@ -172,7 +172,7 @@ class RowPages:
             for key, chunks in together.items()
         ]
 
-    def _decode(self, job: tuple[_Part, list[list[bytes]]]) -> pa.Table:
+    def _decode(self, job: tuple[_RowPart, list[list[bytes]]]) -> pa.Table:
         part, data = job
         kind = self.index.groups.kinds[part.kind]
         numbers = tuple(chunk.leaf for chunk in part.chunks)
@@ -192,7 +192,7 @@ def _pages(offsets: OffsetIndexes, i: int) -> tuple[NDArray[np.int64], NDArray[n
     return offsets.offset[at], offsets.compressed_bytes[at], offsets.first_row[at]
 
 
-def _fetched(parts: Sequence[_Part], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
+def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
     """Read the bytes of parts, those of one file in one go; by part and chunk its pieces."""
     by_file: defaultdict[DataFile, list[tuple[int, int]]] = defaultdict(list)
     for part in parts:
@@ -203,13 +203,13 @@ def _fetched(parts: Sequence[_Part], index: MetadataIndex) -> Iterator[list[list
         yield [[next(pieces[part.file]) for _ in some] for some in part.bytes]
 
 
-def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _Part) -> list[int]:
+def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[int]:
     """Return the values that each page has to hold; of a list rows tell nothing of them."""
     return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
 
 
 def _with_bytes(
-    leaf: LeafColumn, chunk: PagedChunk, part: _Part, ranges: Sequence[tuple[int, int]], data: list[bytes]
+    leaf: LeafColumn, chunk: PagedChunk, part: _RowPart, ranges: Sequence[tuple[int, int]], data: list[bytes]
 ) -> ChunkPages:
     is_whole = len(ranges) == 1 and ranges[0][0] == chunk.start and ranges[0][1] >= chunk.length
     if is_whole:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.levels.auxiliary_leaves import AuxiliaryLeaves
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf, Predicate
-    from parquet_core.pruning.trees import Node
+    from parquet_core.pruning.trees import PredicateNode
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
     from prune_assets.workload.query_shapes import QueryShape, RanPredicate
@@ -70,7 +70,7 @@ class Query:
     predicate: Predicate
     parts: tuple[Leaf, ...]
     auxiliary: AuxiliaryLeaves
-    nodes: Sequence[Node]
+    nodes: Sequence[PredicateNode]
     columns: tuple[LeafColumn, ...]
     today: int
     whole: int

@@ -11,7 +11,7 @@ from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes
 from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.pruning.outcomes import Outcomes, intersect
 from parquet_core.pruning.predicate import ColumnLeaf, CompareColumns, Constant
-from prune_assets.simulation.cut import Ordered, cut_of, ordered
+from prune_assets.simulation.cut import OrderedSample, cut_of, ordered
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
 from prune_assets.simulation.lookups import LookedUp, asked, denied, looked_up
 from prune_assets.simulation.sizes import EncodedRows, Size, sizes_without_encoding
@@ -49,7 +49,7 @@ class Workspace:
     encoded: EncodedRows | None = None
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
     simulated: dict[str, Simulated] = field(default_factory=dict)
-    _ordered: dict[tuple[tuple[str, ...], ...], Ordered] = field(default_factory=dict)
+    _ordered: dict[tuple[tuple[str, ...], ...], OrderedSample] = field(default_factory=dict)
     _bounds: dict[str, tuple[Cut, dict[Path, FutureBounds]]] = field(default_factory=dict)
     _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Workspace:
                     self._places[q, i] = len(of_column)
                     of_column.append(part)
 
-    def ordered(self, layout: LayoutSpec) -> Ordered:
+    def ordered(self, layout: LayoutSpec) -> OrderedSample:
         """Return the sample in the order of a layout; the orders of the last few layouts are cached."""
         key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
         if key not in self._ordered:

@@ -317,17 +317,17 @@ def _is_millis(column: LeafColumn) -> bool:
     return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
 
 
-def _compared(tree: nodes.Node) -> Iterator[tuple[nodes.Node, bool]]:
+def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]:
     """Yield each comparison, and whether it is negated."""
     stack = [(tree, False)]
     while stack:
         node, negated = stack.pop()
-        if isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In)):
+        if isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.ListTest)):
             yield node, negated
-        stack += [(child, negated or isinstance(node, nodes.Not)) for child in reversed(node.children())]
+        stack += [(child, negated or isinstance(node, nodes.Negation)) for child in reversed(node.children())]
 
 
-def _loses(node: nodes.Node) -> bool:
+def _loses(node: nodes.SyntaxNode) -> bool:
     """Tell whether a comparison with a floored literal selects too few rows."""
     match node:
         case nodes.Comparison(left, _, op):
@@ -336,6 +336,6 @@ def _loses(node: nodes.Node) -> bool:
             return isinstance(node, nodes.NullSafe) and not node.is_same
 
 
-def _may_be_fine(node: nodes.Node, text: str) -> bool:
+def _may_be_fine(node: nodes.SyntaxNode, text: str) -> bool:
     plain = all(isinstance(part, (nodes.Column, nodes.Literal)) for part in node.children())
     return not plain or _MICROSECONDS.search(text) is not None

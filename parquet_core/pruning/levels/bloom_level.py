@@ -8,7 +8,7 @@ import numpy as np
 
 from parquet_core.pruning.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.pruning.known_levels import KnownLevel
-from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match
 from parquet_core.pruning.predicate import Cause, Compare, OnValues, Op, Unsupported
 
@@ -90,4 +90,4 @@ def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafCo
     return "the bloom filter was not read" if known is None else "the bloom filter may contain it"
 
 
-BLOOM_FILTERS = Level(_NAME, evaluate, denies="the bloom filter does not contain the value; ", explain=explain)
+BLOOM_FILTERS = PruningLevel(_NAME, evaluate, denies="the bloom filter does not contain the value; ", explain=explain)

@@ -15,7 +15,7 @@ from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.pruning.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
 from parquet_core.pruning.evidence.min_max import presence_of
 from parquet_core.pruning.known_levels import KnownLevel
-from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match
 from parquet_core.pruning.predicate import Compare, In, OnValues, Op, Pattern
 from parquet_core.pruning.trees import asked_outcomes
@@ -172,4 +172,4 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
     return "the dictionary was not read" if known is None else "at least one dictionary value matches"
 
 
-DICTIONARIES = Level(_NAME, evaluate, denies="no dictionary value matches; ", explain=explain)
+DICTIONARIES = PruningLevel(_NAME, evaluate, denies="no dictionary value matches; ", explain=explain)

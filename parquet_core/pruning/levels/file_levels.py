@@ -12,7 +12,7 @@ import numpy as np
 
 from parquet_core.fix import Fix, Step
 from parquet_core.pruning.known_levels import KnownLevel
-from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match
 from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, columns_of
 from parquet_core.quantities import counted
@@ -46,7 +46,7 @@ def evaluate_manifests(query: PruningQuery, before: LevelState) -> LevelState | 
     return LevelState(_MANIFESTS, query.fold_anywhere(outcomes), outcomes, "consulted", why, "file")
 
 
-MANIFESTS = Level(_MANIFESTS, evaluate_manifests, is_free=True)
+MANIFESTS = PruningLevel(_MANIFESTS, evaluate_manifests, is_free=True)
 
 
 def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
@@ -77,7 +77,7 @@ def _why_not(query: PruningQuery) -> str:
     return f"the predicate does not depend on {', '.join(names)} alone"
 
 
-PARTITIONS = Level(_PARTITIONS, evaluate_partitions, is_free=True)
+PARTITIONS = PruningLevel(_PARTITIONS, evaluate_partitions, is_free=True)
 
 
 def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelState | None:
@@ -112,7 +112,7 @@ def _status(query: PruningQuery, counts: Mapping[Path, int]) -> tuple[Status, st
     return ("absent" if len(silent) == len(paths) else "consulted"), "; ".join(why)
 
 
-LOG_STATISTICS = Level(_LOG_STATISTICS, evaluate_log_statistics, is_free=True)
+LOG_STATISTICS = PruningLevel(_LOG_STATISTICS, evaluate_log_statistics, is_free=True)
 
 
 def evaluate_executors(query: PruningQuery, before: LevelState) -> LevelState | None:
@@ -124,4 +124,4 @@ def evaluate_executors(query: PruningQuery, before: LevelState) -> LevelState | 
     return LevelState(_EXECUTORS, query.fold(before.by_leaf), before.by_leaf, status, elsewhere.why, "file")
 
 
-EXECUTORS = Level(_EXECUTORS, evaluate_executors, is_free=True)
+EXECUTORS = PruningLevel(_EXECUTORS, evaluate_executors, is_free=True)

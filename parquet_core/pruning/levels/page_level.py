@@ -12,7 +12,7 @@ from parquet_core.dataset.structure_reader import NoStructure
 from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
 from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.pruning.known_levels import KnownLevel
-from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import intersect, must_match
 from parquet_core.pruning.segments import Segments, merge_borders
 from parquet_core.ragged import distinct
@@ -130,4 +130,4 @@ def _on_segments(
     return folded
 
 
-PAGES = Level(_NAME, evaluate, explain=explain)
+PAGES = PruningLevel(_NAME, evaluate, explain=explain)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.levels.page_level import PageOutcomes
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf, Predicate
-    from parquet_core.pruning.trees import Node
+    from parquet_core.pruning.trees import PredicateNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class PruningQuery:
     parts: tuple[Leaf, ...]
     index: MetadataIndex
     columns: dict[Path, LeafColumn]
-    nodes: Sequence[Node]
+    nodes: Sequence[PredicateNode]
     auxiliary: AuxiliaryLeaves
     files: FileAnswers
     of_pages: bool = True
@@ -158,7 +158,7 @@ class LevelState:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PruningLevel:
     """One kind of evidence.
 
     `evaluate` returns what is left of what the levels before it left; None where the table has nothing of the kind.

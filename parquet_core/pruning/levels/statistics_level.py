@@ -9,7 +9,7 @@ import numpy as np
 from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
 from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.pruning.known_levels import KnownLevel
-from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import intersect, may_match
 from parquet_core.pruning.predicate import Constant, IsNull
 from parquet_core.pruning.trees import constant_answers
@@ -72,4 +72,4 @@ def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafCo
     return f"statistics: {why}" if why else ""
 
 
-STATISTICS = Level(_NAME, evaluate, is_free=True, explain=explain)
+STATISTICS = PruningLevel(_NAME, evaluate, is_free=True, explain=explain)

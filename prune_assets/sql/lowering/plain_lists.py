@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WHOLE = {pa.int8(): np.int8, pa.int16(): np.int16, pa.int32(): np.int32, pa.int64(): np.int64}
 
 
-def in_plain_list(term: Term, node: nodes.In) -> Predicate | None:
+def in_plain_list(term: Term, node: nodes.ListTest) -> Predicate | None:
     """Return `column IN (...)`; None where Spark casts, or fewer than two values are those of the column's type."""
     value = term.single
     if not isinstance(value, Chain) or value.functions:

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.pruning import prune
+from parquet_core.pruning import evaluation, prune
 from parquet_core.pruning.evidence import many_leaves, min_max, two_columns
 from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.planner import evaluation
 from prune_assets.sql.lower import lower
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.cursor import text_of
@@ -53,11 +52,11 @@ class Planner:
 
     def _weakened(self, node, text, instead):
         match node:
-            case nodes.And() | nodes.Or():
-                word = " AND " if isinstance(node, nodes.And) else " OR "
+            case nodes.Conjunction() | nodes.Disjunction():
+                word = " AND " if isinstance(node, nodes.Conjunction) else " OR "
                 return word.join(f"({self._weakened(part, text, instead)})" for part in (node.left, node.right))
             # Not that of `x IS NOT NULL`, whose operand has no text of its own.
-            case nodes.Not(operand) if text(operand, brackets=False) != text(node, brackets=False):
+            case nodes.Negation(operand) if text(operand, brackets=False) != text(node, brackets=False):
                 return f"NOT ({self._weakened(operand, text, 'false' if instead == 'true' else 'true')})"
             case _:
                 return instead if refused(self.lower(text(node))) else text(node)

@@ -17,7 +17,7 @@ from parquet_core.dataset import footer_columns, metadata_cache, opening, stored
 from parquet_core.dataset.metadata_cache import DecodedCache, MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
-from parquet_core.storage import DataFile, Listing
+from parquet_core.storage import DataFile, PartitionListing
 
 LONG_AGO = 1_600_000_000
 OPTIONS = {"row_group_size": 100, "write_page_index": True, "max_rows_per_page": 20}
@@ -379,7 +379,7 @@ def test_a_file_of_which_neither_time_nor_etag_is_told_is_read_again(table, cach
     """As some web servers have it: one of the same size may be another file."""
     path = table / "1.parquet"
     file = DataFile(str(path), path.stat().st_size, 0)._replace(**told)
-    monkeypatch.setattr(opening, "list_table", lambda _: Listing([file]))
+    monkeypatch.setattr(opening, "list_table", lambda _: PartitionListing([file]))
     read_dataset(path, cache=cache)
     assert read_dataset(path, cache=cache).groups.traffic.requests == requests
 

@@ -14,17 +14,16 @@ import pytest
 
 from parquet_core.dataset.metadata_index import metadata_index
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.pruning import prune
+from parquet_core.pruning import evaluation, prune
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.known_levels import KnownLevel
 from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
 from parquet_core.pruning.levels.dictionary_level import PROBED
-from parquet_core.pruning.levels.pruning_query import Level, LevelState
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
 from prune_assets.explain import reasons
 from prune_assets.explain.plan import plan
-from prune_assets.planner import evaluation
 from prune_assets.spark_reader.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
@@ -450,7 +449,7 @@ def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):
     def explain(state, query, leaf, column, position):
         return "the box may hold it"
 
-    entry = Level("geospatial_boxes", evaluate_boxes, denies="its box denies it; ", explain=explain)
+    entry = PruningLevel("geospatial_boxes", evaluate_boxes, denies="its box denies it; ", explain=explain)
     for module in (evaluation, reasons):
         monkeypatch.setattr(module, "LEVELS", (*LEVELS[:3], entry, *LEVELS[3:]))
     pq.write_table(pa.table({"a": range(100)}), tmp_path / "f.parquet", row_group_size=20)

@@ -503,7 +503,7 @@ def test_a_condition_that_is_compared_with_false_is_negated():
         (part,) = leaves(lowered(where).predicate)
         assert isinstance(part, Unsupported)
         assert part.sql == where
-        assert isinstance(part.source.tree, nodes.Not)
+        assert isinstance(part.source.tree, nodes.Negation)
 
 
 def test_half_of_a_range_between_conditions_has_a_text_of_its_own():

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.session_catalog import NameInSession
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform
-    from prune_assets.writing.write_options import BoundLayout
+    from prune_assets.writing.write_options import WriteLayout
 
 # Rows come arranged, and files are cut already: a limit would part one that comes out a little larger.
 _OPTIONS = {
@@ -66,7 +66,7 @@ class _Arranged:
     """Rows in the order of the layout, `bound` to them, and the properties of their table."""
 
     frame: DataFrame
-    bound: BoundLayout
+    bound: WriteLayout
     properties: dict[str, str]
     removed: list[str]
 
