@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from parquet_core.predicate import And, Compare, Op
+from parquet_core.pruning.predicate import And, Compare, Op
 
 _LATE = Compare(("id",), Op.GT, pa.scalar(500_000_000))
 _CHEAP = Compare(("amount",), Op.LT, pa.scalar(Decimal("500.00"), pa.decimal128(12, 2)))

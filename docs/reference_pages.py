@@ -15,7 +15,7 @@ import yaml
 from parquet_core.format.column_chunk import ChunkTraits
 from parquet_core.trust.known_faults import KNOWN_FAULTS
 from prune_assets import components
-from prune_assets.checks.registry import ADVICE, GROUPS, Code, Group
+from prune_assets.checks.registry import ADVICE, GROUPS, Code, CodeGroup
 from prune_assets.components.scaffolding import EXAMPLES
 from prune_assets.report.figures import FIGURES
 
@@ -222,7 +222,7 @@ def codes_page() -> str:
     return "\n\n".join(["# The codes of findings", _ABOUT_CODES, *map(_group, GROUPS)]) + "\n"
 
 
-def _group(group: Group) -> str:
+def _group(group: CodeGroup) -> str:
     codes = [f"({anchor_of(group, code)})=\n### `{code}`\n\n{_said(found)}" for code, found in group.codes.items()]
     return "\n\n".join([f"## {group.title}", group.said_by, *codes])
 
@@ -231,7 +231,7 @@ def _said(found: Code) -> str:
     return f"{found.means}\n\n**Remedy.** {found.remedy}" if found.remedy else found.means
 
 
-def anchor_of(group: Group, code: str) -> str:
+def anchor_of(group: CodeGroup, code: str) -> str:
     """Return the anchor of a code on its page."""
     name = code.replace(".", "-").replace("_", "-")
     return f"advice-{name}" if group is ADVICE else name

@@ -24,6 +24,7 @@ class Step(Enum):
     READ_IN_SPARK = "read it with Spark"
     STAY_IN_PARTITIONS = "filter its rows out, or widen the condition on the partition columns"
     READ_ROWS = "rows=True"
+    INSPECT = "the metadata of these files"
 
 
 class Setting(Enum):

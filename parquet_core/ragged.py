@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from parquet_core.arrays import Numbers
 
 
 def firsts(counts: Numbers) -> Numbers:

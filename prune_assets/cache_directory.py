@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
-    from parquet_core.dataset.decoded_cache import DecodedCache
-    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.dataset.metadata_cache import DecodedCache, MetadataCache
 
 CACHE_VARIABLE = "PRUNE_CACHE_DIR"
 BYTES_VARIABLE = "PRUNE_CACHE_BYTES"
@@ -44,6 +43,6 @@ def metadata_cache() -> MetadataCache | None:
 @cache
 def _decoded() -> DecodedCache:
     """Return the in-memory cache of this process."""
-    from parquet_core.dataset.decoded_cache import DecodedCache
+    from parquet_core.dataset.metadata_cache import DecodedCache
 
     return DecodedCache()

@@ -14,8 +14,8 @@ import msgspec
 from parquet_core.errors import PruneError
 from parquet_core.format.compact import is_compiled
 from parquet_core.printable import redacted
-from parquet_core.storage.aws_profile import profile_asked, reads_profiles
 from parquet_core.storage.local import is_compiled as is_compiled_storage
+from parquet_core.storage.stores import profile_asked, reads_profiles
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
@@ -76,7 +76,7 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
 
 
-class Examination(msgspec.Struct, frozen=True, kw_only=True):
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
     A missing library has the version None, which is a problem unless an extra installs it; `compiled`: the reading of
@@ -102,7 +102,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
 
 
-def examine(*, start_spark: bool = False) -> Examination:
+def examine(*, start_spark: bool = False) -> Diagnosis:
     """Examine this machine; a Spark is started only when asked for.
 
     A missing Java is a problem only if pyspark would start it: not with an `sc://` server in SPARK_REMOTE, not with
@@ -118,7 +118,7 @@ def examine(*, start_spark: bool = False) -> Examination:
     cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
     of_spark = [*_of_spark(installed, remote=remote)]
     spark, failed = _started() if start_spark else (None, [])
-    return Examination(
+    return Diagnosis(
         version=__version__,
         python=platform.python_version(),
         platform=platform.platform(),

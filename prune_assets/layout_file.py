@@ -23,7 +23,7 @@ from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout.spec import CODECS, LayoutSpec, refuse_unknown
 from parquet_core.printable import redacted, shown
 from parquet_core.storage.remote import find_file
-from parquet_core.storage.schemes import is_remote
+from parquet_core.storage.stores import is_remote
 from prune_assets.report.output import description_of
 
 LayoutSource: TypeAlias = LayoutSpec | Mapping[str, Any] | str | PathLike[str]

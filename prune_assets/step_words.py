@@ -16,6 +16,7 @@ SHELL = {
     Step.READ_IN_SPARK: "read it with pr.read",
     Step.STAY_IN_PARTITIONS: Step.STAY_IN_PARTITIONS.value,
     Step.READ_ROWS: "--rows (rows=True)",
+    Step.INSPECT: "`prune inspect`",
 }
 DAGSTER = SHELL | {
     Step.OPTIMIZE: "the job of `build_optimize_job`",

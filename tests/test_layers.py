@@ -18,7 +18,7 @@ from prune_assets.tables.table import Table, TableDefaults
 
 ROOT = Path(__file__).parents[1]
 # The rooms of each package, and which others each imports: those before it. What lies beside the rooms of parquet_core
-# (predicate, outcomes, ...) may be imported by all of them.
+# (arrays, errors, ...) may be imported by all of them.
 ROOMS = {
     "parquet_core": {
         "storage": (),
@@ -26,9 +26,9 @@ ROOMS = {
         "bloom": ("format",),
         "spark_rules": ("format", "storage"),
         "trust": ("bloom", "format", "spark_rules"),
-        "evidence": ("bloom", "format", "spark_rules", "trust"),
         "values": ("format", "storage"),
         "dataset": ("bloom", "format", "spark_rules", "storage", "trust"),
+        "pruning": ("bloom", "dataset", "format", "spark_rules", "storage", "trust"),
         "layout": ("dataset", "format", "storage", "trust", "values"),
         "inspection": ("bloom", "dataset", "format", "layout", "spark_rules", "trust"),
     },

@@ -12,7 +12,7 @@ from prune_assets.cache_directory import metadata_cache
 cache = metadata_cache()
 started = time.perf_counter()
 index = read_dataset(sys.argv[1], cache=cache)
-columns = [column for column in index.columns if column.name in {"l_shipdate", "l_orderkey"}]
+columns = [column for column in index.groups.columns if column.name in {"l_shipdate", "l_orderkey"}]
 positions = np.arange(len(index))
 for column in columns:
     index.footers.bounds(column)
@@ -20,4 +20,4 @@ index.page_indexes.fetch(columns, positions)
 pages = sum(len(index.page_indexes.read(column, positions).bounds) for column in columns)
 seconds = time.perf_counter() - started
 index.save()
-print(json.dumps({"seconds": seconds, "pages": pages, "requests": index.traffic.requests}))
+print(json.dumps({"seconds": seconds, "pages": pages, "requests": index.groups.traffic.requests}))

@@ -29,7 +29,7 @@ PREDICATES = {
     + ")" * 2_000,
 }
 
-columns = plan(sys.argv[1], where="l_orderkey > 5 AND l_partkey > 5").index.columns
+columns = plan(sys.argv[1], where="l_orderkey > 5 AND l_partkey > 5").index.groups.columns
 found = {}
 started = time.perf_counter()
 lower(FEW, columns, semantics=SparkSemantics())

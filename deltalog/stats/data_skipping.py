@@ -13,12 +13,12 @@ from deltalog.snapshot.cached_statistics import answers
 from deltalog.stats.file_bounds import statistics_query
 from deltalog.stats.partition_values import outcomes_of_partitions
 from parquet_core.arrow_arrays import flags_from
-from parquet_core.dataset.logged import FileAnswers
-from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.evidence.satisfiable import may_be_true
-from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
-from parquet_core.predicate import ColumnLeaf, IsNull, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.evidence.satisfiable import may_be_true
+from parquet_core.pruning.file_answers import FileAnswers
+from parquet_core.pruning.outcomes import Outcomes, intersect, may_match, must_match, unknown
+from parquet_core.pruning.predicate import ColumnLeaf, IsNull, leaves
+from parquet_core.pruning.trees import fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from parquet_core.trust.bounds import Bounds
 
 
@@ -41,7 +42,7 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import deltalog
-    >>> from parquet_core.predicate import Compare, Op
+    >>> from parquet_core.pruning.predicate import Compare, Op
     >>> table, names = tempfile.mkdtemp(), ("low.parquet", "high.parquet")
     >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
     >>> for name, first in zip(names, (0, 100)):

@@ -150,7 +150,7 @@ def _statistics(
     index = read_logged(table, logged, traffic=traffic)
     check_file_schemas(index, schema)
     records = np.zeros(len(files), np.int64)
-    np.add.at(records, index.file, index.row_count)
+    np.add.at(records, index.groups.file, index.groups.row_count)
     found = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]
     return (statistics_text(rows, found, i, tight=True) for i, rows in enumerate(records.tolist()))
 
@@ -161,17 +161,17 @@ def _has_statistics(column: TableColumn) -> bool:
 
 
 def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
-    leaf = next((leaf for leaf in index.columns if leaf.path == column.leaf.path), column.leaf)
+    leaf = next((leaf for leaf in index.groups.columns if leaf.path == column.leaf.path), column.leaf)
     bounds = index.page_indexes.filled_bounds(leaf)
-    counts = _null_counts(index.file, bounds, count)
+    counts = _null_counts(index.groups.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
     if column.bounded:
         cut = column.kind in _MAY_BE_CUT
         empty = _has_no_value(bounds)
-        low = _folded(index.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)
-        high = _folded(index.file, bounds.upper, bounds.max_exact, empty, count, cut=cut, upper=True)
+        low = _folded(index.groups.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)
+        high = _folded(index.groups.file, bounds.upper, bounds.max_exact, empty, count, cut=cut, upper=True)
         if pa.types.is_floating(high.type):
-            high = _with_nan(high, _nan_counts(index.file, bounds, count))
+            high = _with_nan(high, _nan_counts(index.groups.file, bounds, count))
     return ColumnTexts(
         column.physical,
         bound_texts(column.kind, low, upper=False, prefix=prefix),

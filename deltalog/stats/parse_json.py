@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltalog.table.schema import TableColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 # Fewer texts are read sooner one by one.
 _LEAST = 64

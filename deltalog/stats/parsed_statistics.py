@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltalog.table.schema import TableColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 _BOUNDS = ("minValues", "maxValues")
 _MOST_CHARACTERS = 1 << 30

@@ -27,11 +27,11 @@ from deltalog.stats.conservative_bounds import (
     same,
 )
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions
-from parquet_core.pruning import constant_answers
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions
+from parquet_core.pruning.trees import constant_answers
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.trust.bounds import Bounds
 
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import FileBlock, Texts
     from deltalog.table.schema import TableColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf
     from parquet_core.trust.widened_bounds import Pair
 
     Flags = NDArray[np.bool_]

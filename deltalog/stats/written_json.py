@@ -20,7 +20,7 @@ from parquet_core.arrow_arrays import flags_from, numbers_from
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
     Text = Callable[[Any], str | None]
 

@@ -66,10 +66,10 @@ class _Complaint(NamedTuple):
 def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     """Raise RefusedCommit, naming file and column, where Spark would not read a file as the table has it."""
     fields = [field for field in schema.tree.fields if field.name not in schema.partition_columns]
-    for kind in np.unique(index.kind).tolist():
-        complaint = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
+    for kind in np.unique(index.groups.kind).tolist():
+        complaint = next(_File(schema.mapping).complaints(index.groups.kinds[kind].elements, fields), None)
         if complaint is not None:
-            path = index.files[int(np.argmax(index.kind == kind))].path
+            path = index.groups.files[int(np.argmax(index.groups.kind == kind))].path
             raise RefusedCommit(f"{path}: column {'.'.join(complaint.column)} {complaint.what}")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deltalog.log.actions import Metadata
     from deltalog.table.schema import TableColumn, TableSchema
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 
 _PARTS = re.compile(r"(\d{1,9})\s*(microsecond|millisecond|second|minute|hour|day|week)s?\b")

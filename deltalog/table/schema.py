@@ -35,7 +35,7 @@ from parquet_core.spark_rules.stored_types import FIXED_BYTES, parquet_element
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 MAX_NESTING = 100
 _COLLATIONS = "__COLLATIONS"

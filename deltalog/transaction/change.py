@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltalog.table.constraints import Constraint
     from deltalog.table.state import TableState
     from deltalog.transaction.live_files import LiveFile
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _BOUNDS = ("minValues", "maxValues", "nullCount")
 
 
-class Statistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class AddStatistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Statistics of a file, as far as a commit must know them."""
 
     num_records: int
@@ -54,7 +54,7 @@ class Statistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     tight_bounds: bool = True
 
 
-_DECODER = msgspec.json.Decoder(Statistics)
+_DECODER = msgspec.json.Decoder(AddStatistics)
 
 
 def check_adds(context: CommitContext) -> None:
@@ -149,7 +149,7 @@ def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
     return kind in _SPELLED and _SPELLED[kind].fullmatch(text) is not None
 
 
-def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics | None:
+def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> AddStatistics | None:
     if add.stats is None:
         return None
     try:
@@ -183,7 +183,7 @@ def _stray(values: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[
     return ()
 
 
-def _check_vector(add: Add, statistics: Statistics | None, where: str) -> None:
+def _check_vector(add: Add, statistics: AddStatistics | None, where: str) -> None:
     assert add.deletion_vector is not None
     if statistics is None or statistics.tight_bounds or add.deletion_vector.cardinality > statistics.num_records:
         raise RefusedCommit(
@@ -192,7 +192,7 @@ def _check_vector(add: Add, statistics: Statistics | None, where: str) -> None:
         )
 
 
-def _check_not_null(statistics: Statistics | None, schema: TableSchema, where: str) -> None:
+def _check_not_null(statistics: AddStatistics | None, schema: TableSchema, where: str) -> None:
     """Refuse a file that is not known to have no null where the table allows none."""
     partitions = set(partition_columns(schema))
     for field in _never_null(schema.fields):
@@ -212,7 +212,7 @@ def _never_null(fields: Sequence[Field]) -> Iterator[Field]:
     return (field for field in fields if not field.nullable and not field.repeated)
 
 
-def _check_clustered(statistics: Statistics | None, column: tuple[str, ...], where: str) -> None:
+def _check_clustered(statistics: AddStatistics | None, column: tuple[str, ...], where: str) -> None:
     if statistics is not None:
         nulls = _at(statistics.null_count, column)
         bounds = _at(statistics.min_values, column), _at(statistics.max_values, column)

@@ -38,9 +38,9 @@ from deltalog.log.paths import canonical_path, path_array
 from deltalog.stats.partition_match import Placed, place_files
 from deltalog.stats.partition_values import outcomes_of_partitions
 from parquet_core.arrow_arrays import flags_from
-from parquet_core.outcomes import may_match, must_match
-from parquet_core.predicate import leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.outcomes import may_match, must_match
+from parquet_core.pruning.predicate import leaves
+from parquet_core.pruning.trees import fold
 from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableSchema
     from deltalog.transaction.change import Change, Reads
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.storage import DataFile
 
 ISOLATION = "delta.isolationLevel"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltalog.table.constraints import Constraint
     from deltalog.table.state import TableState
     from deltalog.transaction.commit import Committed
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
     Flags = NDArray[np.bool_]
 

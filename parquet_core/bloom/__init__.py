@@ -3,10 +3,27 @@
 Source: BloomFilter.md of parquet-format. A filter is an array of blocks, uint32 of shape (blocks, 8).
 """
 
-from parquet_core.bloom.blocks import BLOCK_BYTES, Blocks, estimated_fpp, estimated_ndv, fill
-from parquet_core.bloom.hashing import can_hash, hash_values
-from parquet_core.bloom.parse import BloomHeader, guess_length, parse_filter, parse_guess, parse_header
-from parquet_core.bloom.probe import Probes, each_may_contain, may_contain, may_hold, probe_hashes
+from parquet_core.bloom.blocks import (
+    BLOCK_BYTES,
+    Blocks,
+    BloomHeader,
+    estimated_fpp,
+    estimated_ndv,
+    fill,
+    guess_length,
+    parse_filter,
+    parse_guess,
+    parse_header,
+)
+from parquet_core.bloom.probe import (
+    Probes,
+    can_hash,
+    each_may_contain,
+    hash_values,
+    may_contain,
+    may_hold,
+    probe_hashes,
+)
 
 __all__ = [
     "BLOCK_BYTES",

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.dataset.footer_columns import FooterSource
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import KeptColumns
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
-
-    Positions = NDArray[np.int64]
+    from parquet_core.format.schema import LeafColumn, Path
 
 
 @dataclass(slots=True)

@@ -17,12 +17,13 @@ from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.storage import Ranges, gather, read_range
-from parquet_core.trust.inconsistencies import AGAINST_DICTIONARIES
+from parquet_core.trust.contradictions import AGAINST_DICTIONARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.dataset.footer_columns import FooterColumns
     from parquet_core.dataset.page_indexes import PageIndexes
     from parquet_core.dataset.row_group_table import RowGroupTable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
 
-    Positions = NDArray[np.int64]
 
 # Bytes of decoded dictionaries; those beyond are read again when they are asked for again.
 MAX_KEPT_BYTES = 64 << 20
@@ -44,7 +44,7 @@ class _Chunk(NamedTuple):
     leaf: LeafColumn
 
 
-class _Page(NamedTuple):
+class _DictionaryRange(NamedTuple):
     """Where the dictionary page of a chunk lies, as far as the footer and the offset index say."""
 
     position: int
@@ -165,16 +165,16 @@ class Dictionaries:
         known = offsets.reason == ""
         return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
 
-    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _Page | str:
+    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _DictionaryRange | str:
         span = dictionary_range(chunk.chunk, firsts.get(chunk.position))
         if isinstance(span, str):
             return span
         size = self.groups.files[int(self.groups.file[chunk.position])].size
         if span[0] + span[1] > size:
             return "the footer puts the dictionary page outside of the file"
-        return _Page(*chunk, *span)
+        return _DictionaryRange(*chunk, *span)
 
-    def _written(self, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
+    def _written(self, column: LeafColumn, page: _DictionaryRange, data: bytes) -> PlainValues | str:
         """Return the values of one dictionary in their physical form, or why they must not be believed."""
         place = self.groups.place(page.position, column)
         file = self.groups.files[int(self.groups.file[page.position])]

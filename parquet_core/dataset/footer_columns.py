@@ -18,7 +18,7 @@ from parquet_core.format.footer import read_footers
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
-from parquet_core.trust.inconsistencies import AGAINST_STATISTICS, reason_of, reasons_of
+from parquet_core.trust.contradictions import AGAINST_STATISTICS, reason_of, reasons_of
 from parquet_core.trust.trusted_bounds import bounds_as_read
 from parquet_core.trust.writer_fault import Fact
 
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import Kept, KeptColumns
     from parquet_core.format.footer import Footers
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.storage import DataFile, Traffic
-    from parquet_core.trust.inconsistencies import Doubt, Doubts
+    from parquet_core.trust.contradictions import Doubt, Doubts
     from parquet_core.trust.writer_fault import KnownFault
 
-    Positions = NDArray[np.int64]
 
 # Footers that take more bytes than this together are not kept.
 MOST_KEPT_BYTES = 256 << 20

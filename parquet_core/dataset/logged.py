@@ -1,8 +1,7 @@
 """Files that a table's log lists, in place of a directory: which of them are opened, and how columns are named.
 
 A log tells enough of some files that their footers need not be read. Its table has columns of its own; a file knows
-them by the names that the log gives for files, and may lack some or hold others. `FileAnswers`: what a predicate may be
-in each file, as far as whatever lists them tells.
+them by the names that the log gives for files, and may lack some or hold others.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import pyarrow as pa
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import in_any_case
-from parquet_core.outcomes import may_match, must_match
 from parquet_core.spark_rules.names_in_files import NOT_OF_THE_TABLE, spelled_otherwise
 from parquet_core.storage import DataFile
 
@@ -27,90 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Path
-
-
-@dataclass(frozen=True, slots=True)
-class FoundElsewhere:
-    """What other processes found in the files that they were given, of which they read all metadata.
-
-    By file: whether it is `kept`, since it may hold a row or was not given to them, and its rows, -1 where they are not
-    known. `why`: what they were asked, in words.
-    """
-
-    kept: NDArray[np.bool_]
-    rows: NDArray[np.int64]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class ByList:
-    """What a list of the lists of files tells: outcomes by leaf for every file, and how many lists were not read."""
-
-    by_leaf: tuple[OutcomeArray, ...]
-    lists: int
-    unread: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileAnswers:
-    """The possible outcomes of a predicate in each file.
-
-    `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
-    `by_partition`: those of leaves by partition values alone, where columns of partitions have statistics too.
-    `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
-    `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
-    process was involved. `by_list`: None where files are in one list.
-    """
-
-    partitions: OutcomeArray
-    outcomes: OutcomeArray
-    by_leaf: tuple[OutcomeArray, ...]
-    by_values: frozenset[Path] = frozenset()
-    files_with_statistics: Mapping[Path, int] | None = field(default_factory=dict)
-    examined_files: int = 0
-    elsewhere: FoundElsewhere | None = None
-    by_partition: tuple[OutcomeArray, ...] | None = None
-    by_list: ByList | None = None
-
-    @property
-    def of_partitions(self) -> tuple[OutcomeArray, ...]:
-        """The outcomes of each leaf on partition columns by their values alone."""
-        return self.by_leaf if self.by_partition is None else self.by_partition
-
-    def take(self, files: NDArray[np.int64]) -> FileAnswers:
-        """Return the answers for some files."""
-        by_leaf, of_partitions = (
-            tuple(outcomes[files] for outcomes in each) for each in (self.by_leaf, self.of_partitions)
-        )
-        by_list = self.by_list
-        if by_list is not None:
-            by_list = replace(by_list, by_leaf=tuple(outcomes[files] for outcomes in by_list.by_leaf))
-        return replace(
-            self,
-            by_list=by_list,
-            partitions=self.partitions[files],
-            outcomes=self.outcomes[files],
-            by_leaf=by_leaf,
-            by_partition=of_partitions,
-        )
-
-    @property
-    def left(self) -> NDArray[np.bool_]:
-        """Files that may hold such a row by all that is known before they are opened."""
-        return self.kept if self.elsewhere is None else self.kept & self.elsewhere.kept
-
-    @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Files that may hold a row that the predicate selects, by what lists them."""
-        return may_match(self.outcomes)
-
-    @property
-    def matches(self) -> NDArray[np.bool_]:
-        """Files of which every row is selected."""
-        return must_match(self.outcomes)
+    from parquet_core.format.schema import LeafColumn, Path
 
 
 _WITHIN = "a part of a repeated value is not pruned on"
@@ -120,7 +35,7 @@ AT_LEAST = 1
 UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by="")
 
 
-class TableColumn(Protocol):
+class LoggedColumn(Protocol):
     """A leaf of the table: what predicates name, what files call it, and its number in them if that counts."""
 
     @property
@@ -175,7 +90,7 @@ class Numbered:
     `tops`: the top-level columns by their numbers; `renamed`: numbers of leaves in lists and maps with renamed parts.
     """
 
-    columns: Mapping[int, TableColumn]
+    columns: Mapping[int, LoggedColumn]
     names: Mapping[Path, int] = field(default_factory=dict)
     tops: Mapping[int, str] = field(default_factory=dict)
     renamed: frozenset[int] = frozenset()
@@ -194,7 +109,7 @@ class LoggedFiles:
     opened: NDArray[np.bool_]
     row_count: NDArray[np.int64]
     deleted: NDArray[np.bool_]
-    columns: Sequence[TableColumn]
+    columns: Sequence[LoggedColumn]
     partitions: tuple[LeafColumn, ...]
     by_id: bool = False
     numbered: Numbered | None = None
@@ -270,7 +185,7 @@ def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
 
-def _numbered(leaf: LeafColumn, column: TableColumn | None) -> LeafColumn:
+def _numbered(leaf: LeafColumn, column: LoggedColumn | None) -> LeafColumn:
     if column is not None and column.leaf.type is None:
         below = (*column.leaf.path, *leaf.path[len(column.leaf.path) :])
         return replace(leaf, path=below, unsupported=column.leaf.unsupported or _WITHIN)
@@ -279,7 +194,7 @@ def _numbered(leaf: LeafColumn, column: TableColumn | None) -> LeafColumn:
     return replace(leaf, path=column.leaf.path)
 
 
-def _named(leaf: LeafColumn, known: dict[Path, TableColumn], *, by_id: bool) -> LeafColumn:
+def _named(leaf: LeafColumn, known: dict[Path, LoggedColumn], *, by_id: bool) -> LeafColumn:
     column = known.get(leaf.path)
     if column is not None and column.leaf.type is not None and leaf.max_repetition_level == 0:
         same = not by_id or (leaf.field_id is not None and leaf.field_id == column.field_id)

@@ -1,8 +1,11 @@
-"""The cache of metadata on disk: a directory for each dataset, in it a file for its row groups and one a column.
+"""Cached metadata of tables: decoded in memory for one process, encoded on disk for later processes.
 
-A file is a magic number, a checksum and an Arrow IPC stream. It is written beside its place and moved
-there, so a reader finds a whole one or none; one that is damaged, or another's, counts as none. Every file names what
-it holds and the `generation` it belongs to: a hash of the data files as they were.
+In memory a key names a list of files in one state, so that a value never outlives a change of the files. Cached values
+are immutable: a caller that may change one copies it.
+
+On disk a directory belongs to each dataset, with one file for its row groups and one per column. A file is a magic
+number, a checksum and an Arrow IPC stream. It is renamed into place when it is complete; a damaged or foreign file
+counts as missing. Every file names its content and its `generation`: a hash of the state of the data files.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import blake2b
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import xxhash
 
@@ -22,11 +27,59 @@ from parquet_core.dataset.arrow_form import to_batch
 from parquet_core.trust.known_faults import KNOWN_FAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
     from pathlib import Path
 
-    from parquet_core.dataset.decoded_cache import DecodedCache
     from parquet_core.storage import DataFile
+
+MOST_BYTES = 128 << 20
+_OBJECT_BYTES = 64
+
+
+@dataclass(slots=True)
+class DecodedCache:
+    """Values by key; beyond `most_bytes` those that were used least recently are let go of."""
+
+    most_bytes: int = MOST_BYTES
+    used_bytes: int = 0
+    _values: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def get(self, key: Hashable) -> Any | None:
+        """Return the value of a key, or None."""
+        with self._lock:
+            entry = self._values.pop(key, None)
+            if entry is None:
+                return None
+            self._values[key] = entry
+            return entry[0]
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:
+        """Keep a value of `size` bytes instead of what was under its key; not one that takes half of the room."""
+        with self._lock:
+            self.used_bytes -= self._values.pop(key, (None, 0))[1]
+            if size > self.most_bytes // 2:
+                return
+            self._values[key] = value, size
+            self.used_bytes += size
+            while self.used_bytes > self.most_bytes:
+                self.used_bytes -= self._values.pop(next(iter(self._values)))[1]
+
+
+def bytes_of(value: Any) -> int:
+    """Return about how much memory a value takes: its arrays, and a flat sum for every other object.
+
+    >>> bytes_of({"numbers": np.zeros(100, np.int64)})
+    928
+    """
+    if isinstance(value, np.ndarray | pa.Array):
+        return int(value.nbytes) + _OBJECT_BYTES
+    if is_dataclass(value):
+        return sum(bytes_of(getattr(value, part.name)) for part in fields(value))
+    if isinstance(value, dict):
+        return sum(map(bytes_of, value)) + sum(map(bytes_of, value.values()))
+    return sum(map(bytes_of, value)) if isinstance(value, tuple | list) else _OBJECT_BYTES
+
 
 # Changes with the form of the files, so that files of another form are not read.
 _FORM = 10

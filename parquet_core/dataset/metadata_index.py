@@ -6,7 +6,7 @@ indexes of the same files have what the cache keeps in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_core.dataset.bloom_filters import BloomFilters
@@ -14,32 +14,27 @@ from parquet_core.dataset.column_totals import ColumnTotals
 from parquet_core.dataset.dictionaries import Dictionaries
 from parquet_core.dataset.footer_columns import FooterColumns
 from parquet_core.dataset.page_indexes import PageIndexes
-from parquet_core.dataset.row_group_table import RowGroupTable
 from parquet_core.dataset.stored_index import KeptColumns
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_core.dataset.footer_columns import FooterSource
+    from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import StoredIndex
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataIndex(RowGroupTable):
-    """The row groups of a dataset, and the readers of what their files say of columns."""
+@dataclass(frozen=True, slots=True)
+class MetadataIndex:
+    """The row groups of a dataset, and the readers of the other metadata of their columns."""
 
+    groups: RowGroupTable
     footers: FooterColumns
     totals: ColumnTotals
     page_indexes: PageIndexes
     bloom_filters: BloomFilters
     dictionaries: Dictionaries
 
-    def put_row_count(self, row_count: NDArray[np.int64], uncounted: NDArray[np.bool_]) -> None:
-        """Put in how many rows row groups have, where that was not known before: of files that were not opened."""
-        for table in (self, self.footers.groups):
-            object.__setattr__(table, "row_count", row_count)
-            object.__setattr__(table, "uncounted", uncounted)
+    def __len__(self) -> int:
+        return len(self.groups)
 
     def save(self) -> None:
         """Keep what was read since the last time, on disk and in memory, where there is a cache."""
@@ -57,7 +52,7 @@ def metadata_index(groups: RowGroupTable, source: FooterSource, stored: StoredIn
     footers = FooterColumns(groups, source, kept)
     page_indexes = PageIndexes(groups, footers, kept)
     return MetadataIndex(
-        **{part.name: getattr(groups, part.name) for part in fields(RowGroupTable)},
+        groups=groups,
         footers=footers,
         totals=ColumnTotals(groups, source, kept),
         page_indexes=page_indexes,

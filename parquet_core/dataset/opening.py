@@ -21,22 +21,18 @@ from parquet_core.spark_rules.names_in_files import named_in_any_case, names_in_
 from parquet_core.spark_rules.partition_columns import Partitions, read_partitions, without_overridden
 from parquet_core.spark_rules.spark_schema import provenance_to_spark
 from parquet_core.storage import Traffic, list_table
-from parquet_core.trust.inconsistencies import Doubt, doubts_about
+from parquet_core.trust.contradictions import Doubt, doubts_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Flags, Numbers
     from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.format.provenance import EncodedKind, Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from parquet_core.trust.inconsistencies import Doubts
-
-    Flags = NDArray[np.bool_]
-    Numbers = NDArray[np.int64]
+    from parquet_core.trust.contradictions import Doubts
 
 
 def read_dataset(
@@ -225,7 +221,7 @@ def read_logged(
     return metadata_index(of_table, source, stored)
 
 
-class _Placed(NamedTuple):
+class _PlacedGroups(NamedTuple):
     """The kind of every file; of every row group its file, number, rows and doubts."""
 
     kind: Numbers
@@ -235,7 +231,7 @@ class _Placed(NamedTuple):
     doubts: Doubts
 
 
-def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _Placed:
+def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _PlacedGroups:
     """Lay out the row groups of the opened files among the others, each of which is one of number -1.
 
     `rows_of_files`: of those that are not opened; `unopened`: their kind.
@@ -251,7 +247,9 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
     row_count[read] = np.where(groups.doubts & Doubt.ROWS, np.maximum(groups.row_count, AT_LEAST), groups.row_count)
     doubts = np.zeros(len(file), np.uint8)
     doubts[read] = groups.doubts
-    return _Placed(kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts)
+    return _PlacedGroups(
+        kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts
+    )
 
 
 def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:

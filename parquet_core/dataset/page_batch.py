@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Numbers
     from parquet_core.format.page_index import ColumnIndexes, OffsetIndexes
     from parquet_core.format.schema import LeafColumn
     from parquet_core.trust.trust_policy import Trust
-
-    Numbers = NDArray[np.int64]
 
 
 _BLOCK = 1 << 16

@@ -11,7 +11,7 @@ from parquet_core.dataset.logged import FileList
 from parquet_core.format.column_chunk import ALL_TRAITS, ChunkTraits
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import stored_form
-from parquet_core.trust.inconsistencies import Doubt
+from parquet_core.trust.contradictions import Doubt
 from parquet_core.trust.trust_policy import trust
 
 if TYPE_CHECKING:
@@ -20,19 +20,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags, Positions
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.spark_rules.names_in_files import NamesInFiles
     from parquet_core.storage import DataFile, Traffic
-    from parquet_core.trust.inconsistencies import Doubts
+    from parquet_core.trust.contradictions import Doubts
     from parquet_core.trust.trust_policy import Trust
 
-    Positions = NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RowGroupTable:
     """One entry per row group over all files, and what is known of the files.
 
@@ -66,6 +64,10 @@ class RowGroupTable:
 
     def __len__(self) -> int:
         return len(self.row_count)
+
+    def put_row_count(self, row_count: Positions, uncounted: Flags) -> None:
+        """Replace the row counts, as the log of a table counts the rows of files that were not opened."""
+        self.row_count, self.uncounted = row_count, uncounted
 
     def place(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group in messages."""

@@ -17,22 +17,19 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of
 from parquet_core.dataset.arrow_form import array_at, numbers_at
-from parquet_core.dataset.decoded_cache import bytes_of
-from parquet_core.dataset.metadata_cache import generation_of, is_settled
+from parquet_core.dataset.metadata_cache import bytes_of, generation_of, is_settled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Numbers
     from parquet_core.dataset.metadata_cache import TableCache
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.format.provenance import EncodedKind
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from parquet_core.trust.inconsistencies import Doubts
+    from parquet_core.trust.contradictions import Doubts
 
-    Numbers = NDArray[np.int64]
 
 _LATEST = "latest"
 # Columns kept with an older one are read again.

@@ -16,13 +16,9 @@ from parquet_core.storage import Ranges, gather
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Positions, Reasons
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.format.schema import LeafColumn
-
-    Positions = NDArray[np.int64]
-    Reasons = NDArray[np.object_]
 
 
 class NoStructure(StrEnum):

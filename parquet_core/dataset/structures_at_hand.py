@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.stored_index import KeptColumns
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
 
 Structure = TypeVar("Structure")
 

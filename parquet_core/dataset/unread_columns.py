@@ -1,4 +1,4 @@
-"""The columns of a table that Spark cannot read in some of its files, and in which."""
+"""Columns of files that Spark does not read: columns that the table's schema lacks, and columns of unreadable types."""
 
 from __future__ import annotations
 
@@ -13,10 +13,56 @@ from parquet_core.ragged import distinct
 from parquet_core.spark_rules.unread_types import NESTED, unread_type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExtraColumn:
+    """A column, or a field of a struct, and the `files` that hold it, which are numbers and ascend."""
+
+    name: str
+    files: NDArray[np.int64]
+
+
+def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
+    """Return what files with rows hold beside the table's schema, which Spark takes from one file."""
+    groups = index.groups.read_from()
+    files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
+    known = {name for column in (*index.groups.columns, *index.groups.partitions) for name in _names(column)}
+    found: dict[str, list[NDArray[np.int64]]] = {}
+    of_kinds: dict[int, tuple[str, ...]] = {}
+    for number in distinct(index.groups.kind[files]).tolist():
+        columns = index.groups.kinds[number].columns
+        # Footers of one schema share its columns.
+        extra = of_kinds.setdefault(id(columns), _extra(columns, known))
+        for name in extra:
+            found.setdefault(name, []).append(files[index.groups.kind[files] == number])
+    return [ExtraColumn(name, np.sort(np.concatenate(parts))) for name, parts in found.items()]
+
+
+def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the outermost parts of columns that are not known, by their names."""
+    extra: dict[str, None] = {}
+    for column in columns:
+        unknown = next((name for name in _names(column) if name not in known), None)
+        if unknown is not None:
+            extra[".".join(column.path[: len(unknown)])] = None
+    return tuple(extra)
+
+
+def _names(column: LeafColumn) -> list[tuple[str, ...]]:
+    """Return a column and the fields of structs on the way to it; of a list or map no more than the column.
+
+    Writers call the parts of lists and maps by different names, and Spark compares names without case.
+    """
+    path = tuple(part.casefold() for part in column.path)
+    depth = 1 if column.max_repetition_level else len(path)
+    return [path[: end + 1] for end in range(depth)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,15 +105,17 @@ def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
     """
     # Footers of one schema share its columns.
     numbers: dict[int, int] = {}
-    schema_of_kind = np.array([numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.kinds], np.int64)
-    groups = index.read_from()
-    files = distinct(index.file[groups[index.row_count[groups] > 0]])
-    schemas = schema_of_kind[index.kind[files]]
-    by_directory = {column.path[0].casefold() for column in index.partitions}
+    schema_of_kind = np.array(
+        [numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.groups.kinds], np.int64
+    )
+    groups = index.groups.read_from()
+    files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
+    schemas = schema_of_kind[index.groups.kind[files]]
+    by_directory = {column.path[0].casefold() for column in index.groups.partitions}
     found: dict[tuple[Path, str, str], NDArray[np.bool_]] = {}
     for schema in np.flatnonzero(np.bincount(schemas)).tolist():
-        kind = index.kinds[int(np.argmax(schema_of_kind == schema))]
-        for column in index.columns:
+        kind = index.groups.kinds[int(np.argmax(schema_of_kind == schema))]
+        for column in index.groups.columns:
             if column.path[0].casefold() in by_directory or (types := unread_type(column, kind)) is None:
                 continue
             stored, wanted = types
@@ -80,10 +128,10 @@ def _unread_column(
     index: MetadataIndex, key: tuple[Path, str, str], files: NDArray[np.int64], unread: NDArray[np.bool_]
 ) -> UnreadColumn:
     path = key[0]
-    column = next(column for column in index.columns if column.path[: len(path)] == path)
-    stored = [kind.by_path.get(column.path) for kind in index.kinds]
-    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.kind[files]]
-    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.kind[files]]
+    column = next(column for column in index.groups.columns if column.path[: len(path)] == path)
+    stored = [kind.by_path.get(column.path) for kind in index.groups.kinds]
+    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.groups.kind[files]]
+    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.groups.kind[files]]
     concerns_null = column.always_null or bool(untyped[unread].any())
     others = files[~unread & holds & (untyped == column.always_null)]
     return UnreadColumn(*key, files[unread], others if concerns_null else others[:0], column.always_null)
@@ -93,5 +141,5 @@ def refuse_unread_columns(index: MetadataIndex) -> None:
     """Raise UnsupportedFeature for the first file that Spark cannot read."""
     unread = min(unread_columns(index), key=lambda each: each.files[0], default=None)
     if unread is not None:
-        path = index.files[int(unread.files[0])].path
+        path = index.groups.files[int(unread.files[0])].path
         raise UnsupportedFeature(f"{unread.said(path)}, so Spark cannot read it; {unread.remedy}")

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Numbers
     from parquet_core.format.compact import Table
 
-    Numbers = NDArray[np.int64]
 
 _STATISTICS = struct(
     {

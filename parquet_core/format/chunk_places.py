@@ -15,8 +15,8 @@ from parquet_core.format.compact import BINARY, ENCODED, INTEGER, MISSING, struc
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Flags = NDArray[np.bool_]
-    Numbers = NDArray[np.int64]
+    from parquet_core.arrays import Flags, Numbers
+
 
 # A ColumnChunk as far as it says where its parts lie, which is decoded of every column.
 CHUNK_PLACES = struct(

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from parquet_core.arrays import Numbers
+
 
 # Row numbers stay exact as floating point, which sums of them pass through.
 MAX_ROWS = (1 << 53) - 1

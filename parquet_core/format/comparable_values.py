@@ -15,10 +15,10 @@ from parquet_core.format.schema import Physical, SortOrder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
 
-    Flags = NDArray[np.bool_]
 
 _STORED: dict[Physical, np.dtype[Any]] = {
     Physical.BOOLEAN: np.dtype("u1"),
@@ -119,3 +119,13 @@ def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> p
     least = scalar_of(largest.copy_negate(), target)
     inside = flags_from(pc.and_(pc.less_equal(stored, scalar_of(largest, target)), pc.greater_equal(stored, least)))
     return with_validity(stored, valid & inside)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    r"""Return the smallest byte string above all byte strings with a prefix; None if unbounded.
+
+    >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
+    (b'b', None, None)
+    """
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

@@ -48,7 +48,7 @@ _PAGE_HEADER = struct(
 )
 
 
-class _Page(NamedTuple):
+class _DictionaryPage(NamedTuple):
     """Header of a dictionary page; the sizes are in bytes, of the header itself and of what follows it."""
 
     header_bytes: int
@@ -139,7 +139,7 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
     )
 
 
-def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _Page | str:
+def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _DictionaryPage | str:
     if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in {_UNCOMPRESSED, _GZIP, *_CODECS}:
         return f"dictionaries of {leaf.physical.name} in compression codec {chunk.codec} are not read"
     try:
@@ -152,11 +152,11 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
     num_values, encoding = dictionary
     if None in {plain_bytes, stored_bytes, num_values}:
         return "the header of the dictionary page lacks a size or the number of values"
-    page = _Page(length, plain_bytes, stored_bytes, crc, num_values, encoding)
+    page = _DictionaryPage(length, plain_bytes, stored_bytes, crc, num_values, encoding)
     return _doubt(page, chunk) or page
 
 
-def _doubt(page: _Page, chunk: ColumnChunk) -> str:
+def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
     """Return the reason why a header is implausible, or an empty string."""
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"

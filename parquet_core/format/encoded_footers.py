@@ -17,9 +17,8 @@ from parquet_core.storage import IN_FLIGHT, DataFile, Ranges, Traffic, check_siz
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from parquet_core.arrays import Numbers
 
-    Numbers = NDArray[np.int64]
 
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Numbers
     from parquet_core.format.compact import Table
+    from parquet_core.format.schema import Path
     from parquet_core.format.written_statistics import WrittenStatistics
-    from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
 
-    Numbers = NDArray[np.int64]
 
 _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
 _GROUPS, _CHUNKS = 0, 1

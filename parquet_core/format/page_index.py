@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags, Numbers, Reasons
     from parquet_core.format.compact import Kind
 
-    Numbers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Reasons = NDArray[np.object_]
 
 _COLUMN_INDEX = struct(
     {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.format.compact import Slots
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from parquet_core.storage import DataFile
 
 # Members of the union ColumnOrder.

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.leaf_type import (
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from parquet_core.predicate import Path
 
-__all__ = ["LeafColumn", "Physical", "Repetition", "SchemaElement", "SortOrder", "in_any_case", "leaf_columns"]
+__all__ = ["LeafColumn", "Path", "Physical", "Repetition", "SchemaElement", "SortOrder", "in_any_case", "leaf_columns"]
 
+# The names from the root of a schema to a column.
+Path: TypeAlias = tuple[str, ...]
 MAX_NESTING = 100
 _MOST_BYTES = (1 << 31) - 1  # that a fixed length counts, with 32 bits
 

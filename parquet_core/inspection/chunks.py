@@ -11,7 +11,7 @@ from parquet_core.bloom import BLOCK_BYTES, estimated_fpp, estimated_ndv, fill
 from parquet_core.format.compact import INTEGER, decode_table, struct
 from parquet_core.format.enumerations import codec_name, encoding_names
 from parquet_core.inspection.facts import BloomFacts, ChunkFacts
-from parquet_core.inspection.pages import PageIndexes
+from parquet_core.inspection.pages import InspectedPages
 from parquet_core.inspection.values import plain_values
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Positions
     from parquet_core.bloom import Blocks
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.column_chunk import ColumnChunk, ColumnChunks
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from parquet_core.inspection.facts import Dictionary, Value
     from parquet_core.trust.bounds import Bounds
 
-    Positions = NDArray[np.int64]
 
 _DICTIONARY_ENCODINGS = {2, 8}
 _COLUMN_CHUNK = struct({3: struct({6: INTEGER})})  # meta_data, of it total_uncompressed_size
@@ -44,7 +44,7 @@ class Chunks:
     bounds: Bounds
     lower: list[Value]
     upper: list[Value]
-    page_indexes: PageIndexes
+    page_indexes: InspectedPages
     filters: Sequence[BloomFacts]
 
     def chunk(self, i: int) -> ChunkFacts:
@@ -84,14 +84,18 @@ def read_chunks(
     locations = index.page_indexes.locations(columns, positions)
     read: list[Chunks] = []
     for column, located in zip(columns, locations, strict=True):
-        page_indexes = PageIndexes.of(column, index, positions, located, pages=pages)
+        page_indexes = InspectedPages.of(column, index, positions, located, pages=pages)
         uncompressed = uncompressed_bytes(footers, column)[positions]
         read.append(_chunks(index, column, positions, uncompressed, page_indexes))
     return read
 
 
 def _chunks(
-    index: MetadataIndex, column: LeafColumn, positions: Positions, uncompressed: Positions, page_indexes: PageIndexes
+    index: MetadataIndex,
+    column: LeafColumn,
+    positions: Positions,
+    uncompressed: Positions,
+    page_indexes: InspectedPages,
 ) -> Chunks:
     bounds = index.footers.bounds(column).take(positions)
     return Chunks(

@@ -14,7 +14,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.inspection.chunks import uncompressed_bytes
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread, WriterFault
 from parquet_core.inspection.values import plain_values
-from parquet_core.layout.overlap_depth import intervals_of, may_hold_values, overlap_depth
+from parquet_core.layout.overlap import intervals_of, may_hold_values, overlap_depth
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.trust_policy import trust
@@ -39,7 +39,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
     chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
     # Nothing is wrong with a file that came before the column was added: all of its rows are null there.
-    trusts = [trust(column, kind) for kind in index.kinds_of_files() if not reads_as_null(column, kind)]
+    trusts = [trust(column, kind) for kind in index.groups.kinds_of_files() if not reads_as_null(column, kind)]
     orders = {column_order_name(judged.column_order) for judged in trusts}
     return ColumnFacts(
         name=column.name,
@@ -84,15 +84,15 @@ def _writer_faults(index: MetadataIndex, column: LeafColumn) -> tuple[WriterFaul
 
 def _always_null(index: MetadataIndex, column: LeafColumn) -> NDArray[np.bool_]:
     """Return the row groups of files that declare a column as always null, so that bounds would tell nothing."""
-    leaves = [kind.by_path.get(column.path) for kind in index.kinds]
+    leaves = [kind.by_path.get(column.path) for kind in index.groups.kinds]
     flags = np.array([leaf is not None and leaf.always_null for leaf in leaves], np.bool_)
-    return flags[index.kind[index.file]]
+    return flags[index.groups.kind[index.groups.file]]
 
 
 def _pages(index: MetadataIndex, column: LeafColumn) -> PageSummary:
     (located,) = index.page_indexes.locations([column], np.arange(len(index)))
     sizes = located.compressed_bytes
-    return PageSummary(len(sizes), Spread.of(located.row_counts(index.row_count)), Spread.of(sizes))
+    return PageSummary(len(sizes), Spread.of(located.row_counts(index.groups.row_count)), Spread.of(sizes))
 
 
 def _repetition(column: LeafColumn) -> Repetition:

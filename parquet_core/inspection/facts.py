@@ -235,7 +235,7 @@ class RowGroupFacts:
     >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
     >>> pq.write_table(pa.table({"id": range(1000), "day": range(1000)}), path, row_group_size=400)
     >>> index = read_dataset(path)
-    >>> groups = read_row_groups(index, index.columns[:1], np.arange(len(index)), pages=False)
+    >>> groups = read_row_groups(index, index.groups.columns[:1], np.arange(len(index)), pages=False)
     >>> [(group.index, group.rows, len(group.chunks)) for group in groups]
     [(0, 400, 1), (1, 400, 1), (2, 200, 1)]
     """
@@ -277,7 +277,7 @@ class FileInspection:
     >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
     >>> pq.write_table(pa.table({"id": range(1000), "day": range(1000)}), path, row_group_size=100)
     >>> index = read_dataset(path)
-    >>> file = inspect_file(index, index.columns[:1])
+    >>> file = inspect_file(index, index.groups.columns[:1])
     >>> file.row_group_count, file.all_columns, [column.name for column in file.columns]
     (10, 2, ['id'])
 
@@ -334,7 +334,7 @@ class TableInspection:
     >>> for part in range(2):
     ...     pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-{part}.parquet")
     >>> index = read_dataset(table)
-    >>> found = inspect_table(table, index, index.columns)
+    >>> found = inspect_table(table, index, index.groups.columns)
     >>> len(found.files), found.row_groups, found.differences
     (2, 2, ())
 

@@ -34,27 +34,27 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
     >>> pq.write_table(pa.table({"id": range(1000)}), path, row_group_size=100)
     >>> index = read_dataset(path)
-    >>> inspect_file(index, index.columns).rows
+    >>> inspect_file(index, index.groups.columns).rows
     1000
 
     `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
     """
-    assert len(index.files) == 1, "an index of one file"
+    assert len(index.groups.files) == 1, "an index of one file"
     # Fetched together here, and asked for column by column below.
     index.page_indexes.locations(columns, np.arange(len(index)))
-    footers, (kind,) = _footers(index), index.kinds
+    footers, (kind,) = _footers(index), index.groups.kinds
     return FileInspection(
-        path=redacted(index.files[0].path),
-        bytes=index.files[0].size,
+        path=redacted(index.groups.files[0].path),
+        bytes=index.groups.files[0].size,
         footer_bytes=int(footers.footer_bytes[0]),
-        rows=int(index.row_count.sum()),
+        rows=int(index.groups.row_count.sum()),
         footer_rows=int(footers.num_rows[0]),
         created_by=kind.created_by,
         key_values=tuple(KeyValue(key, len(value.encode()), value) for key, value in kind.key_values.items()),
         row_group_count=len(index),
-        row_group_rows=Spread.of(index.row_count),
+        row_group_rows=Spread.of(index.groups.row_count),
         row_group_bytes=Spread.of(_group_bytes(index)),
-        all_columns=len(index.columns),
+        all_columns=len(index.groups.columns),
         columns=tuple(describe_column(index, column, footers) for column in columns),
         probe=None if bloom is None else probe_filters(index, probed_column(index, columns), bloom),
         row_groups=(),
@@ -73,7 +73,7 @@ def read_row_groups(
     >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
     >>> pq.write_table(pa.table({"id": range(1000)}), path, row_group_size=100)
     >>> index = read_dataset(path)
-    >>> [group.rows for group in read_row_groups(index, index.columns, np.array([0, 9]), pages=False)]
+    >>> [group.rows for group in read_row_groups(index, index.groups.columns, np.array([0, 9]), pages=False)]
     [100, 100]
 
     `pages` tells whether single pages are listed. Whatever is wrong with the file is raised before the first.
@@ -94,14 +94,14 @@ def read_row_groups(
 
 
 def _footers(index: MetadataIndex) -> Footers:
-    footers = read_footer(index.files[0], traffic=index.traffic)
-    if not index.has_rows(footers.row_count, np.arange(len(index))):
-        raise StaleTable(f"{index.files[0].path}: the file changed while it was read; try again")
+    footers = read_footer(index.groups.files[0], traffic=index.groups.traffic)
+    if not index.groups.has_rows(footers.row_count, np.arange(len(index))):
+        raise StaleTable(f"{index.groups.files[0].path}: the file changed while it was read; try again")
     return footers
 
 
 def _group_bytes(index: MetadataIndex) -> NDArray[np.int64]:
-    return index.totals.read(index.columns).bytes
+    return index.totals.read(index.groups.columns).bytes
 
 
 def _sorting_columns(footers: Footers, position: int) -> tuple[SortingColumn, ...]:

@@ -16,16 +16,14 @@ from parquet_core.ragged import any_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags, Positions
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Order, Value
 
-    Positions = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 _ORDERS: dict[int, Order] = {
     BoundaryOrder.UNORDERED: "unordered",
@@ -35,7 +33,7 @@ _ORDERS: dict[int, Order] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PageIndexes:
+class InspectedPages:
     """Page indexes of successive chunks; `lower` and `upper` by page, None when pages are only counted."""
 
     batch: PageBatch
@@ -49,10 +47,10 @@ class PageIndexes:
     @staticmethod
     def of(
         column: LeafColumn, index: MetadataIndex, positions: Positions, locations: OffsetIndexes, *, pages: bool
-    ) -> PageIndexes:
+    ) -> InspectedPages:
         """Read the page indexes of a column at chosen row groups."""
         batch, footers = index.page_indexes.read(column, positions), index.footers.chunks(column)
-        return PageIndexes(
+        return InspectedPages(
             batch=batch,
             locations=locations,
             recomputed=recomputed_orders(batch),

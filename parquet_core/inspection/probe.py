@@ -72,8 +72,8 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> Blo
 
 
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
-    alike = np.array([_has_alone(column, kind) for kind in index.kinds], np.bool_)
-    of_column = alike[index.kind[index.file]]
+    alike = np.array([_has_alone(column, kind) for kind in index.groups.kinds], np.bool_)
+    of_column = alike[index.groups.kind[index.groups.file]]
     filters: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
     for position, blocks in zip(positions.tolist(), index.bloom_filters.read(column, positions), strict=True):
@@ -89,7 +89,10 @@ def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
 
 
 def _fact(index: MetadataIndex, position: int, maybe: bool | None, found: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers
-    file, row_group = redacted(index.files[int(index.file[position])].path), int(index.ordinal[position])
+    file, row_group = (
+        redacted(index.groups.files[int(index.groups.file[position])].path),
+        int(index.groups.ordinal[position]),
+    )
     if isinstance(found, str):
         return ProbeFacts(file, row_group, "unknown", found)
     return ProbeFacts(file, row_group, "maybe" if maybe else "absent", "")

@@ -41,23 +41,23 @@ def inspect_table(
 
     `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
     """
-    writers = list(dict.fromkeys(kind.created_by for kind in index.kinds_of_files()))
+    writers = list(dict.fromkeys(kind.created_by for kind in index.groups.kinds_of_files()))
     number = {name: i for i, name in enumerate(writers)}
-    writer = np.array([number.get(kind.created_by, -1) for kind in index.kinds], np.int64)[index.kind]
+    writer = np.array([number.get(kind.created_by, -1) for kind in index.groups.kinds], np.int64)[index.groups.kind]
     return TableInspection(
         path=redacted(table),
-        bytes=sum(file.size for file in index.files),
-        rows=int(index.row_count.sum()),
+        bytes=sum(file.size for file in index.groups.files),
+        rows=int(index.groups.row_count.sum()),
         row_groups=len(index),
-        partitions=tuple(column.name for column in index.partitions),
-        schema_file=None if index.summary is None else redacted(index.summary.path),
+        partitions=tuple(column.name for column in index.groups.partitions),
+        schema_file=None if index.groups.summary is None else redacted(index.groups.summary.path),
         writers=tuple(
             Writer(name, count)
             for name, count in zip(writers, np.bincount(writer, minlength=len(writers)).tolist(), strict=True)
         ),
-        sizes=size_classes(index.sizes_of_files()),
+        sizes=size_classes(index.groups.sizes_of_files()),
         differences=_differences(index),
-        all_columns=len(index.columns),
+        all_columns=len(index.groups.columns),
         columns=tuple(describe_column(index, column) for column in columns),
         probe=None if bloom is None else probe_filters(index, probed_column(index, columns), bloom),
         files=_files(index, writer),
@@ -65,27 +65,29 @@ def inspect_table(
 
 
 def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
-    rows = np.zeros(len(index.files), np.int64)
-    np.add.at(rows, index.file, index.row_count)
-    groups = np.bincount(index.file, minlength=len(index.files))
+    rows = np.zeros(len(index.groups.files), np.int64)
+    np.add.at(rows, index.groups.file, index.groups.row_count)
+    groups = np.bincount(index.groups.file, minlength=len(index.groups.files))
     columns = rows.tolist(), groups.tolist(), writer.tolist()
     return tuple(
-        TableFile(redacted(file.path), file.size, *facts) for file, *facts in zip(index.files, *columns, strict=True)
+        TableFile(redacted(file.path), file.size, *facts)
+        for file, *facts in zip(index.groups.files, *columns, strict=True)
     )
 
 
 def _differences(index: MetadataIndex) -> tuple[str, ...]:
     """Say how the schemas of files differ from the table's, and in how many files."""
-    files = Counter(index.kind.tolist())
-    forms = [_form(column) for column in index.columns]
+    files = Counter(index.groups.kind.tolist())
+    forms = [_form(column) for column in index.groups.columns]
     files_by_difference: Counter[str] = Counter()
     for number, count in files.items():
-        columns = index.kinds[number].columns
+        columns = index.groups.kinds[number].columns
         if [_form(column) for column in columns] != forms:
-            for difference in _differences_of(columns, index.columns):
+            for difference in _differences_of(columns, index.groups.columns):
                 files_by_difference[difference] += count
     return tuple(
-        f"{count:,} of {len(index.files):,} files: {difference}" for difference, count in files_by_difference.items()
+        f"{count:,} of {len(index.groups.files):,} files: {difference}"
+        for difference, count in files_by_difference.items()
     )
 
 
@@ -126,13 +128,13 @@ def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColu
     Raises UnknownColumn for a column that is not there, and says which may be meant.
     """
     if not names:
-        return index.columns
+        return index.groups.columns
     chosen = {column.path for name in names for column in _under(index, name)}
-    return tuple(column for column in index.columns if column.path in chosen)
+    return tuple(column for column in index.groups.columns if column.path in chosen)
 
 
 def _under(index: MetadataIndex, name: str) -> Sequence[LeafColumn]:
-    exact = [column for column in index.columns if column.name == name or column.name.startswith(f"{name}.")]
+    exact = [column for column in index.groups.columns if column.name == name or column.name.startswith(f"{name}.")]
     try:
         return exact or [find_column(name, index, "--column")]
     except LayoutError as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
     """Report presence, size and fill per column, and the reason of an absence."""
     index = bound.index
-    positions = np.flatnonzero(index.row_count > 0)
+    positions = np.flatnonzero(index.groups.row_count > 0)
     for column in bound.bloom:
         filters = index.bloom_filters.read(column, positions)
         present = [blocks for blocks in filters if not isinstance(blocks, str)]
@@ -51,7 +51,7 @@ def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) 
     causes: dict[tuple[object, ...], tuple[str, Fix]] = {}
     for position, reason in absent.items():
         # What a cause is made of: of 100,000 row groups nearly all are alike.
-        signs = int(index.kind[index.file[position]]), chunks.dictionary_only[position], reason
+        signs = int(index.groups.kind[index.groups.file[position]]), chunks.dictionary_only[position], reason
         if signs not in causes:
             causes[signs] = _cause(index, column, position, reason)
         by_cause.setdefault(causes[signs], []).append(position)
@@ -78,9 +78,9 @@ def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: obje
         return f"it is there but cannot be used: {reason}", Fix("write the file again")
     if column.physical is Physical.BOOLEAN:
         return "a boolean column has no use for one (confirmed by the schema)", Fix("take it out of the layout")
-    created_by = index.provenance(position).created_by
+    created_by = index.groups.provenance(position).created_by
     in_dictionary = chunk is not None and bool(chunk.dictionary_only)
-    return _cause_by_writer(created_by, index.name_in_files(column), in_dictionary=in_dictionary)
+    return _cause_by_writer(created_by, index.groups.name_in_files(column), in_dictionary=in_dictionary)
 
 
 def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, Fix]:

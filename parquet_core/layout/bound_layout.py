@@ -75,7 +75,7 @@ def bind(
 
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
     """Find a column of the sort key that directories, all of them, give."""
-    return next((column for column in index.partitions if column.name.casefold() == name.casefold()), None)
+    return next((column for column in index.groups.partitions if column.name.casefold() == name.casefold()), None)
 
 
 def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
@@ -90,17 +90,17 @@ def find_column(name: str, index: MetadataIndex, layout_key: str) -> LeafColumn:
 
     Raises LayoutError, which says which may be meant.
     """
-    exact = [column for column in index.columns if column.name == name]
-    matching = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
+    exact = [column for column in index.groups.columns if column.name == name]
+    matching = exact or [column for column in index.groups.columns if column.name.casefold() == name.casefold()]
     if len(matching) == 1:
         return matching[0]
-    if any(column.name.casefold() == name.casefold() for column in index.partitions):
+    if any(column.name.casefold() == name.casefold() for column in index.groups.partitions):
         raise LayoutError(
             f"{layout_key}: {name} is a partition column: its values are in directory names, not in files"
         )
-    if any(column.path[0].casefold() == name.casefold() for column in index.columns):
+    if any(column.path[0].casefold() == name.casefold() for column in index.groups.columns):
         raise LayoutError(f"{layout_key}: {name} is a struct, list or map; name a column of values")
-    names = [column.name for column in index.columns]
+    names = [column.name for column in index.groups.columns]
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     meant = direction_hint(name, names) or (f"did you mean {near[0]}?" if near else "")
     raise LayoutError(

@@ -10,7 +10,7 @@ from parquet_core.fix import Fix, Step
 from parquet_core.layout.bloom_filters import BLOOM_FILTERS_PRESENT
 from parquet_core.layout.bound_layout import bind
 from parquet_core.layout.column_indexes import COLUMN_INDEX_PRESENT
-from parquet_core.layout.faults import by_fault
+from parquet_core.layout.entry import by_fault
 from parquet_core.layout.order import SORTED_ORDER
 from parquet_core.layout.overlap import FILES_DO_NOT_OVERLAP
 from parquet_core.layout.sizes import SIZES_WITHIN_LIMITS

@@ -1,27 +1,87 @@
-"""Proof of a Z-order or Hilbert curve: how many row groups an equality on each of its columns keeps."""
+"""Proof of a Z-order or Hilbert curve by the row groups that an equality on each column keeps; keys of few values."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from
 from parquet_core.fix import Fix, Step
-from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
+from parquet_core.layout.overlap import intervals_of, overlap_depth
+from parquet_core.layout.places import file_name
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.layout.values_between import as_ordered, values_between
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.layout.bound_layout import BoundLayout
+
+# Bytes behind a common prefix that are taken for a number.
+_BYTES = 7
+
+
+def as_ordered(values: pa.Array) -> pa.Array:
+    """Return values as bytes, doubles or whole numbers, which have the same order."""
+    kind = values.type
+    if pa.types.is_binary(kind) or pa.types.is_string(kind):
+        return pc.cast(values, pa.binary())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind):
+        return pc.cast(values, pa.float64(), safe=False)
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        values = pc.cast(values, pa.int32())
+    return pc.cast(values, pa.int64())
+
+
+def values_between(lower: pa.Array, upper: pa.Array, points: int) -> pa.Array:
+    """Return so many values between each two bounds, which are as `as_ordered` returns them, and not null.
+
+    The first values of all bounds come first, then the second ones.
+
+    >>> values_between(pa.array([0, 100]), pa.array([9, 100]), 2).to_pylist()
+    [2, 100, 6, 100]
+    >>> values_between(pa.array([b"a1"]), pa.array([b"a9"]), 1).to_pylist()
+    [b'a5']
+    """
+    if pa.types.is_binary(lower.type):
+        pairs = list(zip(lower.to_pylist(), upper.to_pylist(), strict=True))
+        return array_of([_text_between(*pair, i, points) for i in range(points) for pair in pairs], pa.binary())
+    low, high = numbers_from(lower), numbers_from(upper)
+    between = _doubles if pa.types.is_floating(lower.type) else _whole
+    return from_numpy(np.concatenate(list(between(low, high, points))))
+
+
+def _doubles(low: NDArray[np.float64], high: NDArray[np.float64], points: int) -> Iterator[NDArray[np.float64]]:
+    for i in range(points):
+        share = (2 * i + 1) / (2 * points)
+        with np.errstate(invalid="ignore"):
+            value = low * (1 - share) + high * share
+        yield np.where(np.isfinite(value), np.clip(value, low, high), low)
+
+
+def _whole(low: NDArray[np.int64], high: NDArray[np.int64], points: int) -> Iterator[NDArray[np.int64]]:
+    # Without a sign no difference overflows, and none of what is multiplied.
+    width = high.astype(np.uint64) - low.astype(np.uint64)
+    whole, rest = np.divmod(width, np.uint64(2 * points))
+    for i in range(points):
+        share = np.uint64(2 * i + 1)
+        yield (low.astype(np.uint64) + whole * share + rest * share // np.uint64(2 * points)).astype(np.int64)
+
+
+def _text_between(low: bytes, high: bytes, i: int, points: int) -> bytes:
+    start = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    first, last = (int.from_bytes(side[start : start + _BYTES].ljust(_BYTES, b"\0"), "big") for side in (low, high))
+    value = first + (last - first) * (2 * i + 1) // (2 * points)
+    # Without the zeros that fill it up it is a value behind the lower bound, and never behind the upper one.
+    return min(max(low, low[:start] + value.to_bytes(_BYTES, "big").rstrip(b"\0")), high)
+
 
 # An equality that keeps more than this is not worth a curve. Fewer row groups do not tell how well rows lie along one,
 # but a curve that has cut the table into so many keeps fewer than nearly all of them on one of its columns.
@@ -60,8 +120,8 @@ def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
 
     A curve runs inside of each partition: of several, an equality keeps some of each, however well rows lie.
     """
-    filled = np.flatnonzero(bound.index.row_count > 0)
-    partition = bound.partition[bound.index.file[filled]]
+    filled = np.flatnonzero(bound.index.groups.row_count > 0)
+    partition = bound.partition[bound.index.groups.file[filled]]
     counts = np.bincount(partition, minlength=1)
     found = filled[partition == np.argmax(counts)]
     return found, len(found) == len(filled)
@@ -84,7 +144,7 @@ def kept_by_equality(
     if not len(intervals.at):
         return unknown, None
     kept = _average_cover(*(side.take(from_numpy(intervals.at)) for side in (some.lower, some.upper)))
-    return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))
+    return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.groups.file]))
 
 
 def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
@@ -95,3 +155,26 @@ def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
     begun = np.searchsorted(np.sort(low), value, side="right")
     ended = np.searchsorted(np.sort(high), value, side="left")
     return float((begun - ended).mean())
+
+
+def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
+    """Report a key, the only one, whose single values fill most of the row groups over and over."""
+    index = bound.index
+    for column, _ in bound.sort_key if len(bound.layout.sort_by) == 1 else ():
+        bounds = index.page_indexes.filled_bounds(column)
+        one_value = flags_from(pc.equal(bounds.lower, bounds.upper))
+        again = np.zeros(len(index), np.bool_)
+        again[1:] = flags_from(pc.equal(bounds.lower[1:], bounds.lower[:-1])) & (np.diff(index.groups.file) == 0)
+        again[1:] &= one_value[1:] & one_value[:-1]
+        if 2 * np.count_nonzero(again) > len(index):
+            largest = int(np.argmax(np.bincount(index.groups.file, weights=index.groups.row_count)))
+            rows = int(index.groups.row_count[index.groups.file == largest].sum())
+            yield Finding(
+                "order.low_cardinality",
+                Severity.WARN,
+                f"column {column.name}",
+                f"{np.count_nonzero(again)} of {len(index)} row groups repeat the one value of {column.name} that the "
+                f"row group before holds, and rows with equal keys stay in one file, the largest of which has {rows:,} "
+                f"rows ({file_name(index, largest)}): sorting does not separate them",
+                "add a second column to sort_by, one that queries filter by",
+            )

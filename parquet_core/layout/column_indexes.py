@@ -48,9 +48,9 @@ def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
     """
     index, layout = bound.index, bound.layout
     named = {name.casefold() for name in (*layout.sort_columns, *layout.curve_by, *layout.bloom)}
-    positions = np.flatnonzero(index.row_count > 0)
-    index.page_indexes.fetch(index.columns, positions)
-    for column in index.columns:
+    positions = np.flatnonzero(index.groups.row_count > 0)
+    index.page_indexes.fetch(index.groups.columns, positions)
+    for column in index.groups.columns:
         pages = index.page_indexes.read(column, positions)
         (offsets,) = index.page_indexes.locations([column], positions)
         present = pages.reason == ""
@@ -142,7 +142,7 @@ def _cause(
     index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes, *, read_values: bool
 ) -> _Cause:
     if offsets.reason[0]:
-        writer = index.provenance(position).created_by or "an unnamed writer"
+        writer = index.groups.provenance(position).created_by or "an unnamed writer"
         return _Cause(f"written by {writer} (confirmed)", REWRITE_WITH_INDEXES, of_pages=True)
     chunk = index.footers.chunks(column).chunk(position)
     is_float = _is_float(column)
@@ -188,9 +188,9 @@ def _max_stats_size(mean: float, how: str) -> _Cause:
 
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator[pa.Array]:
     """Read the values of a column in one row group, some at a time: of a list all elements, one after another."""
-    file, name = index.files[int(index.file[position])], index.name_in_files(column)
+    file, name = index.groups.files[int(index.groups.file[position])], index.groups.name_in_files(column)
     with open_values(file) as values, reading(file, f"column {name}"):
-        for batch in values.batches([int(index.ordinal[position])], [name]):
+        for batch in values.batches([int(index.groups.ordinal[position])], [name]):
             yield _leaf(batch.to_struct_array(), f"{file.path}: column {name}")
 
 

@@ -14,9 +14,8 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.fix import Fix, Step
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
-from parquet_core.layout.clustering import check_clustering
+from parquet_core.layout.clustering import check_clustering, check_low_cardinality
 from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.low_cardinality import check_low_cardinality
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
@@ -42,8 +41,8 @@ _FIX_OF_ROWS = Fix("sort the files by the key: ", Step.OPTIMIZE_ROWS)
 
 def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:
     """Read the key in some files; return those with a row that sorts before its predecessor."""
-    stored = [each.key._replace(column=index.name_in_files(each.column)) for each in sort_key]
-    chosen = [index.files[i] for i in files]
+    stored = [each.key._replace(column=index.groups.name_in_files(each.column)) for each in sort_key]
+    chosen = [index.groups.files[i] for i in files]
     footers = read_arrow_footers(chosen, traffic=Traffic())
     broken = (_first_unsorted_in(file, footer, stored)[0] for file, footer in zip(chosen, footers, strict=True))
     return [file for file, row in zip(files, broken, strict=True) if row is not None]
@@ -66,7 +65,7 @@ def check_order(bound: BoundLayout) -> Iterator[Finding]:
 def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     column = ordered.column
     bounds = index.page_indexes.filled_bounds(column)
-    same_file = index.file[1:] == index.file[:-1]
+    same_file = index.groups.file[1:] == index.groups.file[:-1]
     steps = _falls(bounds, descending=ordered.key.descending)
     broken = np.flatnonzero(same_file & steps)
     if len(broken):
@@ -74,7 +73,7 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         count = counted(len(broken), "row group")
         message = f"{count} begin {_SIDE[ordered.order]} the end of the row group before them in their file"
         return Finding("order.row_groups", Severity.ERROR, location, message, fix=_FIX)
-    groups = np.bincount(index.file, minlength=len(index.files))
+    groups = np.bincount(index.groups.file, minlength=len(index.groups.files))
     several, single = int((groups > 1).sum()), int((groups == 1).sum())
     message = f"row groups are {ordered.order.name.lower()} by their bounds in {counted(several, 'file')}"
     if not several:
@@ -93,7 +92,7 @@ def _falls(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
 
 def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     column, descending = ordered.column, ordered.key.descending
-    positions = np.flatnonzero(index.row_count > 0)
+    positions = np.flatnonzero(index.groups.row_count > 0)
     location = f"column {column.name}"
     if column.physical is Physical.BYTE_ARRAY:
         message = "not applicable: a column index may hold shortened strings; `order.rows` reads the rows"
@@ -143,10 +142,10 @@ def _out_of_order(bounds: Bounds, group: NDArray[np.int64], *, descending: bool)
 
 
 def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding:
-    stored = [each.key._replace(column=index.name_in_files(each.column)) for each in sort_key]
+    stored = [each.key._replace(column=index.groups.name_in_files(each.column)) for each in sort_key]
     key, total = f"column {', '.join(each.column.name for each in sort_key)}", 0
-    footers = read_arrow_footers(index.files, traffic=Traffic())
-    for number, (file, footer) in enumerate(zip(index.files, footers, strict=True)):
+    footers = read_arrow_footers(index.groups.files, traffic=Traffic())
+    for number, (file, footer) in enumerate(zip(index.groups.files, footers, strict=True)):
         try:
             broken, rows = _first_unsorted_in(file, footer, stored)
         except UnsupportedFeature as error:

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 def file_name(index: MetadataIndex, number: int) -> str:
     """Name a file, with the directories of its partition."""
-    file = index.files[number]
-    return "/".join(file.path.split("/")[-1 - len(index.partitions) :]) if index.partitions else name_of(file)
+    file = index.groups.files[number]
+    return (
+        "/".join(file.path.split("/")[-1 - len(index.groups.partitions) :])
+        if index.groups.partitions
+        else name_of(file)
+    )
 
 
 def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
@@ -36,7 +40,7 @@ def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
     """Name one row group, and a column of it."""
-    location = f"{file_name(index, int(index.file[position]))}, row group {index.ordinal[position]}"
+    location = f"{file_name(index, int(index.groups.file[position]))}, row group {index.groups.ordinal[position]}"
     return location if column is None else f"{location}, column {column.name}"
 
 
@@ -48,19 +52,19 @@ def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: Lea
 
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
     """Say in how many of the files row groups lack something."""
-    files, lacking = (len(np.unique(index.file[at])) for at in (index.row_count > 0, positions))
+    files, lacking = (len(np.unique(index.groups.file[at])) for at in (index.groups.row_count > 0, positions))
     if files == 1:
-        return f"{len(positions):,} of {counted(int((index.row_count > 0).sum()), 'row group')}"
+        return f"{len(positions):,} of {counted(int((index.groups.row_count > 0).sum()), 'row group')}"
     return f"any of {files:,} files" if lacking == files else f"{lacking:,} of {files:,} files"
 
 
 def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
     """Return the number of each file's partition, as the `name=value` directories above it tell."""
-    names = {column.path[0].casefold() for column in index.partitions}
+    names = {column.path[0].casefold() for column in index.groups.partitions}
     if not names:
-        return np.zeros(len(index.files), np.int64)
+        return np.zeros(len(index.groups.files), np.int64)
     number_of: dict[tuple[str, ...], int] = {}
-    found = (_values(file.path, names) for file in index.files)
+    found = (_values(file.path, names) for file in index.groups.files)
     return np.array([number_of.setdefault(values, len(number_of)) for values in found], np.int64)
 
 

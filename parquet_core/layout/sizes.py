@@ -27,7 +27,7 @@ def check_sizes(bound: BoundLayout) -> Iterator[Finding]:
 
 
 def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
-    rows, limit = index.row_count, layout.row_group_rows
+    rows, limit = index.groups.row_count, layout.row_group_rows
     largest = int(rows.max(initial=0))
     if limit is not None and largest > limit:
         location = row_group_place(index, int(np.argmax(rows)))
@@ -38,17 +38,18 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
         after = f", or write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
         fix = Fix("rewrite the files: ", Step.WRITE_TABLE, after)
         return Finding("size.row_groups", Severity.WARN, location, message, fix=fix)
-    message = (
-        f"{counted(len(rows), 'row group')} in {counted(len(index.files), 'file')}, at most {counted(largest, 'row')}"
-    )
+    count, files = counted(len(rows), "row group"), counted(len(index.groups.files), "file")
+    message = f"{count} in {files}, at most {counted(largest, 'row')}"
     return Finding("size.row_groups", Severity.INFO, "table", message)
 
 
 def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
-    positions = np.flatnonzero(index.row_count > 0)
+    positions = np.flatnonzero(index.groups.row_count > 0)
     largest, where, pages = 0, "table", 0
-    for column, offsets in zip(index.columns, index.page_indexes.locations(index.columns, positions), strict=True):
-        rows = offsets.row_counts(index.row_count[positions])
+    for column, offsets in zip(
+        index.groups.columns, index.page_indexes.locations(index.groups.columns, positions), strict=True
+    ):
+        rows = offsets.row_counts(index.groups.row_count[positions])
         pages += len(rows)
         if rows.max(initial=0) > largest:
             page = int(np.argmax(rows))

@@ -16,8 +16,7 @@ from parquet_core.spark_rules.type_promotion import is_read_as
 
 if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
 
 
 def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
 
 # No column of a table: what a file holds beside those.
 NOT_OF_THE_TABLE = "\x00not of the table"

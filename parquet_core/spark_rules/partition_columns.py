@@ -19,8 +19,8 @@ from parquet_core.spark_rules.partition_inference import infer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from parquet_core.predicate import Path
-    from parquet_core.storage import Listing
+    from parquet_core.format.schema import Path
+    from parquet_core.storage import PartitionListing
 
 # How a file would store such values; all others as bytes.
 _PHYSICAL = {
@@ -40,7 +40,7 @@ class Partitions:
     values: dict[Path, pa.Array] = field(default_factory=dict)
 
 
-def read_partitions(listing: Listing, *, infer_types: bool = True) -> Partitions:
+def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> Partitions:
     """Read the columns that directory names give to the files of a table.
 
     `infer_types`: False when all are strings.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parquet_core.storage.listing import look_up as look_up
     from parquet_core.storage.listing import summaries_below as summaries_below
     from parquet_core.storage.partition_discovery import ESCAPE as ESCAPE
-    from parquet_core.storage.partition_discovery import Listing as Listing
+    from parquet_core.storage.partition_discovery import PartitionListing as PartitionListing
     from parquet_core.storage.partition_discovery import unescape as unescape
     from parquet_core.storage.ranges import IN_FLIGHT as IN_FLIGHT
     from parquet_core.storage.ranges import Ranges as Ranges
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from parquet_core.storage.remote import check_size as check_size
     from parquet_core.storage.remote import find_file as find_file
     from parquet_core.storage.remote import list_directory as list_directory
-    from parquet_core.storage.schemes import address as address
-    from parquet_core.storage.schemes import is_remote as is_remote
-    from parquet_core.storage.schemes import local_path as local_path
+    from parquet_core.storage.stores import address as address
+    from parquet_core.storage.stores import is_remote as is_remote
+    from parquet_core.storage.stores import local_path as local_path
     from parquet_core.storage.writing import holds as holds
     from parquet_core.storage.writing import needs_proof as needs_proof
     from parquet_core.storage.writing import prove_create as prove_create

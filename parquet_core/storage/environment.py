@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from parquet_core.errors import WrongUse
-from parquet_core.storage.known_stores import STORES
+from parquet_core.storage.stores import STORES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parquet_core.storage.known_stores import Store
+    from parquet_core.storage.stores import Store
 
 _PREFIXES = tuple(prefix for store in STORES for prefix in store.variables)
 _CHANGING = RLock()

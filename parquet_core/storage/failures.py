@@ -16,17 +16,23 @@ from parquet_core.errors import (
     WrongUse,
 )
 from parquet_core.printable import HIDDEN, redacted
-from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
 from parquet_core.storage.environment import endpoint_of, variables_in
-from parquet_core.storage.known_stores import OF_SCHEME
-from parquet_core.storage.schemes import bucket_of, is_remote, scheme_of
 from parquet_core.storage.spellings import store_of_url
+from parquet_core.storage.stores import (
+    OF_SCHEME,
+    PROFILE,
+    bucket_of,
+    is_remote,
+    profile_asked,
+    reads_profiles,
+    scheme_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.storage.files import DataFile
-    from parquet_core.storage.known_stores import Store
+    from parquet_core.storage.stores import Store
 
 # Where the libraries ask for credentials when the environment holds none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import PruneError, UnsupportedFeature
 from parquet_core.storage import local_writing
-from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.ranges import in_flight
 from parquet_core.storage.remote import find_file
-from parquet_core.storage.schemes import is_remote, local_path, scheme_of
+from parquet_core.storage.stores import OF_SCHEME, is_remote, local_path, scheme_of
 from parquet_core.storage.writing import holds, put_unique, writer_for
 
 if TYPE_CHECKING:

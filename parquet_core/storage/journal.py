@@ -26,7 +26,7 @@ from parquet_core.fix import Fix, Step
 from parquet_core.storage.files import JOURNAL, Traffic
 from parquet_core.storage.ranges import read_whole
 from parquet_core.storage.remote import find_file
-from parquet_core.storage.schemes import is_remote
+from parquet_core.storage.stores import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,10 +22,10 @@ from parquet_core.storage.files import JOURNAL, SUMMARIES, is_hidden, is_unliste
 from parquet_core.storage.globs import has_magic, matches
 from parquet_core.storage.journal import Ended, apply_journal, apply_journals_above
 from parquet_core.storage.local import Walked
-from parquet_core.storage.partition_discovery import Listing, choose
+from parquet_core.storage.partition_discovery import PartitionListing, choose
 from parquet_core.storage.ranges import in_flight
 from parquet_core.storage.remote import WEB, remote_of
-from parquet_core.storage.schemes import address, is_remote, local_path, scheme_of
+from parquet_core.storage.stores import address, is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataF
     return list_table(table).files
 
 
-def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
+def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListing:
     """List a table as `list_data_files` does, with what its directories say of partition columns and schema."""
     alone = isinstance(table, str | os.PathLike)
     paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else [os.fspath(path) for path in table]
@@ -71,7 +71,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
     named = [file for file in listed.files if not is_hidden(listed_name(file))]
     if not named:
         raise _nothing(paths[0] if paths else "an empty list of files", listed.files, listing)
-    return Listing(_by_path(named))
+    return PartitionListing(_by_path(named))
 
 
 def look_up(paths: Sequence[str]) -> list[DataFile]:
@@ -114,14 +114,14 @@ def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
     raise StorageFailure(f"{paths[0]}: changes as often as it is listed; read it while fewer write to it")
 
 
-def _with_staged(listing: Listing, staged: Mapping[str, str]) -> Listing:
+def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> PartitionListing:
     """Give staged files the partition values of the directories that they are about to be moved to."""
     places = listing.partitioning.numbers
     numbers = {**places, **{stage: places[table] for stage, table in staged.items() if table in places}}
     return listing._replace(partitioning=listing.partitioning._replace(numbers=numbers), is_unfinished=True)
 
 
-def _nothing(table: str, hidden: Sequence[DataFile], listing: Listing) -> TableNotFound:
+def _nothing(table: str, hidden: Sequence[DataFile], listing: PartitionListing) -> TableNotFound:
     if listing.passed_over is not None:
         return TableNotFound(
             f"{table}: no data file in it but in folders that are not column=value, which Spark passes over; "

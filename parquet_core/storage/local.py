@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_core.errors import NoSuchPath, StaleListing, StorageFailure, TableNotFound
 from parquet_core.storage.failures import changed
 from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
-from parquet_core.storage.schemes import is_remote
 from parquet_core.storage.spellings import step_where_missing
+from parquet_core.storage.stores import is_remote
 
 try:
     from parquet_core.storage import system_calls
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Numbers
     from parquet_core.storage.files import Traffic
 
-    Numbers = NDArray[np.int64]
 
 # Neighbouring ranges are read together when the hole between them is smaller than this:
 # a read by position costs about as much as copying so many bytes.
@@ -221,7 +218,7 @@ def read_files(
             traffic.add(purpose, fetched, requests=requests)
 
 
-class Wanted(NamedTuple):
+class WantedRanges(NamedTuple):
     """Ranges in order of file and start: those of file i are `first[i]` to `first[i + 1]`.
 
     Each goes to place `at` of the buffer of number `target`.
@@ -246,7 +243,7 @@ def reads_at_once(paths: Sequence[str]) -> bool:
 
 def read_at_once(
     files: Sequence[DataFile],
-    wanted: Wanted,
+    wanted: WantedRanges,
     sizes: list[int],
     before: bytes,
     arrived: Callable[[bytes, int], None] | None,

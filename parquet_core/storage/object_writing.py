@@ -20,7 +20,7 @@ from obstore.exceptions import (
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
 from parquet_core.storage.failures import explaining, is_failure
 from parquet_core.storage.objects import object_store
-from parquet_core.storage.schemes import root_of
+from parquet_core.storage.stores import root_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,15 +22,24 @@ from obstore.exceptions import BaseError, GenericError, PreconditionError
 from obstore.store import HTTPStore, S3Store, from_url
 
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.storage.aws_profile import profile_options
 from parquet_core.storage.connection import Connection
 from parquet_core.storage.environment import check_variables, client_settings, of_stores, without_blanks
 from parquet_core.storage.failures import changed, explaining, gone, is_without_answer, opening
 from parquet_core.storage.files import DataFile
-from parquet_core.storage.known_stores import OF_SCHEME, S3_ENDPOINTS, S3_REGIONS, S3_VIRTUAL, first_set
-from parquet_core.storage.schemes import address, bucket_of, root_of, scheme_of
 from parquet_core.storage.spellings import store_of_url
 from parquet_core.storage.store_places import place_of, regional_host
+from parquet_core.storage.stores import (
+    OF_SCHEME,
+    S3_ENDPOINTS,
+    S3_REGIONS,
+    S3_VIRTUAL,
+    address,
+    bucket_of,
+    first_set,
+    profile_options,
+    root_of,
+    scheme_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -57,7 +57,7 @@ class Partitioning(NamedTuple):
     numbers: Mapping[str, int] = MappingProxyType({})
 
 
-class Listing(NamedTuple):
+class PartitionListing(NamedTuple):
     """The data files of a table, sorted by path.
 
     `schema_file`: the file that Spark takes the schema from where it is not the first of them: a summary, or data
@@ -72,14 +72,16 @@ class Listing(NamedTuple):
     is_unfinished: bool = False
 
 
-class _Place(NamedTuple):
+class _DirectoryPlace(NamedTuple):
     """Where the partition columns of a directory begin, and the `column=value` names from there on."""
 
     base: str
     parts: tuple[str, ...] = ()
 
 
-def choose(named: Sequence[DataFile], roots: Sequence[str], directories: Mapping[str, list[DataFile]]) -> Listing:
+def choose(
+    named: Sequence[DataFile], roots: Sequence[str], directories: Mapping[str, list[DataFile]]
+) -> PartitionListing:
     """Choose the files that Spark reads of those that it lists.
 
     `named`: files that were named themselves; `roots`: directories that were; `directories`: the files in each
@@ -103,8 +105,8 @@ def choose(named: Sequence[DataFile], roots: Sequence[str], directories: Mapping
 
 
 def _partitioned(
-    places: Mapping[str, _Place], data: Mapping[str, list[DataFile]], inside: Mapping[str, list[DataFile]]
-) -> Listing:
+    places: Mapping[str, _DirectoryPlace], data: Mapping[str, list[DataFile]], inside: Mapping[str, list[DataFile]]
+) -> PartitionListing:
     _check_bases(places)
     chosen = sorted(path for path, partition in places.items() if partition.parts)
     columns = [tuple(part.partition("=")[0] for part in places[path].parts) for path in chosen]
@@ -123,11 +125,11 @@ def _partitioned(
 
 def _listing(
     data: list[DataFile], partitioning: Partitioning, others: Iterable[DataFile], passed_over: str | None
-) -> Listing:
+) -> PartitionListing:
     # Spark reads no empty file. In this order it looks for the file that gives the schema.
     filled = data if all(map(attrgetter("size"), data)) else [file for file in data if file.size]
     read = sorted(filled, key=attrgetter("path"))
-    return Listing(read, partitioning, _schema_file(read, others), passed_over)
+    return PartitionListing(read, partitioning, _schema_file(read, others), passed_over)
 
 
 def _others(files: list[DataFile], data: list[DataFile] | None) -> list[DataFile]:
@@ -164,7 +166,7 @@ def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
     return [file for file in files if not is_hidden(listed_name(file))]
 
 
-def _place(directory: str, bases: Collection[str]) -> _Place | None:
+def _place(directory: str, bases: Collection[str]) -> _DirectoryPlace | None:
     """Return the partition parts of a directory and of those above it; None if Spark treats it as temporary."""
     parts: list[str] = []
     here = directory
@@ -180,7 +182,7 @@ def _place(directory: str, bases: Collection[str]) -> _Place | None:
         elif parts:
             break
         here = above
-    return _Place(here, tuple(reversed(parts))) if parts else _Place(directory)
+    return _DirectoryPlace(here, tuple(reversed(parts))) if parts else _DirectoryPlace(directory)
 
 
 def _check_part(path: str, name: str) -> None:
@@ -191,7 +193,7 @@ def _check_part(path: str, name: str) -> None:
         )
 
 
-def _check_bases(places: Mapping[str, _Place]) -> None:
+def _check_bases(places: Mapping[str, _DirectoryPlace]) -> None:
     # Spark compares them without regard to case.
     bases = {partition.base.lower(): partition.base for partition in places.values()}
     if len(bases) > 1:

@@ -12,19 +12,17 @@ from parquet_core.ragged import order_of
 from parquet_core.storage import local
 from parquet_core.storage.files import FetchedBlock, blocks_of, cut, outside
 from parquet_core.storage.remote import remote_of
-from parquet_core.storage.schemes import is_remote
+from parquet_core.storage.stores import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from numpy.typing import NDArray
-
+    from parquet_core.arrays import Numbers
     from parquet_core.errors import MalformedFile
     from parquet_core.storage.files import Block, DataFile, Traffic
     from parquet_core.storage.remote import Remote
 
-    Numbers = NDArray[np.int64]
 
 # A request costs a round trip of tens of milliseconds, in which a connection brings a few MiB:
 # bytes that nobody asked for are cheaper than a second request up to about here.
@@ -232,7 +230,9 @@ def gather(
         begins = np.concatenate([np.zeros(1, np.int64), ends])[edges]
         target = np.repeat(np.arange(len(counts)), counts)
         at = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
-        wanted = local.Wanted(np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order])
+        wanted = local.WantedRanges(
+            np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order]
+        )
         sizes = np.diff(begins).tolist()
         at_once = local.read_at_once(chosen, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
         if at_once is not None:

@@ -9,9 +9,8 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import local
 from parquet_core.storage.failures import changed, gone
 from parquet_core.storage.globs import Listing, matches
-from parquet_core.storage.known_stores import OF_SCHEME
-from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 from parquet_core.storage.spellings import meant_by
+from parquet_core.storage.stores import OF_SCHEME, is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
     import re

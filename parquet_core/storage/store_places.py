@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
-from parquet_core.storage.known_stores import (
+from parquet_core.storage.stores import (
+    ACCESS_POINT,
     AWS_DOMAIN,
     AWS_DOMAINS,
     AZURE_AUTHORITY,
@@ -15,9 +16,10 @@ from parquet_core.storage.known_stores import (
     AZURE_ENDPOINTS,
     S3_ENDPOINTS,
     S3_REGIONS,
+    address,
     first_set,
+    root_of,
 )
-from parquet_core.storage.schemes import ACCESS_POINT, address, root_of
 
 _ARN = re.compile(r"arn:[^:]*:(?P<service>[^:]*):(?P<region>[^:]*):[^:]*:.*")
 # Looser than the stores are; a library would take a part of another name.

@@ -18,8 +18,7 @@ from uuid import uuid4
 
 from parquet_core.errors import PruneError, UncertainWrite, UnsupportedFeature
 from parquet_core.storage import local_writing
-from parquet_core.storage.known_stores import OF_SCHEME
-from parquet_core.storage.schemes import is_remote, local_path, scheme_of
+from parquet_core.storage.stores import OF_SCHEME, is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
     from pathlib import Path

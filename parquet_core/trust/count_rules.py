@@ -19,7 +19,8 @@ from parquet_core.trust.bounds import Bounds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Flags = NDArray[np.bool_]
+    from parquet_core.arrays import Flags
+
     Counts = NDArray[np.int64]
 
 

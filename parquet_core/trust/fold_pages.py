@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    Flags = NDArray[np.bool_]
+    from parquet_core.arrays import Flags
 
 
 def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> Bounds:

@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of, valid_flags, with_validity
 from parquet_core.format.compact import MISSING
-from parquet_core.format.comparable_values import comparable_values
+from parquet_core.format.comparable_values import comparable_values, successor
 from parquet_core.format.schema import SortOrder
-from parquet_core.predicate import successor
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
@@ -37,12 +36,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
     from parquet_core.format.written_statistics import WrittenStatistics
     from parquet_core.trust.trust_policy import Trust
 
-    Flags = NDArray[np.bool_]
     Counts = NDArray[np.int64]
     Step = int | NDArray[np.int64]
 

@@ -14,7 +14,7 @@ _VERSIONED = re.compile(r"(.*?)(?:\s+version\s+v?|\s+v)(\d{1,9}(?:\.\d{1,9}){0,3
 Version: TypeAlias = tuple[int, ...]
 
 
-class Writer(NamedTuple):
+class WriterVersion(NamedTuple):
     """An application and its version.
 
     `version`: at least three numbers; None if `created_by` names none. `suffix`: the text that follows the numbers,
@@ -32,20 +32,20 @@ class Writer(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def parse_writer(created_by: str) -> Writer:
+def parse_writer(created_by: str) -> WriterVersion:
     """Parse `created_by`.
 
     >>> parse_writer("parquet-mr version 1.8.0-SNAPSHOT (build 0fda28af)")
-    Writer(application='parquet-mr', version=(1, 8, 0), suffix='-SNAPSHOT')
+    WriterVersion(application='parquet-mr', version=(1, 8, 0), suffix='-SNAPSHOT')
     >>> parse_writer("ClickHouse v25.5.1.2782")
-    Writer(application='ClickHouse', version=(25, 5, 1, 2782), suffix='')
+    WriterVersion(application='ClickHouse', version=(25, 5, 1, 2782), suffix='')
     >>> parse_writer("Polars").version
     """
     match = _VERSIONED.match(created_by.strip())
     if match is None:
-        return Writer(application_of(created_by), None)
+        return WriterVersion(application_of(created_by), None)
     numbers = tuple(map(int, match[2].split(".")))
-    return Writer(match[1].strip(), numbers + (0,) * (3 - len(numbers)), match[3])
+    return WriterVersion(match[1].strip(), numbers + (0,) * (3 - len(numbers)), match[3])
 
 
 def application_of(created_by: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.trust.writer import Version, Writer
+    from parquet_core.trust.writer import Version, WriterVersion
 
 _PRELIMINARY = re.compile(r"[-.]?(snapshot|rc|alpha|beta|dev|pre)", re.IGNORECASE)
 _ARROW_SCHEMA = "ARROW:schema"
@@ -217,7 +217,7 @@ class KnownFault:
     is_avoided_by_spark: bool = False
     zeros_are_right: bool = False
 
-    def is_of(self, writer: Writer) -> bool:
+    def is_of(self, writer: WriterVersion) -> bool:
         """True if a release of this writer has the fault."""
         if self.or_unknown and not writer.is_known:
             return True

@@ -59,7 +59,7 @@ def _said(error: Exception) -> str:
     return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
 
 
-class Leaf(NamedTuple):
+class FooterLeaf(NamedTuple):
     """A column: its dotted path, its physical type as `Physical` numbers it, and whether it lies in a list.
 
     `levels`: how many kinds of levels its values have, of definition and of repetition.
@@ -93,7 +93,7 @@ class Footer(NamedTuple):
     """A footer for Arrow, and what is checked of it."""
 
     metadata: pq.FileMetaData
-    leaves: list[Leaf]
+    leaves: list[FooterLeaf]
     row_groups: list[RowGroup]
 
     @property
@@ -166,9 +166,9 @@ def _row_group(chunks: list[list[Any]] | None, rows: int | None, count: int, fil
     return RowGroup([None if meta is None else Described(*meta) for (meta,) in chunks or ()], rows)
 
 
-def _leaves(schema: list[list[Any]], file: DataFile) -> list[Leaf]:
+def _leaves(schema: list[list[Any]], file: DataFile) -> list[FooterLeaf]:
     """Walk the schema, which Arrow follows however deep it is."""
-    leaves: list[Leaf] = []
+    leaves: list[FooterLeaf] = []
     groups: list[list[Any]] = []  # path, whether in a list, children to come, whether it may be null
     for physical, length, repetition, name, children in schema:
         while groups and not groups[-1][2]:
@@ -186,5 +186,5 @@ def _leaves(schema: list[list[Any]], file: DataFile) -> list[Leaf]:
         if physical is None or not groups:
             groups.append([path, repeated, children or 0, defined])
         else:
-            leaves.append(Leaf(path, physical, length or 0, repeated, defined + repeated))
+            leaves.append(FooterLeaf(path, physical, length or 0, repeated, defined + repeated))
     return leaves

@@ -19,7 +19,7 @@ from parquet_core.format.encoded_footers import MAGIC
 from parquet_core.format.leaf_type import is_always_null
 from parquet_core.format.schema import Physical
 from parquet_core.values.int96 import may_be_wrapped, unwrapped
-from parquet_core.values.pages import Claims, PageFacts, check_codec, check_pages, is_always_compressed
+from parquet_core.values.pages import ChunkClaims, ChunkContent, check_codec, check_pages, is_always_compressed
 from parquet_core.values.reader import BATCH_BYTES, BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn, SchemaElement
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path, SchemaElement
 
 _MOST_RATIO = 64
 _TRUE, _FALSE, _BYTE, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
@@ -106,11 +105,13 @@ def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Ta
     return decode_pages(kind, schema, chunks, 0)
 
 
-def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> PageFacts:
+def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> ChunkContent:
     check_codec(chunk.codec, chunk.place)
     levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
     is_text = leaf.physical is Physical.BYTE_ARRAY
-    claims = Claims(chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values, always_compressed)
+    claims = ChunkClaims(
+        chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values, always_compressed
+    )
     facts = check_pages(chunk.data, chunk.length, claims)
     if leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY:
         facts = facts._replace(widest=leaf.type_length)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from parquet_core.arrays import Numbers
+
     RowRanges = NDArray[np.int64]
 
 # Of more pieces a copy is cheaper than a table of so many chunks.

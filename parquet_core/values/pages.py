@@ -52,7 +52,7 @@ _ENCODINGS = {_DICTIONARY: frozenset({0, 2})}
 _MOST_IN_BLOCK = 1 << 20
 
 
-class Claims(NamedTuple):
+class ChunkClaims(NamedTuple):
     """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages.
 
     `num_values`: None where pages alone tell. `page_values`: the values of each data page as an offset index has them,
@@ -86,14 +86,14 @@ class _Page(NamedTuple):
     compressed: bool
 
 
-class PageFacts(NamedTuple):
+class ChunkContent(NamedTuple):
     """Of the pages of a chunk: the bytes that one value may expand to beyond those in its page, and the values."""
 
     widest: int
     num_values: int
 
 
-def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
+def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
     """Check the pages of a chunk of `length` bytes that `data` begins with.
 
     Raises MalformedFile for a page that the chunk cannot hold, and UnsupportedFeature for one that is too large to be
@@ -120,7 +120,7 @@ def check_pages(data: bytes, length: int, chunk: Claims) -> PageFacts:
         raise _unsupported(chunk, f"page type {highest}")
     if chunk.num_values is not None and seen != chunk.num_values:
         raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
-    return PageFacts(widest, seen)
+    return ChunkContent(widest, seen)
 
 
 def values_of_page(data: bytes, *, place: str) -> int | None:
@@ -134,7 +134,7 @@ def values_of_page(data: bytes, *, place: str) -> int | None:
     return count
 
 
-def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
+def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
     """Return the page at a position and where it ends."""
     (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
     if kind == _DATA:
@@ -166,7 +166,7 @@ def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
     return page, start + stored_bytes
 
 
-def _header(data: bytes, position: int, chunk: Claims) -> tuple[list[Any], int]:
+def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], int]:
     for most in (_HEADER_GUESS, _MOST_HEADER_BYTES):
         encoded = data[position : position + most]
         try:
@@ -179,7 +179,7 @@ def _header(data: bytes, position: int, chunk: Claims) -> tuple[list[Any], int]:
     raise AssertionError
 
 
-def _check(page: _Page, stored_bytes: int, position: int, chunk: Claims) -> None:
+def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) -> None:
     kind, plain, stored, values, _, level_bytes, compressed = page
     if not 0 <= stored_bytes == len(stored):
         raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, of which {len(stored)} are there")
@@ -203,7 +203,7 @@ def _where(position: int) -> str:
     return f"the page at byte {position} of the chunk"
 
 
-def _longest(page: _Page, chunk: Claims) -> int:
+def _longest(page: _Page, chunk: ChunkClaims) -> int:
     """Return the bytes of the longest entry of a dictionary, or those of all where it cannot be told."""
     try:
         plain = _plain(page, chunk)
@@ -213,7 +213,7 @@ def _longest(page: _Page, chunk: Claims) -> int:
     return page.plain_bytes if entries is None else int(entries.length.max(initial=0))
 
 
-def _plain(page: _Page, chunk: Claims) -> memoryview:
+def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
     """Return the bytes of a page uncompressed, without the levels of version 2."""
     levels = page.level_bytes or 0
     stored, size = page.stored[levels:], page.plain_bytes - levels
@@ -222,7 +222,7 @@ def _plain(page: _Page, chunk: Claims) -> memoryview:
     return memoryview(pa.Codec(CODECS[chunk.codec]).decompress(pa.py_buffer(stored), size)).cast("B")
 
 
-def _check_delta(page: _Page, chunk: Claims) -> None:
+def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
     """Refuse a page whose values claim to be more than its header does."""
     try:
         values = _plain(page, chunk)
@@ -242,12 +242,12 @@ def check_codec(codec: int, place: str) -> None:
         raise UnsupportedFeature(f"{place}: compression codec {codec} is not read by this version", LEAVE_OUT)
 
 
-def _unsupported(chunk: Claims, what: str) -> UnsupportedFeature:
+def _unsupported(chunk: ChunkClaims, what: str) -> UnsupportedFeature:
     message = f"{chunk.place}: {what} is not supported by this version"
     return UnsupportedFeature(message, Fix("leave the column out, or write the file again without it"))
 
 
-def _malformed(chunk: Claims, message: str) -> MalformedFile:
+def _malformed(chunk: ChunkClaims, message: str) -> MalformedFile:
     return MalformedFile(f"{chunk.place}: {message}", WRITE_AGAIN)
 
 

@@ -17,7 +17,7 @@ from parquet_core.fix import LEAVE_OUT, WRITE_AGAIN
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
 from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
-from parquet_core.values.pages import BEHIND, Claims, check_codec, check_pages, is_always_compressed
+from parquet_core.values.pages import BEHIND, ChunkClaims, check_codec, check_pages, is_always_compressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,9 +117,9 @@ class ValueReader:
         leaves = enumerate(self.footer.leaves)
         return [i for i, leaf in leaves if any(leaf.path == c or leaf.path.startswith(f"{c}.") for c in columns)]
 
-    def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_Place]]:
+    def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_PagePlace]]:
         """Return the chunks of row groups, of as many together as are small."""
-        some: list[_Place] = []
+        some: list[_PagePlace] = []
         fetched = 0
         for group in groups:
             if fetched > _RUN_BYTES:
@@ -131,7 +131,7 @@ class ValueReader:
         if some:
             yield some
 
-    def _place(self, group: int, leaf: int) -> _Place:
+    def _place(self, group: int, leaf: int) -> _PagePlace:
         kind, rows = self.footer.leaves[leaf], self.footer.row_groups[group].num_rows
         name = f"{self.file.path}: row group {group}, column {kind.path}"
         chunk = self.footer.row_groups[group].chunks[leaf]
@@ -147,13 +147,13 @@ class ValueReader:
             raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be", WRITE_AGAIN)
         # Arrow reads behind the chunks of old writers, which did not count the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
-        return _Place(
+        return _PagePlace(
             group,
             leaf,
             start,
             length,
             fetched,
-            Claims(
+            ChunkClaims(
                 count,
                 codec,
                 name,
@@ -163,7 +163,7 @@ class ValueReader:
             ),
         )
 
-    def _widest(self, chunk: _Place, data: bytes) -> int:
+    def _widest(self, chunk: _PagePlace, data: bytes) -> int:
         """Check the pages of a chunk; return the bytes that one of its values may take beyond those in a page."""
         kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
         widest = check_pages(data, chunk.length, chunk.claims).widest
@@ -175,7 +175,7 @@ class ValueReader:
         return widest
 
 
-class _Place(NamedTuple):
+class _PagePlace(NamedTuple):
     """A column chunk: where it begins, how many bytes are its own, how many are read, and what is said of it."""
 
     group: int
@@ -183,7 +183,7 @@ class _Place(NamedTuple):
     start: int
     length: int
     fetched: int
-    claims: Claims
+    claims: ChunkClaims
 
 
 class _Fetched(io.RawIOBase):

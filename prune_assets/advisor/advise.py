@@ -126,7 +126,7 @@ def _advise(
     table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
     keys = key_paths(own, table)
     index = table.read_all()
-    if not index.row_count.sum():
+    if not index.groups.row_count.sum():
         raise NoRows(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
     shapes = shapes_of(table, workload)
@@ -366,7 +366,9 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     if advised is None:
         return ()
     kept = {name.casefold() for name in advised.layout.bloom}
-    names = [column.name for column in index.columns if (index.footers.chunks(column).bloom_filter[:, 0] > 0).any()]
+    names = [
+        column.name for column in index.groups.columns if (index.footers.chunks(column).bloom_filter[:, 0] > 0).any()
+    ]
     lost = [name for name in names if name.casefold() not in kept]
     if not lost:
         return ()
@@ -377,10 +379,10 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
 def _as_it_is(table: Table, workspace: Workspace) -> float:
     """Simulate the present layout; return the bytes that the workload reads of it."""
     index = table.read_all()
-    groups = np.flatnonzero(index.row_count > 0)
+    groups = np.flatnonzero(index.groups.row_count > 0)
     layout = LayoutSpec(
         partition_by=[column.path[0] for column in table.partitions if column.path in workspace.sample.columns],
-        row_group_rows=max(1, round(float(index.row_count[groups].mean()))),
+        row_group_rows=max(1, round(float(index.groups.row_count[groups].mean()))),
         page_rows=_page_rows(table, index, groups[:: max(1, len(groups) // _LOOKED_AT)]),
     )
     return try_out(workspace, Candidate(layout, "")).bytes
@@ -389,7 +391,7 @@ def _as_it_is(table: Table, workspace: Workspace) -> float:
 def _codec_of_most(index: MetadataIndex) -> str:
     """Return the codec of most of the bytes of a table."""
     sizes = Counter[str]()
-    for column in index.columns:
+    for column in index.groups.columns:
         chunks = index.footers.chunks(column)
         for number in np.unique(chunks.codec).tolist():
             name = (codec_name(number) or "no codec").lower()
@@ -413,8 +415,8 @@ def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) ->
     for column in table.columns:
         (located,) = index.page_indexes.locations([column], groups)
         if len(located.first_row):
-            return max(1, round(float(index.row_count[groups].sum()) / len(located.first_row)))
-    return max(1, round(float(index.row_count[groups].mean())))
+            return max(1, round(float(index.groups.row_count[groups].sum()) / len(located.first_row)))
+    return max(1, round(float(index.groups.row_count[groups].mean())))
 
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.evidence.bloom import probes
 from parquet_core.layout.spec import LayoutSpec
+from parquet_core.pruning.evidence.bloom import probes
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
 from prune_assets.simulation.simulate import simulate

@@ -10,8 +10,8 @@ from prune_assets.writing.write_options import refuse_unknown_columns
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
+    from parquet_core.format.schema import Path
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path
     from prune_assets.tables.table import Table
 
 

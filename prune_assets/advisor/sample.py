@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.access_plan import RangeList, make_access_plan
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.pruning.access_plan import RangeList, make_access_plan
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.arrow_columns import arrow_columns, names_of
 from prune_assets.reading.arrow_scan import scan_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.simulation.queries import ColumnCost, Query
     from prune_assets.tables.table import Table
@@ -48,8 +48,8 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
     plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
     names = [name for name in names if _is_read(plan, name)]
     deleted = table.format.examination().deleted_rows(table)
-    total = int(plan.index.row_count.sum() - deleted.sum())
-    rows = _read(plan, names, _blocks(plan.index.row_count, most * _READ_FOR_ONE), most)
+    total = int(plan.index.groups.row_count.sum() - deleted.sum())
+    rows = _read(plan, names, _blocks(plan.index.groups.row_count, most * _READ_FOR_ONE), most)
     return sample_of(table, [path for path in paths if path[0] in names], rows if names else rows.slice(0, 0), total)
 
 
@@ -78,22 +78,22 @@ def encoded_rows(
     if not names:
         return None
     most = min(_MOST_ROWS_ENCODED, max(_FEWEST_ROWS_ENCODED, _MOST_VALUES_ENCODED // len(names)))
-    blocks = _blocks(plan.index.row_count, most, _BLOCK_ENCODED)
+    blocks = _blocks(plan.index.groups.row_count, most, _BLOCK_ENCODED)
     rows = _read(plan, names, blocks)
     begins = np.cumsum(blocks.stop - blocks.start) - (blocks.stop - blocks.start)
     of_keys = sample_of(table, [path for path in keys if path[0] in names], rows, rows.num_rows)
-    return EncodedRows(rows, of_keys, begins, int(plan.index.row_count.sum()))
+    return EncodedRows(rows, of_keys, begins, int(plan.index.groups.row_count.sum()))
 
 
 def sampled_rows(table: Table, most: int) -> pa.Table:
     """Return blocks of whole rows, evenly spread, at most about so many; UnsupportedFeature names a column."""
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
-    return _read(plan, names_of(plan, None), _blocks(plan.index.row_count, most))
+    return _read(plan, names_of(plan, None), _blocks(plan.index.groups.row_count, most))
 
 
 def _read(plan: PlannedRead, names: Sequence[str], blocks: RangeList, most: int | None = None) -> pa.Table:
     """Read blocks of rows; at most `most` rows of them, evenly spread."""
-    access = make_access_plan(blocks, blocks.only(np.zeros(len(plan.index), np.bool_)), plan.index.row_count)
+    access = make_access_plan(blocks, blocks.only(np.zeros(len(plan.index), np.bool_)), plan.index.groups.row_count)
     scan = scan_of(replace(plan, evaluation=replace(plan.evaluation, access=access)), names)
     tables = scan.tables(scan.kept())
     if most is not None and (total := int((blocks.stop - blocks.start).sum())) > most:

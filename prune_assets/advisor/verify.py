@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from parquet_core.predicate import Path as Path_
+    from parquet_core.format.schema import Path as Path_
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.verified import VerifiedLayout
     from prune_assets.simulation.queries import Query
@@ -186,7 +186,7 @@ def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict
 
 
 def _rows_of(table: Table) -> int:
-    return int(table.read_all().row_count.sum())
+    return int(table.read_all().groups.row_count.sum())
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def _copied_sample(original: Table, folder: Path) -> Table:
 
 def _check_size(table: Table) -> None:
     index = table.read_all()
-    size = sum(cost.data for cost in costs_of(index).values()) * int(index.row_count.sum())
+    size = sum(cost.data for cost in costs_of(index).values()) * int(index.groups.row_count.sum())
     if size > _MOST_WITHOUT_SPARK:
         raise WrongUse(
             f"{redacted(table.name)}: {bytes_text(round(size))} are too much to write without Spark; verify on a "

@@ -58,7 +58,7 @@ def path(name: str, value: object) -> None:
 
 def layout(_name: str, value: Any) -> None:
     """Check a layout; one in a file that is not on this machine is checked by the task."""
-    from parquet_core.storage.schemes import is_remote
+    from parquet_core.storage.stores import is_remote
     from prune_assets.layout_file import load_layout
 
     is_path = isinstance(value, str | os.PathLike)

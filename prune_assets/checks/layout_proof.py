@@ -107,14 +107,14 @@ def prove(
         index, partition = opened.format.examination().read_partitioned(opened, selected)
     if spec is None:
         findings = check_health(opened, index, partition)
-        return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))
+        return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.groups.files))
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
     if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
         findings = [_with_new_table(finding) for finding in findings]
     findings += _partitions(opened, spec)
-    return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.files))
+    return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.groups.files))
 
 
 def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
@@ -164,7 +164,7 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
     """Return the files that are left for a condition before any is opened, by their numbers."""
     import numpy as np
 
-    from parquet_core.predicate import Constant, Unsupported, columns_of, leaves
+    from parquet_core.pruning.predicate import Constant, Unsupported, columns_of, leaves
     from prune_assets.session.lower_predicate import lower_predicate
 
     lowered = lower_predicate(where, table, session=None)

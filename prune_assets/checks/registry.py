@@ -46,7 +46,7 @@ CODE_REMEDIES = {
 }
 
 
-class Group(NamedTuple):
+class CodeGroup(NamedTuple):
     """Codes that are reported together, and by whom: those of checks, and advice, which no check reports."""
 
     title: str
@@ -65,39 +65,39 @@ class Group(NamedTuple):
         }
 
 
-LAYOUT = Group(
+LAYOUT = CodeGroup(
     "Layout",
     "`prune check`, `prune_assets.check` and the checks of `build_layout_checks` report these.",
     CHECKS,
 )
 
-FILES = Group(
+FILES = CodeGroup(
     "Files",
     "`build_file_health_check` reports these, whatever the layout asks for.",
     OF_FILES,
 )
 
-DELETES = Group(
+DELETES = CodeGroup(
     "Deleted rows",
     "`prune check` without a layout and `build_delete_debt_check` report these, from the log of a Delta table or the "
     "manifests of an Iceberg table alone.",
     OF_DELETES,
 )
 
-LOG = Group(
+LOG = CodeGroup(
     "Delta log",
     "`build_log_health_check` reports these, from the log of a Delta table alone.",
     OF_LOG,
 )
 
-AUDIT = Group(
+AUDIT = CodeGroup(
     "Audit",
     "`prune audit`, `prune_assets.audit` and `build_statistics_truth_check` report these: a claim of the metadata that "
     "values disprove. Severity `error`: rows are lost or counted wrongly.",
     (METADATA_CONSISTENCY,),
 )
 
-ADVICE = Group(
+ADVICE = CodeGroup(
     "Advice of a skip report",
     "A report says why no more is skipped, and what would help, where less than half is skipped or a column skips "
     "little of what the other conditions keep: `advice.remedies[].kind` in its JSON.",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from prune_assets.doctor import Examination
+    from prune_assets.doctor import Diagnosis
     from prune_assets.writing.commit import Recovered
 
 
@@ -106,7 +106,7 @@ def _name(path: str) -> str:
     return printable(Path(path).name)
 
 
-def examination_text(examination: Examination) -> str:
+def examination_text(examination: Diagnosis) -> str:
     """Render an examination as aligned lines, problems and their remedies last; in colour for a terminal."""
     from rich.table import Table
     from rich.text import Text
@@ -128,7 +128,7 @@ def examination_text(examination: Examination) -> str:
     return rendered(show)
 
 
-def _lines(examination: Examination) -> Iterator[tuple[str, str]]:
+def _lines(examination: Diagnosis) -> Iterator[tuple[str, str]]:
     yield "prune-assets", f"{examination.version} on Python {examination.python}, {examination.platform}"
     if (on := examination.runs_on) is not None:
         yield "platform", f"{on.name}{'' if on.version is None else f' {on.version}'}, known by {on.marker}"
@@ -159,7 +159,7 @@ def _not_installed(name: str) -> str:
     return f"not installed, optional: {install_command(OPTIONAL[name])}" if name in OPTIONAL else "not installed"
 
 
-def _java(examination: Examination) -> str:
+def _java(examination: Diagnosis) -> str:
     if examination.java is None and examination.remote:
         return "none, and none needed: SPARK_REMOTE names a server"
     if examination.java is None:

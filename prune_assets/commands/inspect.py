@@ -69,7 +69,7 @@ def inspect(
     examination = opened.format.examination()
     is_file = examination.is_file(opened)
     if pages and not is_file:
-        first = printable(opened.read_all().files[0].path)
+        first = printable(opened.read_all().groups.files[0].path)
         raise click.UsageError(f"--pages: {target} is a table; pages are listed for one file, such as {first}")
     if is_file:
         _show_file(opened, names, pages=pages, bloom=bloom, as_json=as_json)

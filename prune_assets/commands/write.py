@@ -104,9 +104,8 @@ def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> d
     A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
     itself gives their columns types that Spark has.
     """
-    from parquet_core.dataset.extra_columns import extra_columns
     from parquet_core.dataset.opening import read_dataset
-    from parquet_core.dataset.unread_columns import refuse_unread_columns
+    from parquet_core.dataset.unread_columns import extra_columns, refuse_unread_columns
     from prune_assets.cache_directory import metadata_cache
     from prune_assets.reading.nanoseconds import nanosecond_columns
     from prune_assets.tables.opening import format_at, retry_on_stale_listing
@@ -116,12 +115,14 @@ def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> d
         return {}
     index = retry_on_stale_listing(lambda: read_dataset(source, cache=metadata_cache()))
     index.save()
-    names = [column.path[0] for column in index.columns] + [column.name for column in index.partitions]
+    names = [column.path[0] for column in index.groups.columns] + [column.name for column in index.groups.partitions]
     refuse_unknown_columns(layout, list(dict.fromkeys(names)))
     if all_rows:
         refuse_unread_columns(index)
     for column in extra_columns(index):
-        problem = f"{redacted(index.files[column.files[0]].path)}: column {column.name} is not in the table's schema"
+        problem = (
+            f"{redacted(index.groups.files[column.files[0]].path)}: column {column.name} is not in the table's schema"
+        )
         if all_rows:
             merged = f"pr.write(spark.read.option('mergeSchema', True).parquet({redacted(source)!r}), ..)"
             raise UnsupportedFeature(f"{problem}, so Spark would not copy it; merge the schemas in Python: {merged}")

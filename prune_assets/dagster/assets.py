@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from prune_assets.explain.plan import Plan
     from prune_assets.layout_file import LayoutSource
-    from prune_assets.reading.comparison import Comparison, Reading
+    from prune_assets.reading.comparison import MeasuredRead, ReadComparison
     from prune_assets.report.skip_report import Engine, SkipReport
     from prune_assets.writing.write_result import Mode
 
@@ -275,7 +275,7 @@ def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
     return dg.MetadataValue.url(f"{reports_url.rstrip('/')}/{quote(file.parent.name)}/{quote(file.name)}")
 
 
-def _measured(report: "SkipReport", compared: "Comparison") -> str:
+def _measured(report: "SkipReport", compared: "ReadComparison") -> str:
     """Tabulate what Spark's scans read, beside what was predicted of them."""
     ways = zip(
         ("alone", "with the plan"), (compared.without, compared.with_plan), compared_engines(report), strict=True
@@ -289,7 +289,7 @@ def _measured(report: "SkipReport", compared: "Comparison") -> str:
     return "\n".join([f"| Spark | rows read | predicted |{time}", f"|---|---:|---:|{rule}", *lines])
 
 
-def _time(reading: "Reading") -> str:
+def _time(reading: "MeasuredRead") -> str:
     return "" if reading.seconds is None else f" {seconds_text(reading.seconds)} |"
 
 
@@ -297,7 +297,7 @@ def _predicted_rows(engine: "Engine | None") -> str:
     return "" if engine is None else count_text(engine.kept.rows)
 
 
-def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Plan | None") -> dict[str, Any]:
+def _comparison_metadata(planned: "Plan", compared: "ReadComparison", baseline: "Plan | None") -> dict[str, Any]:
     """Describe the readings in a table, and by the numbers that are worth a plot."""
     spark = planned.report.engines[0].kept.bytes
     with_plan = planned.report.engines[1].kept.bytes if len(planned.report.engines) > 1 else planned.report.kept.bytes
@@ -319,7 +319,7 @@ def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Pla
     }
 
 
-def _reading_row(way: str, reading: "Reading", predicted_bytes: int) -> dict[str, str | int | float]:
+def _reading_row(way: str, reading: "MeasuredRead", predicted_bytes: int) -> dict[str, str | int | float]:
     return {
         "reading": way,
         "files": reading.scanned_files,

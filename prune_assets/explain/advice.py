@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from parquet_core.fix import Fix, Setting
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import Cause, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import (
+    Cause,
+    CompareColumns,
+    Constant,
+    Unsupported,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
+from parquet_core.pruning.trees import fold
 from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
@@ -19,8 +27,8 @@ from prune_assets.report.wording import ENOUGH_SKIPPED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.explain.remedies import Remedies
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent
@@ -94,7 +102,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
         stops = any(isinstance(leaf, CompareColumns) or _is_refused(leaf) for leaf in leaves(conjunct))
         if len(paths) == 1 and not stops:
             by_path.setdefault(paths.pop(), []).append(conjunct)
-    columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.columns}
+    columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.groups.columns}
     paths_known = [path for path in by_path if path in columns][:_MOST_COLUMNS]
     remaining = _remaining_without(plan, paths_known)
     return [ColumnAdvice(plan, columns[path], tuple(by_path[path]), remaining[path]) for path in paths_known]
@@ -113,7 +121,7 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
         named = columns_of(conjunct)
         if len(named) == 1 and named[0] in own:
             own[named[0]] += denied
-    has_rows = plan.index.row_count != 0
+    has_rows = plan.index.groups.row_count != 0
     return {path: np.flatnonzero((denials == of_path) & has_rows) for path, of_path in own.items()}
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
-from parquet_core.predicate import OnPartitions, OnValues, Unsupported, leaves
+from parquet_core.pruning import prune, row_groups_left_for_free
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves
+from parquet_core.pruning.trees import asked_outcomes, open_outcomes, replaced
 from parquet_core.ragged import distinct
-from parquet_core.trees import asked_outcomes, open_outcomes, replaced
-from prune_assets.planner.evaluation import evaluate, row_groups_left_for_free
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import Conjunct, Denial, Leaf
 from prune_assets.sql.render import render
@@ -24,8 +24,8 @@ from prune_assets.sql.render import render
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray, Outcomes
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray, Outcomes
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent
 
@@ -45,7 +45,7 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
     most = MAX_CONJUNCTS
     if plan.evaluation.query.files.files_with_statistics is not None:
         # Each reads the statistics of the log again.
-        most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.files))))
+        most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.groups.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
         kept, complete = kept_alone(plan, predicate)
         conjuncts.append(Conjunct(sql, total.bytes - kept.bytes, complete))
@@ -56,12 +56,14 @@ def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
     """Return the extent that a predicate would keep, and whether every level was evaluated."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
-        access = evaluate(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
+        access = prune(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
         # Files that were not opened have more evidence.
-        complete = index.opened is None or bool(index.opened[index.file[access.verdict != Verdict.SKIP]].all())
+        complete = index.groups.opened is None or bool(
+            index.groups.opened[index.groups.file[access.verdict != Verdict.SKIP]].all()
+        )
         return kept_by(access, index, plan.columns, plan.sizes).extent(index), complete
     remaining = row_groups_left_for_free(predicate, index, plan.table.answers(predicate))
-    return extent_of(index, plan.sizes, remaining & (index.row_count > 0)), False
+    return extent_of(index, plan.sizes, remaining & (index.groups.row_count > 0)), False
 
 
 MAX_LEAVES = 200
@@ -114,14 +116,14 @@ def _open_of(plan: PlannedRead, outcomes: OutcomeArray, positions: NDArray[np.in
 
 
 def _denied(plan: PlannedRead, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple[Denial, ...]:
-    shares, before = [], plan.index.row_count == 0
+    shares, before = [], plan.index.groups.row_count == 0
     for state, outcomes in zip(plan.evaluation.of_row_groups, by_level, strict=True):
         denied = ((outcomes & np.uint8(wanted)) == 0) & ~before
         before = before | denied
         if denied.any():
             size = int(plan.sizes.bytes[denied].sum())
             if state.unit == "file":
-                shares.append(Denial(state.level, len(distinct(plan.index.file[denied])), size, "file"))
+                shares.append(Denial(state.level, len(distinct(plan.index.groups.file[denied])), size, "file"))
             else:
                 shares.append(Denial(state.level, int(denied.sum()), size))
     return tuple(shares)

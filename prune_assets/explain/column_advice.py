@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import valid_flags
-from parquet_core.evidence.bloom import probes
-from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
+from parquet_core.pruning.evidence.bloom import probes
+from parquet_core.pruning.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
+from parquet_core.pruning.trees import post_order
 from parquet_core.quantities import bytes_text
-from parquet_core.trees import post_order
 from prune_assets.explain.reasons import is_inside
 from prune_assets.explain.spread import selected_of, sorted_share, spread_of
 from prune_assets.report.quantities import share_text
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Leaf, Predicate
-    from prune_assets.explain.spread import Spread
+    from parquet_core.pruning.predicate import Leaf, Predicate
+    from prune_assets.explain.spread import ValueSpread
     from prune_assets.planner.planned_read import PlannedRead
 
 # Advice is given only of what leaves at most this part of what is read now.
@@ -60,7 +60,7 @@ class ColumnAdvice:
         self.known = valid_flags(self.bounds.lower) & valid_flags(self.bounds.upper)
 
     @cached_property
-    def spread(self) -> Spread | None:
+    def spread(self) -> ValueSpread | None:
         """How the column lies in the remaining row groups; None where bounds do not say."""
         return spread_of(self.bounds.take(self.remaining), self.parts)
 

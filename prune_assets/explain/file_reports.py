@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import RangeList, Verdict
 from parquet_core.ragged import distinct
 from prune_assets.explain.reasons import Reasons
 from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport
@@ -37,7 +37,7 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
     read = np.flatnonzero(plan.kept.rows > 0)
     costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
     reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
-    files = plan.index.file[costliest]
+    files = plan.index.groups.file[costliest]
     return tuple(
         _file(plan, file, costliest[files == file].tolist(), reasons, levels) for file in distinct(files).tolist()
     )
@@ -49,10 +49,10 @@ class FileReports(Sequence[FileReport]):
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
         self._reasons, self._levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
-        self._first = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
+        self._first = np.searchsorted(plan.index.groups.file, np.arange(len(plan.index.groups.files) + 1)).tolist()
 
     def __len__(self) -> int:
-        return len(self._plan.index.files)
+        return len(self._plan.index.groups.files)
 
     @overload
     def __getitem__(self, number: int) -> FileReport: ...
@@ -73,10 +73,10 @@ def _file(
     plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
 ) -> FileReport:
     """Describe a file by the row groups at `positions`, all of its own or some."""
-    first, stop = np.searchsorted(plan.index.file, [file, file + 1])
+    first, stop = np.searchsorted(plan.index.groups.file, [file, file + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
     return FileReport(
-        redacted(plan.index.files[file].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
+        redacted(plan.index.groups.files[file].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
     )
 
 
@@ -87,12 +87,12 @@ def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
 
 
 def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
-    evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
+    evaluation, rows = plan.evaluation, int(plan.index.groups.row_count[position])
     verdict = _VERDICTS[evaluation.access.verdict[position]]
     level, reason = _attribute(plan, position, credited, reasons)
     consulted = [state.level for state in evaluation.states if state.status == "consulted"]
     return RowGroupReport(
-        index=int(plan.index.ordinal[position]),
+        index=int(plan.index.groups.ordinal[position]),
         row_count=rows,
         verdict=verdict,
         ranges=() if verdict == "skip" else _pairs(evaluation.access.ranges, position),
@@ -109,7 +109,7 @@ def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons
 def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
     """Credit a row group, or rows of it, to the first level that drops them."""
     evaluation = plan.evaluation
-    rows, kept = int(plan.index.row_count[position]), int(plan.kept.rows[position])
+    rows, kept = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
         return "", "it has no rows"
     if credited < 0:
@@ -131,7 +131,7 @@ def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
 
 def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
     """Return for each row group the number of the first level that drops it, or rows of it; -1 for none."""
-    evaluation, rows = plan.evaluation, plan.index.row_count
+    evaluation, rows = plan.evaluation, plan.index.groups.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for number, state in enumerate(evaluation.of_row_groups):
         level[(level < 0) & ~state.remaining] = number
@@ -156,10 +156,10 @@ def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
     read = np.bincount(cell, plan.kept.rows > 0, minlength=cells).astype(np.int64)
     return tuple(
         MapCell(
-            first_file=redacted(index.files[index.file[a]].path),
-            first_row_group=int(index.ordinal[a]),
-            last_file=redacted(index.files[index.file[b]].path),
-            last_row_group=int(index.ordinal[b]),
+            first_file=redacted(index.groups.files[index.groups.file[a]].path),
+            first_row_group=int(index.groups.ordinal[a]),
+            last_file=redacted(index.groups.files[index.groups.file[b]].path),
+            last_row_group=int(index.groups.ordinal[b]),
             row_groups=b - a + 1,
             kept_row_groups=int(read[i]),
             bytes=int(size[i]),

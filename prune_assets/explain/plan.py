@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
 from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import Verdict
 from parquet_core.quantities import counted
 from parquet_core.ragged import distinct
 from prune_assets.explain.file_reports import FileReports
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.planner.planned_read import Depth
     from prune_assets.report.skip_report import FileReport, ReaderWarning, SkipReport
     from prune_assets.sql.semantics import SparkSemantics
@@ -54,7 +54,7 @@ class Plan(PlannedRead):
     def __repr__(self) -> str:
         table, where = (clipped(text, 100) for text in (redacted(self.table.name), self.lowered.sql))
         kept = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
-        files, whole = len(distinct(self.index.file[kept])), len(self.index.files)
+        files, whole = len(distinct(self.index.groups.file[kept])), len(self.index.groups.files)
         groups = f"{len(kept):,} of {counted(len(self.index), 'row group')}"
         return f"Plan({table!r}, where={where!r}: reads {files:,} of {counted(whole, 'file')}, {groups})"
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.evidence.listed_values import listed_values
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import (
+from parquet_core.pruning.evidence.listed_values import listed_values
+from parquet_core.pruning.levels import LEVELS
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import (
     ColumnLeaf,
     Compare,
     CompareColumns,
@@ -28,11 +29,9 @@ from parquet_core.predicate import (
     conjuncts_of,
     leaves,
 )
-from parquet_core.pruning import fold
+from parquet_core.pruning.trees import fold, open_outcomes
 from parquet_core.quantities import counted
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from parquet_core.trees import open_outcomes
-from prune_assets.planner.levels import LEVELS
 from prune_assets.report.quantities import value_text
 from prune_assets.sql.render import render
 
@@ -43,11 +42,11 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf, Predicate
+    from parquet_core.pruning import Evaluation
+    from parquet_core.pruning.levels.pruning_query import LevelState
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf, Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.planner.evaluation import Evaluation
-    from prune_assets.planner.levels.pruning_query import LevelState
     from prune_assets.tables.table import Table
 
 
@@ -74,7 +73,7 @@ class Reasons:
         self._table = table
         self._evaluation = evaluation
         self._in_paths = evaluation.query.files.by_values
-        self._by_path = {column.path: column for column in index.columns if tells_nulls(column)}
+        self._by_path = {column.path: column for column in index.groups.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
         # The same few for every row group.
@@ -162,15 +161,15 @@ class Reasons:
         for path in columns_of(predicate):
             if path in self._in_paths:
                 bounds_texts.append(
-                    f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.file[position]))}"
+                    f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.groups.file[position]))}"
                 )
             if path not in self._by_path:
                 continue
             column, offset = self._by_path[path], position
             bounds = self._index.footers.bounds(column)
             if of_log:
-                offset = int(self._index.file[position])
-                logged = self._table.file_bounds(path) if len(self._index.files) <= MAX_LOGGED else None
+                offset = int(self._index.groups.file[position])
+                logged = self._table.file_bounds(path) if len(self._index.groups.files) <= MAX_LOGGED else None
                 if logged is None:
                     continue
                 bounds = logged

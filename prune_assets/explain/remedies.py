@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.predicate import Cause
+from parquet_core.pruning.predicate import Cause
 from prune_assets.explain.attribution import kept_alone
 from prune_assets.planner.extents import extent_of
 from prune_assets.report.quantities import share_text
@@ -16,7 +16,7 @@ from prune_assets.sql.lower import lower
 from prune_assets.sql.refusal import GIVE_ZONE
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Unsupported
+    from parquet_core.pruning.predicate import Unsupported
     from prune_assets.planner.planned_read import PlannedRead
 
 

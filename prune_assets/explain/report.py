@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict, make_access_plan, whole_groups
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import Verdict, make_access_plan, whole_groups
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Cause,
     Constant,
@@ -21,7 +22,6 @@ from parquet_core.predicate import (
     columns_of_leaf,
     leaves,
 )
-from parquet_core.printable import redacted
 from prune_assets import __version__
 from prune_assets.explain.advice import advise
 from prune_assets.explain.attribution import conjuncts_alone, leaf_attribution
@@ -41,9 +41,9 @@ from prune_assets.report.wording import reads_clearly_more
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
-    from prune_assets.planner.levels.pruning_query import LevelState
+    from parquet_core.pruning.levels.pruning_query import LevelState
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.spark_reader import SparkRead
     from prune_assets.spark_reader.predicted_scan import PredictedScan
@@ -92,7 +92,7 @@ def report(read: SparkRead) -> SkipReport:
         engines=_compared(read),
         warnings=read.warnings,
         table_snapshot=_snapshot(plan),
-        unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
+        unopened_files=0 if plan.index.groups.opened is None else int(np.count_nonzero(~plan.index.groups.opened)),
         advice=advise(plan, total, attributed=attributed, remedies=remedies),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
@@ -121,8 +121,8 @@ def _without_null(predicate: Predicate) -> Predicate:
 
 
 def _snapshot(plan: PlannedRead) -> TableSnapshot | None:
-    read = np.zeros(len(plan.index.files), np.bool_)
-    read[plan.index.file[plan.kept.rows > 0]] = True
+    read = np.zeros(len(plan.index.groups.files), np.bool_)
+    read[plan.index.groups.file[plan.kept.rows > 0]] = True
     log_bytes = plan.fetched.get("log", 0)
     return plan.table.format.describe(plan.table, plan.index, read, pro_rata=plan.sizes.pro_rata, log_bytes=log_bytes)
 
@@ -146,7 +146,7 @@ def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: Ou
     """Say why a part was not tested on all values in each row group that is read; empty where it was."""
     read = plan.evaluation.access.verdict != Verdict.SKIP
     open_ = np.flatnonzero(read & (outcomes == Outcomes.UNKNOWN))
-    column = next((column for column in plan.index.columns if (column.path,) == columns_of_leaf(leaf)), None)
+    column = next((column for column in plan.index.groups.columns if (column.path,) == columns_of_leaf(leaf)), None)
     if column is not None and not leaf.test.limits:
         held = plan.index.dictionaries.at_hand(column, open_)
         open_ = open_[[values is None or isinstance(values, str) for values in held]]
@@ -203,8 +203,8 @@ def _best_possible(plan: PlannedRead) -> Engine:
 
 def _predicted(read: SparkRead, reading: Reading, scan: PredictedScan, best: Engine) -> Engine:
     plan = read.plan
-    nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
-    access = make_access_plan(scan.ranges, nothing, plan.index.row_count)
+    nothing = whole_groups(np.zeros(0, np.int64), plan.index.groups.row_count)
+    access = make_access_plan(scan.ranges, nothing, plan.index.groups.row_count)
     kept = kept_by(access, plan.index, plan.columns, plan.sizes)
     extent, why = kept.extent(plan.index), [scan.why]
     if not scan.why and reads_clearly_more(extent.bytes, best.kept.bytes, int(plan.sizes.bytes.sum())):

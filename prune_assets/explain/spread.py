@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, Constant, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.pruning.trees import fold
 from prune_assets.simulation.from_bounds import doubles, sorted_bounds, values_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.simulation.sample import SampledColumn
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _POINTS = 1_000
 
 
-class Spread(NamedTuple):
+class ValueSpread(NamedTuple):
     """Shares, from 0 to 1, of the range of a column: what a row group spans on average, what a predicate requests.
 
     `has_end`: the predicate requests the least or the greatest value too. Where values pile up at an end, it may select
@@ -38,7 +38,7 @@ class Spread(NamedTuple):
     has_end: bool
 
 
-def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None:
+def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread | None:
     """Return how the values of one column spread, and what predicates on it alone request; None when unknown."""
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
@@ -56,7 +56,7 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None
     chosen = selected_of(values_at(points, bounds.lower.type), conjuncts)
     share = float(np.mean((high - low + unit)[known])) / whole
     ends = selected_of(values_at(np.array([least, most]), bounds.lower.type), conjuncts)
-    return Spread(share, float(np.mean(chosen)), bool(ends.any()))
+    return ValueSpread(share, float(np.mean(chosen)), bool(ends.any()))
 
 
 def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, total: int, count: int) -> float:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.bound_layout import OrderedColumn
 from parquet_core.layout.order import unsorted_files
-from parquet_core.outcomes import may_match, must_match
+from parquet_core.pruning.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
-from prune_assets.maintenance.pick import Picked, Reason, pick, pick_all, within
+from prune_assets.maintenance.pick import Picked, RewriteReason, pick, pick_all, within
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
 from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
@@ -139,15 +139,15 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
 
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
     """Read the sort key of the files whose bounds leave their order open, each file once a request."""
-    index, unordered = measured.index, measured.numbers.faults[Reason.ORDER].copy()
+    index, unordered = measured.index, measured.numbers.faults[RewriteReason.ORDER].copy()
     open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
-    unread = [file for _, file in open_order if index.files[file] not in request.is_sorted]
+    unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]
     keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
     unsorted = set(unsorted_files(index, unread, list(keys)))
-    request.is_sorted.update({index.files[file]: file not in unsorted for file in unread})
+    request.is_sorted.update({index.groups.files[file]: file not in unsorted for file in unread})
     for i, file in open_order:
-        unordered[i] = not request.is_sorted[index.files[file]]
-    faults = {**measured.numbers.faults, Reason.ORDER: unordered}
+        unordered[i] = not request.is_sorted[index.groups.files[file]]
+    faults = {**measured.numbers.faults, RewriteReason.ORDER: unordered}
     return replace(measured, numbers=replace(measured.numbers, faults=faults))
 
 
@@ -170,7 +170,7 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
         considered=len(measured.at),
         picked=tuple(
             PickedFile(
-                index.files[int(measured.at[file])].path,
+                index.groups.files[int(measured.at[file])].path,
                 int(measured.numbers.size[file]),
                 tuple(reason.value for reason in reasons[file]),
             )

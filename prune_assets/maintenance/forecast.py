@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.layout.overlap_depth import Intervals, overlap_depth
-from parquet_core.outcomes import may_match, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.layout.overlap import Intervals, overlap_depth
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import may_match, unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, leaves
+from parquet_core.pruning.trees import constant_answers, fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 from prune_assets.simulation.from_bounds import draw, sorted_bounds
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf
     from parquet_core.trust.bounds import Bounds
     from prune_assets.maintenance.measure import Measured
     from prune_assets.maintenance.pick import Group
@@ -62,13 +62,13 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
     index, at = measured.index, list(group.files)
     live, size = float(measured.numbers.live_bytes()[at].sum()), float(measured.numbers.size[at].sum())
     files = measured.at[at]
-    here = np.flatnonzero(np.isin(index.file, files) & (index.row_count > 0))
-    rows = int(index.row_count[here].sum())
+    here = np.flatnonzero(np.isin(index.groups.file, files) & (index.groups.row_count > 0))
+    rows = int(index.groups.row_count[here].sum())
     limit = layout.rows_of_row_group(rows)
     by_rows = 0 if limit is None else -(-rows // limit)
     row_groups = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
     count = row_groups * -(-rows // (row_groups * layout.page_rows))
-    bounds = None if drawn is None else _sorted(drawn, here, index.row_count[here], count)
+    bounds = None if drawn is None else _sorted(drawn, here, index.groups.row_count[here], count)
     count = count if bounds is None else len(bounds)
     same = np.ones(count, np.int64)
     return Pieces(number * same, files[0] * same, live / size / count * np.ones(count), bounds)
@@ -90,7 +90,7 @@ def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Grou
     left = sum(kept.values())
     alive = _may_hold(plan, measured, pieces)
     for number, group in enumerate(groups):
-        paths = [measured.index.files[int(measured.at[file])].path for file in group.files]
+        paths = [measured.index.groups.files[int(measured.at[file])].path for file in group.files]
         before = sum(kept.get(path, 0) for path in paths)
         mine = pieces.group == number
         share, size = float(pieces.share[alive & mine].sum()), sum(whole.get(path, 0) for path in paths)
@@ -148,9 +148,9 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
 
 def _by_file(plan: PlannedRead, of_groups: Numbers) -> Mapping[str, int]:
     """Add up what row groups have, by the path of their file."""
-    found = np.zeros(len(plan.index.files), np.int64)
-    np.add.at(found, plan.index.file, of_groups)
-    return {plan.index.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}
+    found = np.zeros(len(plan.index.groups.files), np.int64)
+    np.add.at(found, plan.index.groups.file, of_groups)
+    return {plan.index.groups.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}
 
 
 def _may_hold(plan: PlannedRead, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:

@@ -13,12 +13,12 @@ from parquet_core.arrow_arrays import filled, flags_from, from_numpy
 from parquet_core.errors import LayoutError
 from parquet_core.format.schema import Physical
 from parquet_core.layout.bound_layout import find_column
-from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
+from parquet_core.layout.overlap import intervals_of, overlap_depth
 from parquet_core.ranks import ranks
 from parquet_core.trust.bounds import without
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
-from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, Reason
+from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, RewriteReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.layout.overlap_depth import Intervals
+    from parquet_core.layout.overlap import Intervals
     from parquet_core.layout.sort_key import SortKey
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.trust.bounds import Bounds
@@ -57,7 +57,7 @@ class Measured:
         if not self.keys:
             return None
         bounds = self.index.page_indexes.filled_bounds(self.keys[0])
-        files = fold_pages(bounds, self.index.file, len(self.index.files))
+        files = fold_pages(bounds, self.index.groups.file, len(self.index.groups.files))
         return intervals_of(files.take(self.at), self.numbers.partition)
 
     def depth(self) -> float | None:
@@ -82,26 +82,26 @@ def measure(
     that the table lacks.
     """
     keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
-    count = len(index.files)
-    groups = np.flatnonzero(chosen[index.file] & (index.row_count > 0))
-    rows = np.bincount(index.file[groups], index.row_count[groups], minlength=count).astype(np.int64)
+    count = len(index.groups.files)
+    groups = np.flatnonzero(chosen[index.groups.file] & (index.groups.row_count > 0))
+    rows = np.bincount(index.groups.file[groups], index.groups.row_count[groups], minlength=count).astype(np.int64)
     # Without rows nothing overlaps, and a rewrite would lose the schema.
     at = np.flatnonzero(chosen & (rows > 0))
     key_bounds = _key_bounds(index, keys[0]) if keys else None
     low, high = (np.zeros(len(index), np.int64),) * 2 if key_bounds is None else _ranks(key_bounds, groups)
-    faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
+    faults = {RewriteReason.BLOOM: _without_filter(index, list(bloom), groups)}
     if with_delete_files is not None:
-        faults[Reason.DELETE_FILES] = with_delete_files
+        faults[RewriteReason.DELETE_FILES] = with_delete_files
     if keys:
         descending = sort_keys(index, layout)[0].descending
         unsorted = _unsorted(index, keys[0], groups, descending=descending)
-        faults |= {Reason.ORDER: unsorted, Reason.PAGES: _unpaged(index, keys[0], groups)}
+        faults |= {RewriteReason.ORDER: unsorted, RewriteReason.PAGES: _unpaged(index, keys[0], groups)}
     gone = np.zeros(count, np.int64) if deleted is None else deleted
     numbers = FileNumbers(
         partition=partition[at],
         low=_folded(index, low, groups, lowest=True)[at],
         high=_folded(index, high, groups, lowest=False)[at],
-        size=index.sizes_of_files()[at],
+        size=index.groups.sizes_of_files()[at],
         deleted=(gone / np.maximum(rows, 1))[at],
         faults={reason: flags[at] for reason, flags in faults.items()},
     )
@@ -118,7 +118,7 @@ def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
 
 def sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
     """Return the keys that order rows inside of files: every file holds one value of a partition column."""
-    partitions = {column.name.casefold() for column in index.partitions}
+    partitions = {column.name.casefold() for column in index.groups.partitions}
     return [key for key in layout.sort_keys if key.column.casefold() not in partitions]
 
 
@@ -146,23 +146,23 @@ def _cut(exact: pa.Array) -> pa.Array:
 def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: bool) -> Numbers:
     """Return the outermost rank of the row groups of each file; UNKNOWN where one of them is."""
     most = np.iinfo(np.int64).max
-    folded = np.full(len(index.files), most if lowest else UNKNOWN)
-    (np.minimum if lowest else np.maximum).at(folded, index.file[groups], side[groups])
+    folded = np.full(len(index.groups.files), most if lowest else UNKNOWN)
+    (np.minimum if lowest else np.maximum).at(folded, index.groups.file[groups], side[groups])
     folded[folded == most] = UNKNOWN
-    folded[index.file[groups[side[groups] == UNKNOWN]]] = UNKNOWN
+    folded[index.groups.file[groups[side[groups] == UNKNOWN]]] = UNKNOWN
     return folded
 
 
 def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
     """Tell which files some row groups lie in."""
-    found = np.zeros(len(index.files), np.bool_)
-    found[index.file[np.asarray(groups, np.int64)]] = True
+    found = np.zeros(len(index.groups.files), np.bool_)
+    found[index.groups.file[np.asarray(groups, np.int64)]] = True
     return found
 
 
 def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups: Numbers) -> Flags:
     """Tell which files have a row group without the filter of a column that holds a value there."""
-    lacking = np.zeros(len(index.files), np.bool_)
+    lacking = np.zeros(len(index.groups.files), np.bool_)
     for column in columns:
         if column.physical is Physical.BOOLEAN:
             continue
@@ -175,7 +175,7 @@ def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups:
 def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, descending: bool) -> Flags:
     """Tell in which files bounds show that rows are not in the order of the key."""
     bounds = index.page_indexes.filled_bounds(column)
-    same = index.file[1:] == index.file[:-1]
+    same = index.groups.file[1:] == index.groups.file[:-1]
     # What comes later must not begin before the end of what comes first, in the direction of the key.
     is_before, begin, end = (pc.greater, "upper", "lower") if descending else (pc.less, "lower", "upper")
     falls = is_before(getattr(bounds, begin)[1:], getattr(bounds, end)[:-1])
@@ -201,6 +201,6 @@ def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags
     """Tell which files have no page index of the key; what parquet-java left out, it would leave out again."""
     (offsets,) = index.page_indexes.locations([column], groups)
     silent = index.page_indexes.read(column, groups).reason != ""
-    by_java = np.array([application_of(kind.created_by) == PARQUET_JAVA for kind in index.kinds])
-    lacks = (offsets.reason != "") | (silent & ~by_java[index.kind[index.file[groups]]])
+    by_java = np.array([application_of(kind.created_by) == PARQUET_JAVA for kind in index.groups.kinds])
+    lacks = (offsets.reason != "") | (silent & ~by_java[index.groups.kind[index.groups.file[groups]]])
     return _by_file(index, groups[lacks])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SMALL_PART = 4
 
 
-class Reason(StrEnum):
+class RewriteReason(StrEnum):
     """Why a file is rewritten."""
 
     OVERLAP = "overlaps"
@@ -58,7 +58,7 @@ class FileNumbers:
     high: Numbers
     size: Numbers
     deleted: NDArray[np.float64]
-    faults: Mapping[Reason, Flags]
+    faults: Mapping[RewriteReason, Flags]
 
     def live_bytes(self) -> NDArray[np.float64]:
         """Return the approximate bytes of the live rows."""
@@ -80,7 +80,7 @@ class Picked(NamedTuple):
     """The groups, and for each of their files why."""
 
     groups: tuple[Group, ...]
-    reasons: Mapping[int, tuple[Reason, ...]]
+    reasons: Mapping[int, tuple[RewriteReason, ...]]
 
 
 def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
@@ -116,7 +116,7 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
         small[start:stop] = True
     needed = overlapping | faulty | small
     is_whole = _all_in_partition(files, order[needed[unit]])
-    groups, reasons = [], dict[int, tuple[Reason, ...]]()
+    groups, reasons = [], dict[int, tuple[RewriteReason, ...]]()
     for group in np.unique(merged[needed]).tolist():
         here = order[merged[unit] == group].tolist()
         live = float(size[merged == group].sum())
@@ -126,7 +126,7 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
         if needed[of]:
             # What overlaps is written as one anyway; that it is small is worth saying all the same.
             merged_small = small[of] or (overlapping[of] and is_small[file])
-            found = [Reason.OVERLAP] * bool(overlapping[of]) + [Reason.SMALL] * bool(merged_small)
+            found = [RewriteReason.OVERLAP] * bool(overlapping[of]) + [RewriteReason.SMALL] * bool(merged_small)
             reasons[file] = (*found, *(reason for reason, flags in faults.items() if flags[file]))
     return Picked(tuple(groups), reasons)
 
@@ -145,7 +145,7 @@ def pick_all(files: FileNumbers, *, target: int, wanted: int | None = None) -> P
         here = np.flatnonzero(files.partition == partition)
         outputs = _outputs(float(live[here].sum()), of=float(live.sum()), target=target, wanted=wanted)
         groups.append(Group(tuple(here.tolist()), outputs))
-    return Picked(tuple(groups), dict.fromkeys(range(len(files.size)), (Reason.FULL,)))
+    return Picked(tuple(groups), dict.fromkeys(range(len(files.size)), (RewriteReason.FULL,)))
 
 
 def _outputs(live: float, *, of: float, target: int, wanted: int | None) -> int:
@@ -186,8 +186,8 @@ def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Pick
     return Picked(groups, reasons), len(picked.reasons) - len(reasons)
 
 
-def _faults(files: FileNumbers) -> dict[Reason, Flags]:
-    return {Reason.DELETED: files.deleted > DELETED_SHARE, **files.faults}
+def _faults(files: FileNumbers) -> dict[RewriteReason, Flags]:
+    return {RewriteReason.DELETED: files.deleted > DELETED_SHARE, **files.faults}
 
 
 def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:

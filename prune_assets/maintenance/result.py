@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.fix import WORDS, Fix, Step
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.maintenance.pick import Reason
+from prune_assets.maintenance.pick import RewriteReason
 from prune_assets.report.quantities import count_text, short_path
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class OptimizeResult:
             )
             yield f"bytes kept for {printable(one.sql)}: {_steps(before, predicted, after)}"
         yield from (printable(statement) for statement in self.statements)
-        if self.is_along_curve and Reason.FULL not in self.reasons:
+        if self.is_along_curve and RewriteReason.FULL not in self.reasons:
             yield "whether rows lie along the curve was not looked at: --full (full=True) sorts them along it anew"
         if not self.rows_read:
             yield _ROWS_NOT_READ.text(words)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from parquet_core.predicate import columns_of
+from parquet_core.pruning.predicate import columns_of
 from prune_assets.tables.column_names import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
 
 def check_names(names: Sequence[str] | None) -> None:

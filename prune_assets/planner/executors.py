@@ -23,12 +23,12 @@ from weakref import WeakSet
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
-from parquet_core.dataset.logged import FoundElsewhere
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import one_line, shown
+from parquet_core.pruning import prune
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.file_answers import FoundElsewhere
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.planner.evaluation import evaluate
 from prune_assets.session.local_options import is_local
 from prune_assets.session.spark_session import own_jobs
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.tables.table import Table, TablePart
 
 # A setting of the Spark session: from how many files on its executors read the footers.
@@ -176,27 +176,27 @@ def _answer(task: _Task) -> _TaskResult:
 
 def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult:
     # Before them lies the file that decides on the schema.
-    before = len(index.files) - files
+    before = len(index.groups.files) - files
     answers = task.answers if before == 0 else task.answers.take(np.maximum(np.arange(-before, files), 0))
-    evaluation = evaluate(task.predicate, index, pages=task.pages, files=answers)
-    kept, by_level = np.ones(len(index.files), np.bool_), Counter[str]()
+    evaluation = prune(task.predicate, index, pages=task.pages, files=answers)
+    kept, by_level = np.ones(len(index.groups.files), np.bool_), Counter[str]()
     remaining = [(state.level, state.remaining) for state in evaluation.of_row_groups]
     remaining.append((evaluation.pages.level, evaluation.access.verdict != Verdict.SKIP))
     for level, groups in remaining:
-        left = np.zeros(len(index.files), np.bool_)
-        left[index.file[groups]] = True
+        left = np.zeros(len(index.groups.files), np.bool_)
+        left[index.groups.file[groups]] = True
         by_level[level] += int(np.count_nonzero((kept & ~left)[before:]))
         kept &= left
-    rows = np.bincount(index.file, index.row_count, minlength=len(index.files)).astype(np.int64)
-    traffic = index.traffic
+    rows = np.bincount(index.groups.file, index.groups.row_count, minlength=len(index.groups.files)).astype(np.int64)
+    traffic = index.groups.traffic
     return _TaskResult(kept[before:], rows[before:], +by_level, traffic.requests, tuple(traffic.bytes.items()))
 
 
 def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:
     """Put in how many rows those files have that are not opened here."""
-    known = (index.ordinal < 0) & (found.rows[index.file] > 0)
-    rows = np.where(known, found.rows[index.file], index.row_count)
-    index.put_row_count(rows, (index.ordinal < 0) & ~known)
+    known = (index.groups.ordinal < 0) & (found.rows[index.groups.file] > 0)
+    rows = np.where(known, found.rows[index.groups.file], index.groups.row_count)
+    index.groups.put_row_count(rows, (index.groups.ordinal < 0) & ~known)
 
 
 def _ship(session: SparkSession) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict, overlaps
+from parquet_core.pruning.access_plan import Verdict, overlaps
 from parquet_core.ragged import distinct
 from prune_assets.report.skip_report import Extent
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.pruning.access_plan import AccessPlan
 
 # Above this many column chunks the pages of a selection are not counted one by one but pro rata.
 MAX_OFFSET_INDEXES = 20_000
@@ -42,24 +42,24 @@ class Sizes:
 def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Add up what the footers say of these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
-    at = index.read_from()
+    at = index.groups.read_from()
     totals = index.totals.read(columns)
     size[at], pages[at] = totals.bytes, totals.pages
-    if index.opened is None or index.opened.all():
+    if index.groups.opened is None or index.groups.opened.all():
         return Sizes(size, pages)
     # Without a log nothing says what of a file its columns take: there is more in it, of small files much more.
-    whole = len(columns) == len(index.columns) and not index.partition_values
+    whole = len(columns) == len(index.groups.columns) and not index.groups.partition_values
     return _with_unopened(index, Sizes(size, pages), whole=whole)
 
 
 def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
     """Put in the sizes of the files that were not opened: of some columns the share that these have of the others."""
-    assert index.opened is not None
-    of_file = index.sizes_of_files()
-    unopened = np.flatnonzero(~index.opened[index.file])
-    listed = of_file[index.file[unopened]]
+    assert index.groups.opened is not None
+    of_file = index.groups.sizes_of_files()
+    unopened = np.flatnonzero(~index.groups.opened[index.groups.file])
+    listed = of_file[index.groups.file[unopened]]
     size, pages = sizes.bytes.copy(), sizes.pages.copy()
-    opened = int(of_file[index.opened].sum())
+    opened = int(of_file[index.groups.opened].sum())
     pages[unopened] = -1
     size[unopened] = listed
     if not whole and opened:
@@ -69,7 +69,7 @@ def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
 
 def extent_of(index: MetadataIndex, sizes: Sizes, remaining: NDArray[np.bool_]) -> Extent:
     """Return the extent of whole row groups."""
-    return _extent(index, remaining, sizes.pages, index.row_count, sizes.bytes)
+    return _extent(index, remaining, sizes.pages, index.groups.row_count, sizes.bytes)
 
 
 def _extent(
@@ -80,16 +80,16 @@ def _extent(
     size: NDArray[np.int64],
 ) -> Extent:
     return Extent(
-        files=len(distinct(index.file[remaining])),
-        row_groups=None if np.any(index.ordinal[remaining] < 0) else int(remaining.sum()),
+        files=len(distinct(index.groups.file[remaining])),
+        row_groups=None if np.any(index.groups.ordinal[remaining] < 0) else int(remaining.sum()),
         pages=None if np.any(pages[remaining] < 0) else int(pages[remaining].sum()),
-        rows=None if index.has_uncounted(remaining) else int(rows[remaining].sum()),
+        rows=None if index.groups.has_uncounted(remaining) else int(rows[remaining].sum()),
         bytes=int(size[remaining].sum()),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PlannedExtent:
     """What an access plan reads of every row group; `estimated` when some bytes are pro rata."""
 
     rows: NDArray[np.int64]
@@ -102,7 +102,7 @@ class Kept:
         return _extent(index, self.rows > 0, self.pages, self.rows, self.bytes)
 
 
-def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> Kept:
+def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> PlannedExtent:
     """Return the parts of row groups that the plan reads: the pages that overlap the selected rows, and dictionaries.
 
     Fetches the offset indexes of the selected row groups.
@@ -112,10 +112,10 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
     pages = np.where(access.verdict == Verdict.SKIP, 0, sizes.pages)
     selected = np.flatnonzero(access.verdict == Verdict.SELECTION)
     if len(columns) > MAX_LOCATED or len(selected) * len(columns) > MAX_OFFSET_INDEXES:
-        share = rows[selected] / index.row_count[selected]
+        share = rows[selected] / index.groups.row_count[selected]
         size[selected] = np.ceil(size[selected] * share)
         pages[selected] = -1
-        return Kept(rows, pages, size, estimated=True)
+        return PlannedExtent(rows, pages, size, estimated=True)
     size[selected] = 0
     pages[selected] = 0
     estimated, uncounted = False, np.zeros(len(index), np.bool_)
@@ -126,26 +126,28 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
         uncounted[selected] |= of_column.pages < 0
         estimated |= of_column.estimated
     pages[uncounted] = -1
-    return Kept(rows, pages, size, estimated)
+    return PlannedExtent(rows, pages, size, estimated)
 
 
 def _kept_of_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
-) -> Kept:
+) -> PlannedExtent:
     """Return the part of one column that is read in the selected row groups; pro rata without an offset index."""
     chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]
     located = offsets.reason == ""
-    share = rows / index.row_count[selected]
+    share = rows / index.groups.row_count[selected]
     size = np.where(located, 0, np.ceil(chunks.compressed_bytes[selected] * share)).astype(np.int64)
     pages = np.where(located | ~(chunks.present | chunks.encrypted)[selected], 0, -1)
     # Page and row ranges as rows of the whole dataset, so that one search meets them all.
-    base = np.cumsum(index.row_count) - index.row_count
+    base = np.cumsum(index.groups.row_count) - index.groups.row_count
     group = np.repeat(np.arange(len(selected)), np.diff(offsets.first))
     start = base[selected][group] + offsets.first_row
-    read = overlaps(access.ranges.as_dataset_rows(base), start, start + offsets.row_counts(index.row_count[selected]))
+    read = overlaps(
+        access.ranges.as_dataset_rows(base), start, start + offsets.row_counts(index.groups.row_count[selected])
+    )
     size += np.bincount(group[read], offsets.compressed_bytes[read], minlength=len(selected)).astype(np.int64)
     pages += np.bincount(group[read], minlength=len(selected))
     first_page = offsets.offset[offsets.first[:-1][located]]
     size[located] += np.maximum(0, first_page - chunks.first_page_offset[selected][located])
-    return Kept(rows, pages, size, bool(np.any(~located & (chunks.compressed_bytes[selected] > 0))))
+    return PlannedExtent(rows, pages, size, bool(np.any(~located & (chunks.compressed_bytes[selected] > 0))))

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from parquet_core.trees import replaced
+from parquet_core.pruning import prune
+from parquet_core.pruning.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.session.lower_predicate import lower_predicate, semantics_for
@@ -109,9 +109,9 @@ def plan_opened(
         from prune_assets.planner.executors import put_rows
 
         put_rows(index, answers.elsewhere)
-    read = columns_to_read(index.columns, columns, predicate, partitions=index.partitions)
+    read = columns_to_read(index.groups.columns, columns, predicate, partitions=index.groups.partitions)
     located = read if for_rows else ()
-    evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers, located=located)
+    evaluation = prune(predicate, index, pages=depth == "pages", files=answers, located=located)
     index.save()
     planned = PlannedRead(
         table=opened,
@@ -121,8 +121,8 @@ def plan_opened(
         index=index,
         evaluation=evaluation,
         seconds=time.perf_counter() - started,
-        requests=index.traffic.requests,
-        fetched=dict(index.traffic.bytes),
+        requests=index.groups.traffic.requests,
+        fetched=dict(index.groups.traffic.bytes),
         depth=depth,
         named="unfinished" if opened.format.is_unfinished(opened) else named_by(opened.given),
         tests=tests,

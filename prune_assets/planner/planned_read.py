@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from parquet_core.access_plan import Verdict
+from parquet_core.pruning.access_plan import Verdict
 from parquet_core.ragged import distinct
 from parquet_core.storage import is_remote, local_path
-from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
+from prune_assets.planner.extents import PlannedExtent, Sizes, kept_by, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import OnPartitions, OnValues, Unsupported
+    from parquet_core.pruning import Evaluation
+    from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported
     from parquet_core.storage import DataFile
-    from prune_assets.planner.evaluation import Evaluation
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
@@ -62,19 +62,19 @@ class PlannedRead:
         return measure(self.index, self.columns)
 
     @cached_property
-    def kept(self) -> Kept:
+    def kept(self) -> PlannedExtent:
         """What is read of every row group; fetches the offset indexes that tell the bytes of a selection."""
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @property
     def surviving_numbers(self) -> NDArray[np.int64]:
         """The files of which at least one row is read, by their numbers in the index, which ascend."""
-        return distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
+        return distinct(self.index.groups.file[self.evaluation.access.verdict != Verdict.SKIP])
 
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:
         """The files of which at least one row is read."""
-        return tuple(self.index.files[i] for i in self.surviving_numbers.tolist())
+        return tuple(self.index.groups.files[i] for i in self.surviving_numbers.tolist())
 
 
 def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
 from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.lower import LoweredPredicate
-    from prune_assets.sql.syntax.nodes import Node
+    from prune_assets.sql.syntax.nodes import SyntaxNode
 
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
@@ -319,7 +319,7 @@ def _is_text(value: bytes | None) -> bool:
         return False
 
 
-def classes_of(tree: Node, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
+def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
     """Return the classes of a column's values for a part that names it alone; None where each value is its own."""
     kind = column.type
     if kind is not None and pa.types.is_signed_integer(kind):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import DeletedRows
 
@@ -103,7 +102,7 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
     for number, constants in zip(numbers, every, strict=True):
         for name, why in constants.unknown.items():
             raise not_read(name, why)
-        key = int(index.kind[number]), frozenset(constants.values)
+        key = int(index.groups.kind[number]), frozenset(constants.values)
         if key not in kinds:
             kinds[key] = _in_files_of_kind(columns, index, number, given=key[1])
         stored, missing = kinds[key]
@@ -118,7 +117,7 @@ def _in_files_of_kind(
 
     `file`: the number of the first of these files. `given`: columns that the table gives values of for all rows.
     """
-    kind, path = index.kinds[int(index.kind[file])], index.files[file].path
+    kind, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
     stored: dict[str, tuple[LeafColumn, ...]] = {}
     missing: dict[str, pa.Scalar] = {}
     for name, leaves in columns.leaves.items():
@@ -141,8 +140,8 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     """Return columns of a planned table by their names; ColumnNotRead for one whose type is not read."""
     partitions = {column.path[0]: column for column in plan.table.partitions}
     of_table, of_files = (
-        _by_name(plan.index.columns),
-        _by_name(leaf for kind in plan.index.kinds for leaf in kind.columns),
+        _by_name(plan.index.groups.columns),
+        _by_name(leaf for kind in plan.index.groups.kinds for leaf in kind.columns),
     )
     leaves: dict[str, tuple[LeafColumn, ...]] = {}
     types: dict[str, pa.DataType] = {}
@@ -194,7 +193,7 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
         raise not_read(name, str(error)) from None
     if declared is not None:
         return as_spark(name, declared.declared), as_spark(name, declared.stored)
-    for kind in plan.index.kinds:
+    for kind in plan.index.groups.kinds:
         found = [kind.by_path.get(leaf.path) for leaf in of_table]
         if all(leaf is not None for leaf in found):
             stored = _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
@@ -310,13 +309,13 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
 
     `any_type`: any type of the file will do.
     """
-    kind, name, path = index.kinds[int(index.kind[file])], column.path[0], index.files[file].path
+    kind, name, path = index.groups.kinds[int(index.groups.kind[file])], column.path[0], index.groups.files[file].path
     found = kind.by_path.get(column.path) if any_type else leaf_as_read(column, kind)
     if found is None:
         if reads_as_null(column, kind):
             return ()
         if column.always_null and (stored := kind.by_path.get(column.path)) is not None:
-            untyped = index.files[_untyped_file(column, index)].path
+            untyped = index.groups.files[_untyped_file(column, index)].path
             raise not_read(
                 name,
                 f"{path} stores it as {stored.type}, {untyped} as null, a type without values; write {untyped} again "
@@ -330,6 +329,6 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
 
 def _untyped_file(column: LeafColumn, index: MetadataIndex) -> int:
     """Return the first file that declares a column as always null."""
-    stored = [kind.by_path.get(column.path) for kind in index.kinds]
+    stored = [kind.by_path.get(column.path) for kind in index.groups.kinds]
     untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)
-    return int(np.argmax(untyped[index.kind]))
+    return int(np.argmax(untyped[index.groups.kind]))

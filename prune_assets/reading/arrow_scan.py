@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.evidence.each_row import RowUse
-from parquet_core.predicate import columns_of
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.each_row import RowUse
+from parquet_core.pruning.predicate import columns_of
+from parquet_core.pruning.trees import replaced
 from parquet_core.storage import hole_of
-from parquet_core.trees import replaced
 from parquet_core.values import reading
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import row_tests
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.access_plan import AccessPlan
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage
@@ -92,7 +92,7 @@ class ArrowScan:
         kept = self.kept()
         ranges = [self.access.ranges.of(position) for position in kept.tolist()]
         rows = np.array([int((each[:, 1] - each[:, 0]).sum()) for each in ranges], np.int64)
-        return int((self.sizes[kept] * rows / np.maximum(self.index.row_count[kept], 1)).sum())
+        return int((self.sizes[kept] * rows / np.maximum(self.index.groups.row_count[kept], 1)).sum())
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
         """Yield the selected rows of row groups, a table for each that has some.
@@ -157,8 +157,8 @@ class ArrowScan:
     def _is_little(self, rows: Sequence[ScannedRows]) -> bool:
         """Tell whether what the plan leaves of row groups is cheaper to read at once than with a request more."""
         positions = [one.group.position for one in rows]
-        share = np.array([one.group.total for one in rows]) / np.maximum(self.index.row_count[positions], 1)
-        return float(share @ self.sizes[positions]) <= hole_of(self.index.files[0].path)
+        share = np.array([one.group.total for one in rows]) / np.maximum(self.index.groups.row_count[positions], 1)
+        return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
     def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
         """Ask parts about the values of all rows, so that too many are noticed before the first of them is asked."""
@@ -168,12 +168,12 @@ class ArrowScan:
                 part.test(pa.concat_arrays(arrays))
 
     def _compared(self, rows: ScannedRows, path: Path) -> pa.Array:
-        with reading(self.index.files[int(self.index.file[rows.group.position])]):
+        with reading(self.index.groups.files[int(self.index.groups.file[rows.group.position])]):
             return compared_values(path, {path[0]: self.values(rows, path[0])}, self.columns.compared[path])
 
     def _planned(self, position: int) -> ScannedRows:
         """Return the rows of a row group that the plan keeps and that are not deleted."""
-        number = int(self.index.file[position])
+        number = int(self.index.groups.file[position])
         ranges, matches = self.access.ranges.of(position), self.access.matches.of(position)
         is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
         file = self.files[number]
@@ -203,7 +203,7 @@ class ArrowScan:
         if not count:
             return rows
         values = {name: self.values(rows, name) for name in stage.columns}
-        with reading(self.index.files[int(self.index.file[rows.group.position])]):
+        with reading(self.index.groups.files[int(self.index.groups.file[rows.group.position])]):
             keep = stage.select(values, self.columns.compared, count)
         if keep.all():
             return rows
@@ -213,12 +213,12 @@ class ArrowScan:
 
     def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
         """Return rows of a row group that were selected before, which ascend, without their columns."""
-        file = self.files[int(self.index.file[position])]
+        file = self.files[int(self.index.groups.file[position])]
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
 
     def constant(self, position: int, name: str) -> pa.Scalar:
         """Return the value that all rows of a row group have of a column that files do not store."""
-        return self.files[int(self.index.file[position])].constants[name]
+        return self.files[int(self.index.groups.file[position])].constants[name]
 
     def values(self, rows: ScannedRows, name: str) -> pa.ChunkedArray:
         """Return the values of a column that was read, or that the file has for all rows."""
@@ -229,7 +229,7 @@ class ArrowScan:
 
     def table(self, rows: ScannedRows) -> pa.Table:
         """Return the columns of the result, in its types."""
-        file = self.index.files[int(self.index.file[rows.group.position])]
+        file = self.index.groups.files[int(self.index.groups.file[rows.group.position])]
         arrays = []
         with reading(file):
             for name in self.names:
@@ -249,8 +249,8 @@ class ArrowScan:
 
     def _first_row(self, position: int) -> int:
         """Return the number in its file of the first row of a row group."""
-        before = slice(position - int(self.index.ordinal[position]), position)
-        return int(self.index.row_count[before].sum())
+        before = slice(position - int(self.index.groups.ordinal[position]), position)
+        return int(self.index.groups.row_count[before].sum())
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
@@ -265,7 +265,7 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
     columns = arrow_columns(plan, list(dict.fromkeys([*names, *filtered])))
     columns = replace(columns, null_tested=filtered.keys() - valued)
     sizes = _sizes(plan.index, columns)
-    rows = max(1, int(plan.index.row_count[plan.index.read_from()].sum()))
+    rows = max(1, int(plan.index.groups.row_count[plan.index.groups.read_from()].sum()))
     scan = ArrowScan(
         plan.index,
         plan.evaluation.access,

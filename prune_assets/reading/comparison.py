@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MeasuredRead:
     """One way of reading: the answer, what came out of Spark's scans, and the best time of a few.
 
     `read_bytes`: of footers and page indexes too, None where Spark does not tell. `seconds`: None where the ways read
@@ -49,12 +49,12 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReadComparison:
     """The same rows, read without the plan and with it; `baseline`: from a table that has them without the layout."""
 
-    without: Reading
-    with_plan: Reading
-    baseline: Reading | None = None
+    without: MeasuredRead
+    with_plan: MeasuredRead
+    baseline: MeasuredRead | None = None
 
     @property
     def equal(self) -> bool:
@@ -63,7 +63,7 @@ class Comparison:
         return all(reading.answer == self.without.answer for reading in others)
 
 
-def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> Comparison:
+def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> ReadComparison:
     """Read `table` where `where` both ways, in turns, after a warm-up of each.
 
     `baseline`: a table with the same rows, read beside them. Each reading hashes every column of every row. Times are
@@ -83,7 +83,7 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
         with counting_bytes(spark):
             counted = [_read_once(way)[0] for way in ways]
         seconds = _timed({i: ways[i] for i in worth_timing([_volume(reading) for reading in counted])})
-    return Comparison(*(replace(reading, seconds=seconds.get(i)) for i, reading in enumerate(counted)))
+    return ReadComparison(*(replace(reading, seconds=seconds.get(i)) for i, reading in enumerate(counted)))
 
 
 def worth_timing(volumes: Sequence[int]) -> list[int]:
@@ -96,7 +96,7 @@ def worth_timing(volumes: Sequence[int]) -> list[int]:
     return sorted([*apart, 1]) if apart else []
 
 
-def _volume(reading: Reading) -> int:
+def _volume(reading: MeasuredRead) -> int:
     return reading.scanned_rows if reading.read_bytes is None else reading.read_bytes
 
 
@@ -120,13 +120,13 @@ def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataF
     return read(spark, table, where="true", version=version)
 
 
-def _read_once(way: Callable[[], DataFrame]) -> tuple[Reading, float]:
+def _read_once(way: Callable[[], DataFrame]) -> tuple[MeasuredRead, float]:
     started = time.perf_counter()
     answer = fingerprint(way())
     row = answer.collect()[0]
     seconds = time.perf_counter() - started
     scans = scan_metrics(answer)
-    reading = Reading(
+    reading = MeasuredRead(
         answer=Answer(*row),
         scanned_rows=sum(scan.rows for scan in scans),
         scanned_files=sum(scan.files for scan in scans if scan.files is not None),

@@ -38,7 +38,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     """
     by_name: dict[str, bool] = {}
     types: dict[str, set[str]] = {}
-    for columns in (index.columns, *(kind.columns for kind in index.kinds)):
+    for columns in (index.groups.columns, *(kind.columns for kind in index.groups.kinds)):
         for column in columns:
             types.setdefault(column.path[0].casefold(), set()).add(str(column.type))
             if _counts_nanoseconds(column):
@@ -49,7 +49,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     for column_name in by_name:
         if len(types[column_name.casefold()]) > 1:
             raise _refusal(name, column_name, "in some files and another type in others")
-        if any(SPARK_SCHEMA_KEY in kind.key_values for kind in index.kinds):
+        if any(SPARK_SCHEMA_KEY in kind.key_values for kind in index.groups.kinds):
             raise _refusal(name, column_name, "in files that carry a schema of Spark, which has none")
     return by_name
 

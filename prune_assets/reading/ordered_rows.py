@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, numbers_from
 from parquet_core.errors import UnknownColumn
-from parquet_core.evidence.min_max import presence_of
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.layout.sort_key import direction_hint, parse_sort_key
+from parquet_core.pruning.evidence.min_max import presence_of
 from parquet_core.ragged import distinct
 from prune_assets.reading.arrow_columns import names_of, not_read
 from prune_assets.reading.arrow_scan import scan_of
@@ -81,7 +81,7 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         return scan.no_rows()
     bounds = _ranks_of_groups(scan, keys[0], positions)
     best = pa.table({_GROUP: from_numpy(np.zeros(0, np.int64))})
-    for window in _windows(sorted_positions([bounds]), scan.index.row_count[positions], limit):
+    for window in _windows(sorted_positions([bounds]), scan.index.groups.row_count[positions], limit):
         if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
             break
         rows = scan.with_columns(scan.selected(positions[window].tolist()), _stored(scan, keys))

@@ -37,12 +37,12 @@ class ReadStats:
     @property
     def files(self) -> int:
         """The files of the table."""
-        return sum(len(scan.index.files) for scan in self._scans)
+        return sum(len(scan.index.groups.files) for scan in self._scans)
 
     @property
     def files_kept(self) -> int:
         """The files that the plan did not skip."""
-        return sum(len(np.unique(scan.index.file[scan.kept()])) for scan in self._scans)
+        return sum(len(np.unique(scan.index.groups.file[scan.kept()])) for scan in self._scans)
 
     @property
     def bytes_total(self) -> int:
@@ -70,7 +70,7 @@ class ReadStats:
     @property
     def requests(self) -> int:
         """The requests that fetched all of this."""
-        return sum(scan.index.traffic.requests for scan in self._scans)
+        return sum(scan.index.groups.traffic.requests for scan in self._scans)
 
     def note(self, scan: ArrowScan) -> None:
         """Add a read to the figures; a second one of the same plan shares the files and what was fetched of them."""
@@ -78,7 +78,7 @@ class ReadStats:
             self._scans.append(scan)
 
     def _fetched(self) -> list[dict[str, int]]:
-        return [dict(scan.index.traffic.bytes) for scan in self._scans]
+        return [dict(scan.index.groups.traffic.bytes) for scan in self._scans]
 
     def __str__(self) -> str:
         return (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.errors import StaleTable, WrongUse
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Or, StartsWith
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Or, StartsWith
 from parquet_core.storage import list_data_files
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.explain.plan import Plan
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.format import Location
@@ -161,7 +162,7 @@ def _lists_as_planned(frame: DataFrame, spark_read: SparkRead) -> bool:
         return True
     if not hasattr(frame, "_jdf"):
         return opening is Opening.NAMES
-    return set(list_data_files(plan.table.given)) == set(plan.index.files)
+    return set(list_data_files(plan.table.given)) == set(plan.index.groups.files)
 
 
 def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: str | Column) -> None:
@@ -185,7 +186,7 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
         return
     entry = catalog_entry(table, spark)
     path = table if entry is None else entry.location
-    now, planned = set(list_data_files(path)), set(plan.index.files)
+    now, planned = set(list_data_files(path)), set(plan.index.groups.files)
     if now != planned:
         changed = min(file.path for file in now ^ planned)
         raise StaleTable(f"{changed}: changed since it was planned; plan again")
@@ -203,7 +204,7 @@ def _open(spark: SparkSession, spark_read: SparkRead, where: str | Column) -> Da
 def filter_text(predicate: Predicate) -> str:
     """Return a derived filter as SQL.
 
-    >>> from parquet_core.predicate import Op
+    >>> from parquet_core.pruning.predicate import Op
     >>> filter_text(Or((Compare(("x",), Op.EQ, pa.scalar(5)), IsNull(("x",)))))
     '(`x` = 5L) OR (`x` IS NULL)'
     """

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.evidence.each_row import not_evaluated, selected_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.predicate import And, IsNull, OnPartitions, OnValues, Unsupported, columns_of, leaves
+from parquet_core.pruning.evidence.each_row import not_evaluated, selected_rows
+from parquet_core.pruning.predicate import And, IsNull, OnPartitions, OnValues, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parquet_core.evidence.each_row import RowUse
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.evidence.each_row import RowUse
+    from parquet_core.pruning.predicate import Predicate
 
 # A stage that leaves more of the rows than this is not worth the requests of a stage of its own.
 MOST_LEFT = 0.5

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.page_index import OffsetIndexes
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.storage import DataFile
 
 DECODING_THREADS = 2
@@ -44,7 +43,7 @@ class GroupRows(NamedTuple):
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
 
-class _Part(NamedTuple):
+class _RowPart(NamedTuple):
     """Columns of a row group whose pages begin and end together, and where their bytes are in the file."""
 
     file: DataFile
@@ -104,8 +103,8 @@ class RowPages:
 
     def _check_files(self, wanted: Sequence[GroupRows]) -> None:
         """Raise StaleTable for a local file that changed since it was planned."""
-        numbers = dict.fromkeys(int(self.index.file[rows.position]) for rows in wanted)
-        files = [self.index.files[number] for number in numbers]
+        numbers = dict.fromkeys(int(self.index.groups.file[rows.position]) for rows in wanted)
+        files = [self.index.groups.files[number] for number in numbers]
         for planned in files:
             if not is_remote(planned.path) and find_file(planned.path) != planned:
                 raise StaleTable(f"{planned.path}: changed since it was planned; read again")
@@ -118,7 +117,7 @@ class RowPages:
         found: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
         flat = self._leaves_as_stored(stored)
         # Of row groups that are read as a whole it does not matter where their pages are.
-        in_parts = np.flatnonzero([rows.total < self.index.row_count[rows.position] for rows in wanted])
+        in_parts = np.flatnonzero([rows.total < self.index.groups.row_count[rows.position] for rows in wanted])
         located = self.index.page_indexes.locations([leaf for _, leaf in flat], positions[in_parts])
         numbers = dict(zip(in_parts.tolist(), range(len(in_parts)), strict=True))
         of_groups = [{leaf.path: leaf for some in columns.values() for leaf in some} for columns in stored]
@@ -135,9 +134,9 @@ class RowPages:
                         int(facts.compressed_bytes[position]),
                         int(facts.data_page_offset[position]),
                         int(facts.num_values[position]),
-                        self.index.files[int(self.index.file[position])].size,
+                        self.index.groups.files[int(self.index.groups.file[position])].size,
                         *pages,
-                        self.index.place(position, leaf),
+                        self.index.groups.place(position, leaf),
                     )
                     found[i].setdefault(name, []).append(chunk)
         return found
@@ -151,9 +150,9 @@ class RowPages:
                 found |= {leaf.path: (name, of_table.get(leaf.path, leaf)) for leaf in in_file}
         return list(found.values())
 
-    def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_Part]:
+    def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_RowPart]:
         """Put columns whose covering pages hold the same rows together."""
-        number, count = int(self.index.file[rows.position]), int(self.index.row_count[rows.position])
+        number, count = int(self.index.groups.file[rows.position]), int(self.index.groups.row_count[rows.position])
         together: defaultdict[bytes, list[PagedChunk]] = defaultdict(list)
         covers: dict[bytes, NDArray[np.int64]] = {}
         for chunks in columns.values():
@@ -161,9 +160,9 @@ class RowPages:
             covers[covered.tobytes()] = covered
             together[covered.tobytes()] += chunks
         return [
-            _Part(
-                self.index.files[number],
-                int(self.index.kind[number]),
+            _RowPart(
+                self.index.groups.files[number],
+                int(self.index.groups.kind[number]),
                 ordered := tuple(sorted(chunks, key=lambda chunk: chunk.leaf)),
                 covers[key],
                 rows.ranges,
@@ -173,9 +172,9 @@ class RowPages:
             for key, chunks in together.items()
         ]
 
-    def _decode(self, job: tuple[_Part, list[list[bytes]]]) -> pa.Table:
+    def _decode(self, job: tuple[_RowPart, list[list[bytes]]]) -> pa.Table:
         part, data = job
-        kind = self.index.kinds[part.kind]
+        kind = self.index.groups.kinds[part.kind]
         numbers = tuple(chunk.leaf for chunk in part.chunks)
         if (part.kind, numbers) not in self._schemas:
             self._schemas[part.kind, numbers] = schema_of(kind, numbers)
@@ -193,24 +192,24 @@ def _pages(offsets: OffsetIndexes, i: int) -> tuple[NDArray[np.int64], NDArray[n
     return offsets.offset[at], offsets.compressed_bytes[at], offsets.first_row[at]
 
 
-def _fetched(parts: Sequence[_Part], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
+def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
     """Read the bytes of parts, those of one file in one go; by part and chunk its pieces."""
     by_file: defaultdict[DataFile, list[tuple[int, int]]] = defaultdict(list)
     for part in parts:
         by_file[part.file] += [piece for pieces in part.bytes for piece in pieces]
-    answers = read_many(list(by_file.items()), purpose="rows", traffic=index.traffic)
+    answers = read_many(list(by_file.items()), purpose="rows", traffic=index.groups.traffic)
     pieces = {file: iter(some) for file, some in zip(by_file, answers, strict=True)}
     for part in parts:
         yield [[next(pieces[part.file]) for _ in some] for some in part.bytes]
 
 
-def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _Part) -> list[int]:
+def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[int]:
     """Return the values that each page has to hold; of a list rows tell nothing of them."""
     return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
 
 
 def _with_bytes(
-    leaf: LeafColumn, chunk: PagedChunk, part: _Part, ranges: Sequence[tuple[int, int]], data: list[bytes]
+    leaf: LeafColumn, chunk: PagedChunk, part: _RowPart, ranges: Sequence[tuple[int, int]], data: list[bytes]
 ) -> ChunkPages:
     is_whole = len(ranges) == 1 and ranges[0][0] == chunk.start and ranges[0][1] >= chunk.length
     if is_whole:

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from parquet_core.printable import printable
+from parquet_core.pruning.known_levels import level_title
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.skip_report import Caveat
 from prune_assets.report.wording import (

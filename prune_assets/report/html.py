@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import jinja2
 
 from parquet_core.printable import printable
+from parquet_core.pruning.known_levels import level_title
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report import quantities, wording
-from prune_assets.report.levels import level_title
 from prune_assets.report.map import Map, map_of
 from prune_assets.report.quantities import clipped, short_path
 from prune_assets.report.wording import comparison, headline, limit_text

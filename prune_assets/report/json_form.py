@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from prune_assets.report.levels import KnownLevel
+from parquet_core.pruning.known_levels import KnownLevel
 from prune_assets.report.output import description_of
 from prune_assets.report.skip_report import SCHEMA, Level, SkipReport
 

@@ -11,8 +11,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from parquet_core.printable import printable
+from parquet_core.pruning.known_levels import level_title
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, short_path
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Cell(NamedTuple):
     colours: tuple[tuple[str, Spans], ...]
 
 
-class Placed(NamedTuple):
+class PlacedCell(NamedTuple):
     """A cell and where its rectangle lies, in units of the drawing; `upright`: its spans count from its foot up."""
 
     cell: Cell
@@ -80,7 +80,7 @@ class Strip(NamedTuple):
 
     label: str
     size: str
-    cells: tuple[Placed, ...]
+    cells: tuple[PlacedCell, ...]
 
 
 class Map(NamedTuple):
@@ -88,7 +88,7 @@ class Map(NamedTuple):
 
     kind: Kind
     strips: tuple[Strip, ...]
-    cells: tuple[Placed, ...]
+    cells: tuple[PlacedCell, ...]
     width: int
     height: int
     per_cell: int
@@ -120,7 +120,7 @@ def _strip(file: FileReport, table: str, colours: Mapping[str, str], largest: in
         # Columns may hold no bytes at all; the row group is there none the less.
         width = max(STRIP_WIDTH * group.bytes / largest if largest else 0.0, _NARROWEST)
         cell = row_group_cell(file.path, group, table, colours, STRIP_WIDTH)
-        cells.append(Placed(cell, round(x, 2), 0, round(max(width - _GAP, _NARROWEST / 2), 2), STRIP_HEIGHT))
+        cells.append(PlacedCell(cell, round(x, 2), 0, round(max(width - _GAP, _NARROWEST / 2), 2), STRIP_HEIGHT))
         x += width
     size = bytes_text(sum(group.bytes for group in file.row_groups))
     return Strip(printable(short_path(file.path, table, _LONGEST_LABEL)), size, tuple(cells))
@@ -131,7 +131,7 @@ def _grid(kind: Kind, cells: Sequence[Cell], per_cell: int) -> Map:
     width = _PITCH_X - 0.5 if upright else CELL_WIDTH
     places = (divmod(i, _CELLS_A_LINE) for i in range(len(cells)))
     placed = tuple(
-        Placed(cell, column * _PITCH_X, line * _PITCH_Y, width, CELL_HEIGHT, upright)
+        PlacedCell(cell, column * _PITCH_X, line * _PITCH_Y, width, CELL_HEIGHT, upright)
         for cell, (line, column) in zip(cells, places, strict=True)
     )
     lines = -(-len(cells) // _CELLS_A_LINE)

@@ -32,7 +32,7 @@ _RESOLUTIONS = (180, 90, 45, 20)
 _Ranges = list[tuple[int, int]]
 
 
-class _Line(NamedTuple):
+class _PictureLine(NamedTuple):
     """A bar, which has the ranges in colour, out of `end`; and what it says."""
 
     title: str
@@ -65,7 +65,7 @@ def to_data_uri(report: SkipReport) -> str:
     return f"data:image/svg+xml;base64,{b64encode(to_svg(report).encode()).decode()}"
 
 
-def _drawing(lines: list[_Line], resolution: int) -> str:
+def _drawing(lines: list[_PictureLine], resolution: int) -> str:
     whole = "".join(f"M{_LABEL} {_y(i)}h{_BAR}" for i in range(len(lines)))
     kept = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
     texts = "".join(
@@ -86,7 +86,7 @@ def _y(number: int) -> int:
     return _PITCH * number + _MIDDLE
 
 
-def _dashes(line: _Line, y: int, resolution: int) -> str:
+def _dashes(line: _PictureLine, y: int, resolution: int) -> str:
     unit = _BAR // resolution
     dashes, at = "", 0
     for start, stop in spans(line.ranges, line.end, resolution):
@@ -99,9 +99,9 @@ def _dashes(line: _Line, y: int, resolution: int) -> str:
     return dashes
 
 
-def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _Line:
+def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _PictureLine:
     kept, total = getattr(report.kept, unit), getattr(report.total, unit)
-    return _Line(unit.replace("_", " "), _part_text(kept, total), ranges, end)
+    return _PictureLine(unit.replace("_", " "), _part_text(kept, total), ranges, end)
 
 
 def _part_text(kept: int | None, total: int | None) -> str:
@@ -117,7 +117,7 @@ def _part_of_bytes_text(kept: int, total: int) -> str:
     return f"{number if whole.endswith(f' {unit}') else part} of {whole}"
 
 
-def _by_row_group(report: SkipReport) -> list[_Line]:
+def _by_row_group(report: SkipReport) -> list[_PictureLine]:
     files: _Ranges = []
     groups: _Ranges = []
     rows: _Ranges = []
@@ -138,7 +138,7 @@ def _by_row_group(report: SkipReport) -> list[_Line]:
     ]
 
 
-def _in_runs(report: SkipReport) -> list[_Line]:
+def _in_runs(report: SkipReport) -> list[_PictureLine]:
     """Draw successive row groups as one, which is read from its begin on: of files the runs do not tell."""
     groups: _Ranges = []
     rows: _Ranges = []
@@ -151,12 +151,12 @@ def _in_runs(report: SkipReport) -> list[_Line]:
     return _row_groups_pages_bytes(report, groups, rows, end)
 
 
-def _row_groups_pages_bytes(report: SkipReport, groups: _Ranges, rows: _Ranges, end: int) -> list[_Line]:
+def _row_groups_pages_bytes(report: SkipReport, groups: _Ranges, rows: _Ranges, end: int) -> list[_PictureLine]:
     total, kept = report.total, report.kept
     return [
         _line(report, "row_groups", groups, end),
         _line(report, "rows" if None in {total.pages, kept.pages} else "pages", rows, end),
-        _Line("bytes", _part_of_bytes_text(kept.bytes, total.bytes), [(0, kept.bytes)], total.bytes),
+        _PictureLine("bytes", _part_of_bytes_text(kept.bytes, total.bytes), [(0, kept.bytes)], total.bytes),
     ]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from parquet_core.pruning.known_levels import Status
 
 SCHEMA = "skip-report/1"
 
-Status = Literal["absent", "not_applicable", "consulted"]
 Verdict = Literal["skip", "scan", "selection"]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.pruning.known_levels import KnownLevel, level_title
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.levels import KnownLevel, level_title
 from prune_assets.report.quantities import clipped, share_text, tenths_of_percent
 from prune_assets.report.skip_report import Caveat, Reading
 

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from parquet_core.errors import UnsupportedFeature
-from parquet_core.storage.known_stores import OF_SCHEME, Store
-from parquet_core.storage.schemes import scheme_of
+from parquet_core.storage.stores import OF_SCHEME, Store, scheme_of
 from prune_assets.session.local_options import is_local
 
 # With these, jars come from elsewhere than the directory of Spark.

@@ -17,17 +17,18 @@ from urllib.parse import quote, urlsplit
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import address, is_remote
-from parquet_core.storage.aws_profile import profile_asked, profile_keys
-from parquet_core.storage.known_stores import (
+from parquet_core.storage.stores import (
     AZURE_ENDPOINTS,
     OF_SCHEME,
     S3_ENDPOINTS,
     S3_REGIONS,
     S3_VIRTUAL,
     STORES,
+    bucket_of,
     first_set,
+    profile_asked,
+    profile_keys,
 )
-from parquet_core.storage.schemes import bucket_of
 from prune_assets.session.drivers import missing_driver
 from prune_assets.session.spark_versions import java_error
 

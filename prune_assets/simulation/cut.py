@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.layout.sort_key import SortKey
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path
     from prune_assets.simulation.sample import Sample
 
     Numbers = NDArray[np.int64]
@@ -95,7 +95,7 @@ def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
     return begins
 
 
-class Ordered(NamedTuple):
+class OrderedSample(NamedTuple):
     """The sampled rows in an order, the keys of the order, and how many sampled rows each partition has."""
 
     order: Numbers
@@ -103,7 +103,7 @@ class Ordered(NamedTuple):
     in_partitions: Numbers
 
 
-def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
+def ordered(sample: Sample, layout: LayoutSpec) -> OrderedSample:
     """Sort the sample in the order of a layout; without keys the rows keep their order."""
     partitions = [_path(sample, name) for name in layout.partition_by]
     keys = [_path(sample, name) for name in layout.curve_by or layout.sort_columns]
@@ -113,7 +113,7 @@ def ordered(sample: Sample, layout: LayoutSpec) -> Ordered:
         partition = np.unique(together, return_inverse=True)[1]
     rank = [_curve(sample, keys, hilbert=bool(layout.hilbert_by))] if layout.curve_by else _codes(sample, keys, layout)
     order = in_order([partition, *rank] if partitions else rank, sample.rows)
-    return Ordered(order, (*partitions, *keys), np.bincount(partition))
+    return OrderedSample(order, (*partitions, *keys), np.bincount(partition))
 
 
 def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
@@ -137,7 +137,7 @@ def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
     return together & ((1 << of_row) - 1)
 
 
-def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: Ordered | None = None) -> Cut:
+def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: OrderedSample | None = None) -> Cut:
     """Cut the sample into the files, row groups and pages of a layout; `rows`: the sample in its order, if known."""
     order, keys, sampled = rows or ordered(sample, layout)
     ends = np.round(np.cumsum(sampled) / max(sample.rate, 1e-300)).astype(np.int64)

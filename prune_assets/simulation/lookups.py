@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of, filled, numbers_from
-from parquet_core.evidence.bloom import probes
-from parquet_core.evidence.dictionary import can_decide
-from parquet_core.evidence.many_leaves import outcomes_of_each_value
-from parquet_core.outcomes import Outcomes
+from parquet_core.pruning.evidence.bloom import probes
+from parquet_core.pruning.evidence.dictionary import can_decide
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_each_value
+from parquet_core.pruning.outcomes import Outcomes
 from prune_assets.simulation.cut import in_order
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.sample import SampledColumn
 

@@ -11,12 +11,20 @@ import pyarrow.compute as pc
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import Cause, OnPartitions, OnValues, Unsupported, columns_of, columns_of_leaf, leaves
 from parquet_core.printable import listed
-from parquet_core.pruning import prepare
+from parquet_core.pruning.levels.auxiliary_leaves import auxiliary_leaves
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import (
+    Cause,
+    OnPartitions,
+    OnValues,
+    Unsupported,
+    columns_of,
+    columns_of_leaf,
+    leaves,
+)
+from parquet_core.pruning.trees import fold_nodes, post_order
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.simulation.lookups import dictionary_pays, distinct_in
 from prune_assets.sql.render import column_sql
@@ -28,11 +36,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
-    from parquet_core.pruning import Fold
-    from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.levels.auxiliary_leaves import AuxiliaryLeaves
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
+    from parquet_core.pruning.trees import PredicateNode
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
     from prune_assets.workload.query_shapes import QueryShape, RanPredicate
@@ -62,7 +70,7 @@ class Query:
     predicate: Predicate
     parts: tuple[Leaf, ...]
     auxiliary: AuxiliaryLeaves
-    prepared: Fold
+    nodes: Sequence[PredicateNode]
     columns: tuple[LeafColumn, ...]
     today: int
     whole: int
@@ -75,7 +83,7 @@ class Query:
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
         """Tell from the outcomes of the parts in which containers a row may be selected."""
-        return may_match(self.prepared(self.auxiliary.joined(outcomes)))
+        return may_match(fold_nodes(self.nodes, self.auxiliary.joined(outcomes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +114,9 @@ class ColumnCost:
 def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
     """Return what the columns take today, by what footers say."""
     costs = {}
-    for column in index.columns:
+    for column in index.groups.columns:
         chunks = index.footers.chunks(column)
-        size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.row_count.sum()), 1)
+        size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.groups.row_count.sum()), 1)
         has = (chunks.dictionary_page_offset > 0) & (chunks.dictionary_page_offset < chunks.data_page_offset)
         pages = np.where(has, chunks.data_page_offset - chunks.dictionary_page_offset, 0)
         entry = float(_WIDTHS.get(column.physical, column.type_length or _TEXT))
@@ -174,14 +182,14 @@ def _planned(
     plan = plan_opened(table, where=where or "true", columns=columns, session=session, depth="pages")
     predicate = plan.evaluation.predicate
     parts = tuple(leaves(predicate))
-    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.columns if tells_nulls(c)})
+    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if tells_nulls(c)})
     return Query(
         where=where or "true",
         runs=runs,
         predicate=predicate,
         parts=(*parts, *auxiliary.extra),
         auxiliary=auxiliary,
-        prepared=prepare(predicate),
+        nodes=post_order(predicate),
         columns=plan.columns,
         today=int(plan.kept.bytes.sum()),
         whole=int(plan.sizes.bytes.sum()),

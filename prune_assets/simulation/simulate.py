@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.evidence.many_leaves import bounds_of_values, outcomes_of_each
-from parquet_core.evidence.two_columns import outcomes_from_two_bounds
-from parquet_core.outcomes import Outcomes, intersect
-from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant
-from prune_assets.simulation.cut import Ordered, cut_of, ordered
+from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_each
+from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.outcomes import Outcomes, intersect
+from parquet_core.pruning.predicate import ColumnLeaf, CompareColumns, Constant
+from prune_assets.simulation.cut import OrderedSample, cut_of, ordered
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
 from prune_assets.simulation.lookups import LookedUp, asked, denied, looked_up
 from prune_assets.simulation.sizes import EncodedRows, Size, sizes_without_encoding
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Path
+    from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.trust.bounds import Bounds
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.queries import ColumnCost, Query
@@ -49,7 +49,7 @@ class Workspace:
     encoded: EncodedRows | None = None
     leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
     simulated: dict[str, Simulated] = field(default_factory=dict)
-    _ordered: dict[tuple[tuple[str, ...], ...], Ordered] = field(default_factory=dict)
+    _ordered: dict[tuple[tuple[str, ...], ...], OrderedSample] = field(default_factory=dict)
     _bounds: dict[str, tuple[Cut, dict[Path, FutureBounds]]] = field(default_factory=dict)
     _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Workspace:
                     self._places[q, i] = len(of_column)
                     of_column.append(part)
 
-    def ordered(self, layout: LayoutSpec) -> Ordered:
+    def ordered(self, layout: LayoutSpec) -> OrderedSample:
         """Return the sample in the order of a layout; the orders of the last few layouts are cached."""
         key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
         if key not in self._ordered:

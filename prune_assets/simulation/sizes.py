@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
-from prune_assets.planner.levels.dictionary_level import ALWAYS_WORTH
+from parquet_core.pruning.levels.dictionary_level import ALWAYS_WORTH
 from prune_assets.simulation.cut import cut_of
 from prune_assets.simulation.lookups import dictionary_pays, distinct_in_each
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import Path
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.queries import ColumnCost
     from prune_assets.simulation.sample import Sample, SampledColumn
@@ -116,21 +116,21 @@ def _evenly(last: int) -> list[int]:
     return found
 
 
-class _Values(NamedTuple):
+class _SampleValues(NamedTuple):
     """Rows with a value in a row group or page, and how many distinct values they have; nulls are not encoded."""
 
     rows: float
     values: float
 
 
-def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Values:
+def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _SampleValues:
     """Estimate the mean of row groups or pages of `rows` rows from the codes of sampled rows, below `most`."""
     known = [part[part >= 0] for part in parts if len(part)]
     if not known:
-        return _Values(0.0, 0.0)
+        return _SampleValues(0.0, 0.0)
     sampled = [len(part) for part in parts if len(part)]
     valid = [rows * len(part) / count for part, count in zip(known, sampled, strict=True)]
-    return _Values(float(np.mean(valid)), float(np.mean(_distinct_of(known, most, np.array(valid)))))
+    return _SampleValues(float(np.mean(valid)), float(np.mean(_distinct_of(known, most, np.array(valid)))))
 
 
 def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,7 +142,7 @@ def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np
     return distinct_in_each(np.maximum(rows, sampled), known, sampled, np.array(of_half) * sampled / 2)
 
 
-def _coded(layout: LayoutSpec, path: Path, group: _Values, page: _Values, entry: float) -> Coded:
+def _coded(layout: LayoutSpec, path: Path, group: _SampleValues, page: _SampleValues, entry: float) -> Coded:
     """Return whether a writer keeps the dictionary of a column; `entry`: the bytes of an entry."""
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without}:
@@ -203,7 +203,7 @@ class EncodedRows:
     total: int
     _encoded: dict[tuple[str, int, Path, bool], _Encoded] = field(default_factory=dict)
     _orders: dict[str, NDArray[np.int64]] = field(default_factory=dict)
-    _values: dict[tuple[str, Path, float], tuple[int, _Values]] = field(default_factory=dict)
+    _values: dict[tuple[str, Path, float], tuple[int, _SampleValues]] = field(default_factory=dict)
     _codes: dict[Path, _Codes | None] = field(default_factory=dict)
     _distinct: dict[Path, float] = field(default_factory=dict)
 
@@ -266,7 +266,7 @@ class EncodedRows:
         group, page = counted
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
-    def _at_most(self, counted: _Values, path: Path) -> float:
+    def _at_most(self, counted: _SampleValues, path: Path) -> float:
         """Return the distinct values of rows, at most as many as random rows of the table have."""
         values = max(1.0, self._distinct_in_table(path))
         return (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.unread_columns import unread_columns
-from parquet_core.predicate import Cause, Unsupported, cause_of, conjuncts_of, leaves
+from parquet_core.pruning.predicate import Cause, Unsupported, cause_of, conjuncts_of, leaves
 from prune_assets.report.skip_report import Caveat, Reading
 from prune_assets.report.wording import DEPENDS_ON_ZONE
 from prune_assets.spark_reader.as_spark_filters import as_spark_filters, filters_of
@@ -22,7 +22,7 @@ from prune_assets.spark_reader.spark_profile import profile_of, reader_name
 
 if TYPE_CHECKING:
     from parquet_core.dataset.unread_columns import UnreadColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import ReaderWarning
     from prune_assets.spark_reader.spark_filters import SparkFilter
@@ -110,7 +110,7 @@ def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColum
     from parquet_core.layout.places import file_name  # with it comes what proves layouts, which explain has no use for
 
     index = plan.index
-    opened = np.unique(index.file[scan.ranges.row_totals(len(index)) > 0])
+    opened = np.unique(index.groups.file[scan.ranges.row_totals(len(index)) > 0])
     for each in unread:
         there = np.intersect1d(each.files, opened)
         if len(there):

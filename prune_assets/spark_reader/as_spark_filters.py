@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Compare,
     Constant,
@@ -41,13 +41,13 @@ from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
 from prune_assets.sql.types.spark_types import DATE, type_of_column
-from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.spark_reader.spark_filters import SparkFilter
     from prune_assets.spark_reader.spark_profile import SparkProfile
     from prune_assets.sql.semantics import SparkSemantics
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_values import SparkValue
 
 # NULL where an operand is: what Spark calls null intolerant.
-_STRICT = (nodes.Comparison, nodes.Arithmetic, nodes.Negative, nodes.Like, nodes.Between)
+_STRICT = (nodes.Comparison, nodes.Arithmetic, nodes.Negative, nodes.LikeTest, nodes.Between)
 _TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 # Casts between these are taken off the column, whichever way they go.
-_UNWRAPPED = ({Kind.DATE}, {Kind.DATE, Kind.TIMESTAMP}, {Kind.DATE, Kind.TIMESTAMP_NTZ})
+_UNWRAPPED = ({ValueKind.DATE}, {ValueKind.DATE, ValueKind.TIMESTAMP}, {ValueKind.DATE, ValueKind.TIMESTAMP_NTZ})
 
 
 def as_spark_filters(
@@ -85,19 +85,19 @@ class _Filters:
         self._semantics = semantics
         self._profile = profile
 
-    def of(self, node: nodes.Node, *, negated: bool = False, depth: int = 0) -> SparkFilter:
-        while isinstance(node, nodes.Not):
+    def of(self, node: nodes.SyntaxNode, *, negated: bool = False, depth: int = 0) -> SparkFilter:
+        while isinstance(node, nodes.Negation):
             node, negated = node.operand, not negated
         if depth > _MAX_DEPTH:
             return Opaque()
-        if isinstance(node, nodes.And | nodes.Or):
-            kind = nodes.And if isinstance(node, nodes.And) else nodes.Or
+        if isinstance(node, nodes.Conjunction | nodes.Disjunction):
+            kind = nodes.Conjunction if isinstance(node, nodes.Conjunction) else nodes.Disjunction
             children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, kind)]
-            return all_of(children) if (kind is nodes.And) != negated else any_of(children)
+            return all_of(children) if (kind is nodes.Conjunction) != negated else any_of(children)
         return self._leaf(node, negated=negated)
 
-    def _leaf(self, node: nodes.Node, *, negated: bool) -> SparkFilter:
-        if isinstance(node, nodes.IsTruth):
+    def _leaf(self, node: nodes.SyntaxNode, *, negated: bool) -> SparkFilter:
+        if isinstance(node, nodes.TruthTest):
             return self._is_truth(node, negated=negated)
         node = self._folded(node)
         if not (_is_plain(node, self._profile) or self._is_unwrapped(node)) or self._casts_column(node):
@@ -113,17 +113,17 @@ class _Filters:
             return Opaque(tuple(self._strict_columns(node)))
         return filters_of(lowered, negated=negated)
 
-    def _folded(self, node: nodes.Node) -> nodes.Node:
+    def _folded(self, node: nodes.SyntaxNode) -> nodes.SyntaxNode:
         """Return a condition with the operands that are constants as literals (ConstantFolding)."""
-        if not isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In)):
+        if not isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.ListTest)):
             return node
         return node.with_children([self._constant(it) or it for it in node.children()])
 
-    def _constant(self, operand: nodes.Node) -> nodes.Node | None:
+    def _constant(self, operand: nodes.SyntaxNode) -> nodes.SyntaxNode | None:
         literal = self._conditions.constant(operand) if _may_fold(operand) else None
         return None if literal is None else nodes.mark(literal, operand.span)
 
-    def _is_unwrapped(self, node: nodes.Node) -> bool:
+    def _is_unwrapped(self, node: nodes.SyntaxNode) -> bool:
         """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
         if not isinstance(node, (nodes.Comparison, nodes.Between)):
             return False
@@ -131,7 +131,7 @@ class _Filters:
         casts = [it for it in operands if not isinstance(fold_constants(it), nodes.Literal)]
         return len(casts) == 1 and self._is_lossless_cast(casts[0])
 
-    def _is_lossless_cast(self, node: nodes.Node) -> bool:
+    def _is_lossless_cast(self, node: nodes.SyntaxNode) -> bool:
         match node:
             case nodes.Cast(inner, to, is_try=False):
                 pass
@@ -143,37 +143,37 @@ class _Filters:
         kind = None if column is None or column.type is None else type_of_column(column.type)
         if kind is None or to is None:
             return False
-        if kind.kind is Kind.INTEGER and to.kind is Kind.INTEGER:
+        if kind.kind is ValueKind.INTEGER and to.kind is ValueKind.INTEGER:
             return bool(kind.bits <= to.bits)
-        if kind.kind is Kind.DATE and to.kind is not Kind.DATE and not self._profile.unwraps_dates:
+        if kind.kind is ValueKind.DATE and to.kind is not ValueKind.DATE and not self._profile.unwraps_dates:
             return False
         return {kind.kind, to.kind} in _UNWRAPPED
 
-    def _casts_column(self, node: nodes.Node) -> bool:
+    def _casts_column(self, node: nodes.SyntaxNode) -> bool:
         """Tell whether Spark casts the column of a plain condition: to what has not all of its digits, or for good."""
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
-        if decimals and isinstance(node, nodes.In) and node.source:
+        if decimals and isinstance(node, nodes.ListTest) and node.source:
             operands += node.listed()
         values = [it.value for it in operands if isinstance(it, nodes.Literal)]
         if any(self._is_cast_for_good(node, column, values) for column in columns if column is not None):
             return True
-        counts = self._semantics.minimum_precision and not isinstance(node, nodes.In)
-        if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
+        counts = self._semantics.minimum_precision and not isinstance(node, nodes.ListTest)
+        if any(value.kind is ValueKind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
             return True
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
-    def _is_cast_for_good(self, node: nodes.Node, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
+    def _is_cast_for_good(self, node: nodes.SyntaxNode, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
         """Tell whether a column is cast, and the cast is not taken off: to a timestamp, or to the strings of a list."""
         if column.type is None or pa.types.is_string(column.type):
             return False
-        if isinstance(node, nodes.In) and not self._semantics.ansi:
-            return node.strings() is not None or any(value.kind is Kind.STRING for value in values)
-        as_moment = any(value.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ} for value in values)
+        if isinstance(node, nodes.ListTest) and not self._semantics.ansi:
+            return node.strings() is not None or any(value.kind is ValueKind.STRING for value in values)
+        as_moment = any(value.kind in {ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ} for value in values)
         return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 
-    def _is_truth(self, node: nodes.IsTruth, *, negated: bool) -> SparkFilter:
+    def _is_truth(self, node: nodes.TruthTest, *, negated: bool) -> SparkFilter:
         """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
         found = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
         if not isinstance(found, Filter):
@@ -185,7 +185,7 @@ class _Filters:
         )
         return opposite(same) if negated else same
 
-    def _strict_columns(self, node: nodes.Node) -> list[Path]:
+    def _strict_columns(self, node: nodes.SyntaxNode) -> list[Path]:
         found: list[Path] = []
         stack = [node]
         while stack:
@@ -198,12 +198,12 @@ class _Filters:
         return found
 
 
-def _is_strict(node: nodes.Node) -> bool:
+def _is_strict(node: nodes.SyntaxNode) -> bool:
     """Tell whether a null among its operands makes an expression null."""
     return (
         isinstance(node, _STRICT)
         or (isinstance(node, nodes.Call) and (found := find(node.name)) is not None and found.infers_not_null)
-        or (isinstance(node, nodes.In) and len(node.values) == 1)
+        or (isinstance(node, nodes.ListTest) and len(node.values) == 1)
     )
 
 
@@ -222,31 +222,38 @@ def _is_inexact_as_double(column: LeafColumn | None) -> bool:
     return bool(pa.types.is_decimal(column.type) or pa.types.is_int64(column.type))
 
 
-def _is_plain(node: nodes.Node, profile: SparkProfile) -> bool:
+def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
     """Tell whether a condition stands between a plain column and literals."""
     match node:
         case nodes.Column() | nodes.Literal():
             return True
-        case nodes.Like():
+        case nodes.LikeTest():
             # With an escape in the pattern Spark leaves LIKE as it is.
             if not _is_simplified(node, profile):
                 return False
-            operands: Sequence[nodes.Node] = [node.left]
+            operands: Sequence[nodes.SyntaxNode] = [node.left]
         case nodes.Call(name) if (found := find(name)) is not None and found.role in AFFIXES:
             operands = node.arguments
-        case nodes.Between() | nodes.In() | nodes.IsNull() | nodes.IsTruth() | nodes.Comparison() | nodes.NullSafe():
+        case (
+            nodes.Between()
+            | nodes.ListTest()
+            | nodes.NullTest()
+            | nodes.TruthTest()
+            | nodes.Comparison()
+            | nodes.NullSafe()
+        ):
             operands = node.children()
         case _:
             return False
     return all(isinstance(fold_constants(operand), (nodes.Column, nodes.Literal)) for operand in operands)
 
 
-def _may_fold(operand: nodes.Node) -> bool:
+def _may_fold(operand: nodes.SyntaxNode) -> bool:
     """Tell whether an operand may be a constant that is no literal yet."""
     return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
 
 
-def _is_simplified(like: nodes.Like, profile: SparkProfile) -> bool:
+def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
     """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
     pattern = like.right
     if not isinstance(pattern, nodes.Literal):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import array_of_scalars
-from parquet_core.evidence.satisfiable import reaches_beyond_type
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.satisfiable import reaches_beyond_type
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Compare,
     In,
@@ -33,7 +33,7 @@ from parquet_core.predicate import (
     StartsWith,
     leaves,
 )
-from parquet_core.trees import post_order
+from parquet_core.pruning.trees import post_order
 from prune_assets.spark_reader.as_spark_filters import as_spark_filters
 from prune_assets.spark_reader.spark_filters import Opaque, parts_of
 from prune_assets.spark_reader.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
@@ -41,7 +41,7 @@ from prune_assets.spark_reader.survivors import SurvivorBounds, can_be_written, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.spark_reader.opening import SparkScan
     from prune_assets.spark_reader.spark_profile import SparkProfile
@@ -75,15 +75,15 @@ def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -
 def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
     """Tell whether rows are skipped in files that Spark opens."""
     index, access = plan.index, plan.evaluation.access
-    opened = scan.files[index.file]
+    opened = scan.files[index.groups.file]
     kept = access.ranges.row_totals(len(index))
-    return bool(np.any(kept[opened] < index.row_count[opened]))
+    return bool(np.any(kept[opened] < index.groups.row_count[opened]))
 
 
 def necessary(predicate: Predicate) -> Predicate | None:
     """Return a condition that the predicate implies and that names plain columns alone, or None.
 
-    >>> from parquet_core.predicate import IsNull, Unsupported
+    >>> from parquet_core.pruning.predicate import IsNull, Unsupported
     >>> necessary(And((IsNull(("x",)), Unsupported("f(y)", "not known"))))
     IsNull(column=('x',))
     """

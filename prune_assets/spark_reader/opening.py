@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
+from parquet_core.pruning.access_plan import Verdict
 from parquet_core.storage import is_remote
 from prune_assets.tables.table import Opening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.pruning.access_plan import AccessPlan
     from prune_assets.planner.planned_read import NamedBy
 
 # spark.sql.sources.parallelPartitionDiscovery.threshold: more paths are listed by a job.
@@ -43,17 +43,17 @@ class SparkScan:
 
 def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> SparkScan:
     """Choose the cheapest way to open the surviving files of a table that was `named` so."""
-    survivors = np.zeros(len(index.files), np.bool_)
-    survivors[index.file[access.verdict != Verdict.SKIP]] = True
+    survivors = np.zeros(len(index.groups.files), np.bool_)
+    survivors[index.groups.file[access.verdict != Verdict.SKIP]] = True
     count = int(np.count_nonzero(survivors))
     if count == 0:
         return SparkScan(Opening.NOTHING, survivors)
     if named == "unfinished":
         return SparkScan(Opening.PATHS, survivors)
-    if count == len(survivors) or (index.partitions and named != "directory"):
+    if count == len(survivors) or (index.groups.partitions and named != "directory"):
         # Of several directories each has partition columns of its own: only Spark sorts them out.
         return SparkScan(Opening.TABLE, np.ones(len(survivors), np.bool_))
-    few = MAX_REMOTE_PATHS if is_remote(index.files[0].path) else MAX_PATHS
+    few = MAX_REMOTE_PATHS if is_remote(index.groups.files[0].path) else MAX_PATHS
     if named == "list" or count <= few:
         return SparkScan(Opening.PATHS, survivors)
     by_name = _of_the_same_names(index, survivors)
@@ -65,6 +65,6 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
 
 def _of_the_same_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which files have the name of a survivor: partitions may each hold a file of one name."""
-    names = [file.path.rpartition("/")[2] for file in index.files]
+    names = [file.path.rpartition("/")[2] for file in index.groups.files]
     wanted = {name for name, kept in zip(names, survivors.tolist(), strict=True) if kept}
     return np.array([name in wanted for name in names], np.bool_)

@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import Unsupported, leaves
-from parquet_core.segments import merge_borders, page_of_segment
+from parquet_core.pruning.access_plan import RangeList, flagged_segments, join, whole_groups
+from parquet_core.pruning.file_answers import answers_of_directories
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import Unsupported, leaves
+from parquet_core.pruning.segments import merge_borders, page_of_segment
+from parquet_core.pruning.trees import replaced
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
-from parquet_core.trees import replaced
 from parquet_core.trust.trust_policy import trust
 from prune_assets.report.skip_report import Caveat
 from prune_assets.report.wording import PUSHED_IN_PART
@@ -35,7 +36,6 @@ from prune_assets.spark_reader.parquet_java import (
 )
 from prune_assets.spark_reader.pushed import of_files, pushed_to
 from prune_assets.spark_reader.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
-from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.spark_reader.spark_filters import SparkFilter
 
@@ -86,11 +85,11 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     """
     index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
     reader = _Reader(index, off)
-    remaining = (index.row_count > 0) & files[index.file]
+    remaining = (index.groups.row_count > 0) & files[index.groups.file]
     if Truth(holds=False) in conjuncts(tree):
         remaining[:] = False
-    names = {column.path[0] for column in index.partitions}
-    whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.row_count)
+    names = {column.path[0] for column in index.groups.partitions}
+    whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.groups.row_count)
     remaining &= ~whole
     is_pushed = False
     for pushed, here in _by_kind(of_files(tree, names), index):
@@ -115,7 +114,7 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     if is_pushed and off:
         limit = f"this plan sets {', '.join(sorted(off))} to false, as Spark would lose rows here"
     return PredictedScan(
-        join(whole_groups(np.flatnonzero(whole), index.row_count), cut),
+        join(whole_groups(np.flatnonzero(whole), index.groups.row_count), cut),
         why,
         limit,
         Caveat.UNREAD_METADATA if why else None,
@@ -127,12 +126,12 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     index = plan.index
     predicate = replaced(plan.lowered.predicate, plan.tests)
     refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
-    listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
+    listed_by = ["_metadata", *(column.name.casefold() for column in index.groups.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
     why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
     if plan.table.format.spark_lists_files:
         return answers_of_directories(predicate, index).kept, why
-    if not why and _mixes(filters, {column.path[0] for column in index.partitions}):
+    if not why and _mixes(filters, {column.path[0] for column in index.groups.partitions}):
         why = "conditions that are simpler with the values of a partition put in: it may read less"
     return may_match(plan.table.answers(predicate).partitions) & ~_dropped_by_log(plan, filters), why
 
@@ -144,8 +143,8 @@ def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
 
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
     """Tell which files delta-spark rules out by the statistics of the log, asked much as row groups are."""
-    nothing = np.zeros(len(plan.index.files), np.bool_)
-    partitions = {column.path[0] for column in plan.index.partitions}
+    nothing = np.zeros(len(plan.index.groups.files), np.bool_)
+    partitions = {column.path[0] for column in plan.index.groups.partitions}
     known = {path: plan.table.file_bounds(path) for path in _columns(filters)}
     evidence = {path: evidence_of(bounds) for path, bounds in known.items() if bounds is not None}
 
@@ -160,15 +159,16 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
 
 def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
     """Yield what is pushed down to files that have the same of the columns, and their row groups."""
-    by_path = {column.path: column for column in index.columns}
+    by_path = {column.path: column for column in index.groups.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     found = [
-        tuple(_as_pushed_to(by_path[path], kind) if path in by_path else None for path in paths) for kind in index.kinds
+        tuple(_as_pushed_to(by_path[path], kind) if path in by_path else None for path in paths)
+        for kind in index.groups.kinds
     ]
     signatures = [tuple(leaf is not None for leaf in leaves) for leaves in found]
     numbers = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
     of_kind = np.array([numbers[signature] for signature in signatures], np.int64)
-    of_group = of_kind[index.kind[index.file]] if len(index) else np.zeros(0, np.int64)
+    of_group = of_kind[index.groups.kind[index.groups.file]] if len(index) else np.zeros(0, np.int64)
     for number in numbers.values():
         leaves = found[int(np.argmax(of_kind == number))]
         yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == number
@@ -197,7 +197,7 @@ def _columns(tree: SparkFilter) -> list[Path]:
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
     """Tell where every column read has an offset index: elsewhere parquet-java passes over column indexes."""
     located = np.ones(len(index), np.bool_)
-    located[index.read_from()] = index.totals.read(columns).located
+    located[index.groups.read_from()] = index.totals.read(columns).located
     return located
 
 
@@ -207,14 +207,18 @@ class _Reader:
     def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
         self._index = index
         self._off = off
-        self._by_path = {column.path: column for column in index.columns}
+        self._by_path = {column.path: column for column in index.groups.columns}
         self._statistics: dict[Path, Evidence] = {}
         self.unread: dict[str, None] = {}
 
     def unopened(self, remaining: Flags) -> Flags:
         """Return those of files that the plan did not open: what Spark reads of them is not known."""
         index = self._index
-        found = np.zeros(len(remaining), np.bool_) if index.opened is None else remaining & ~index.opened[index.file]
+        found = (
+            np.zeros(len(remaining), np.bool_)
+            if index.groups.opened is None
+            else remaining & ~index.groups.opened[index.groups.file]
+        )
         if found.any():
             self.unread["footers"] = None
         return found
@@ -242,8 +246,8 @@ class _Reader:
 
     def _row_group_evidence(self, column: LeafColumn) -> Evidence:
         index = self._index
-        kind = index.kind[index.file]
-        required = np.array([trust(column, each).required for each in index.kinds], np.bool_)
+        kind = index.groups.kind[index.groups.file]
+        required = np.array([trust(column, each).required for each in index.groups.kinds], np.bool_)
         claimed = index.footers.claimed_bounds(column)
         believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
         found = evidence_of(claimed, believed=believed)
@@ -286,11 +290,11 @@ class _Reader:
         """Return the rows that column indexes leave of row groups."""
         index = self._index
         if len(positions) == 0:
-            return whole_groups(positions, index.row_count)
+            return whole_groups(positions, index.groups.row_count)
         columns = [self._by_path[path] for path in _columns(pushed)]
         index.page_indexes.fetch(columns, positions)
         batches = {column.path: index.page_indexes.read(column, positions) for column in columns}
-        base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
+        base = np.cumsum(index.groups.row_count[positions]) - index.groups.row_count[positions]
         starts = {path: base[batch.row_group] + batch.first_row for path, batch in batches.items()}
         segments = merge_borders(base, list(starts.values()))
         unknown = {column.path: has_unknown_order(column, index)[positions] for column in columns}
@@ -299,7 +303,7 @@ class _Reader:
         def kept(leaf: Filter) -> Flags:
             return kept_by_pages(leaf, evidence[leaf.column])[page_of_segment(segments, starts[leaf.column])]
 
-        return flagged_segments(folded(pushed, kept, dropping=False), segments, positions, index.row_count)
+        return flagged_segments(folded(pushed, kept, dropping=False), segments, positions, index.groups.row_count)
 
 
 def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
@@ -307,8 +311,8 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 
     It ignores such bounds unless both are the same value, and such column indexes.
     """
-    unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.kinds]
-    by_group: Flags = np.array(unknown, np.bool_)[index.kind[index.file]]
+    unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.groups.kinds]
+    by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
     return by_group
 
 

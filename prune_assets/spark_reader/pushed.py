@@ -31,8 +31,7 @@ from prune_assets.spark_reader.spark_filters import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.spark_reader.spark_filters import SparkFilter
 
 # spark.sql.parquet.pushdown.inFilterThreshold: up to so many values IN is an OR of equalities, above it a hull.

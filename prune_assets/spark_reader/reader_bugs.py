@@ -22,14 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import IsNaN, Op, leaves
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import IsNaN, Op, leaves
+from parquet_core.pruning.trees import asked_outcomes
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
-from parquet_core.trees import asked_outcomes
-from parquet_core.trust.inconsistencies import reason_of
+from parquet_core.trust.contradictions import reason_of
 from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
 from parquet_core.trust.writer_fault import Fact
 from prune_assets.report.skip_report import ReaderWarning
@@ -71,7 +71,7 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
         return ()
-    by_path = {column.path: column for column in plan.index.columns}
+    by_path = {column.path: column for column in plan.index.groups.columns}
     found: dict[ReaderWarning, None] = {}
     for leaf in _as_pushed(_filters_that_may_be_pushed(plan, filters)):
         column = by_path.get(leaf.column)
@@ -163,8 +163,10 @@ def _of_types(
 ) -> Iterator[ReaderWarning]:
     if not leaf.values:
         return
-    kinds = distinct(plan.index.kind[plan.index.file[remaining]]).tolist()
-    for stored in (found for kind in kinds for found in plan.index.kinds[kind].columns if found.path == column.path):
+    kinds = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
+    for stored in (
+        found for kind in kinds for found in plan.index.groups.kinds[kind].columns if found.path == column.path
+    ):
         if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
             yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
@@ -251,8 +253,8 @@ def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions
 
 
 def _by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
-    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.kinds], np.bool_)
-    by_group: Flags = writers[plan.index.kind[plan.index.file[remaining]]]
+    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.groups.kinds], np.bool_)
+    by_group: Flags = writers[plan.index.groups.kind[plan.index.groups.file[remaining]]]
     return by_group
 
 
@@ -270,19 +272,19 @@ def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> F
 
 def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
-    names = Counter(column.name for column in plan.index.columns)
+    names = Counter(column.name for column in plan.index.groups.columns)
     named = plan.lowered.sql.casefold()
-    for column in plan.index.columns:
+    for column in plan.index.groups.columns:
         if names[column.name] < 2 or not all(part.casefold() in named for part in column.path):
             continue
-        others = [other for other in plan.index.columns if other.name == column.name]
+        others = [other for other in plan.index.groups.columns if other.name == column.name]
         if any(np.any(plan.index.footers.chunks(other).bloom_filter[remaining, 0] > 0) for other in others):
             why = f"{column.name}: another column has the same dotted path, and parquet-java mixes their filters up"
             yield ReaderWarning(READER, why, BLOOM)
 
 
 def _of_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
-    stored = dict.fromkeys(chain(plan.index.columns, *(kind.columns for kind in plan.index.kinds)))
+    stored = dict.fromkeys(chain(plan.index.groups.columns, *(kind.columns for kind in plan.index.groups.kinds)))
     fine = compares_finely(plan.lowered.parsed, tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
@@ -315,17 +317,17 @@ def _is_millis(column: LeafColumn) -> bool:
     return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
 
 
-def _compared(tree: nodes.Node) -> Iterator[tuple[nodes.Node, bool]]:
+def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]:
     """Yield each comparison, and whether it is negated."""
     stack = [(tree, False)]
     while stack:
         node, negated = stack.pop()
-        if isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In)):
+        if isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.ListTest)):
             yield node, negated
-        stack += [(child, negated or isinstance(node, nodes.Not)) for child in reversed(node.children())]
+        stack += [(child, negated or isinstance(node, nodes.Negation)) for child in reversed(node.children())]
 
 
-def _loses(node: nodes.Node) -> bool:
+def _loses(node: nodes.SyntaxNode) -> bool:
     """Tell whether a comparison with a floored literal selects too few rows."""
     match node:
         case nodes.Comparison(left, _, op):
@@ -334,6 +336,6 @@ def _loses(node: nodes.Node) -> bool:
             return isinstance(node, nodes.NullSafe) and not node.is_same
 
 
-def _may_be_fine(node: nodes.Node, text: str) -> bool:
+def _may_be_fine(node: nodes.SyntaxNode, text: str) -> bool:
     plain = all(isinstance(part, (nodes.Column, nodes.Literal)) for part in node.children())
     return not plain or _MICROSECONDS.search(text) is not None

@@ -15,7 +15,7 @@ from parquet_core.arrow_arrays import array_of_scalars
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 
 class Rel(StrEnum):

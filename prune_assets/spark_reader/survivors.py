@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, scalar_of
-from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.schema import SortOrder
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
+from parquet_core.pruning.levels import STATISTICS
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
+from parquet_core.pruning.trees import fold
 from parquet_core.ranks import ranks
-from prune_assets.planner.levels import STATISTICS
 from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning import Evaluation
+    from parquet_core.pruning.access_plan import AccessPlan
+    from parquet_core.pruning.levels.page_level import PageOutcomes
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.planner.evaluation import Evaluation
-    from prune_assets.planner.levels.page_level import PageOutcomes
 
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
@@ -88,12 +88,12 @@ def _all_but(cut: Positions, flags: Flags) -> Positions:
 def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     pages = evaluation.pages.of_pages
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
-    whole = _all_but(cut, index.row_count > 0)
+    whole = _all_but(cut, index.groups.row_count > 0)
     kept = evaluation.row_groups.remaining[whole]
-    gain = np.where(kept | ~_alive_to_spark(evaluation)[whole], 0, index.row_count[whole])
+    gain = np.where(kept | ~_alive_to_spark(evaluation)[whole], 0, index.groups.row_count[whole])
     if pages is None:
         return _Containers(whole, kept, gain, None)
-    stops = np.append(pages.segments.start[1:], index.row_count[cut].sum())
+    stops = np.append(pages.segments.start[1:], index.groups.row_count[cut].sum())
     by_plan = may_match(pages.outcomes)
     by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages)))
     lost = np.where(by_spark & ~by_plan, stops - pages.segments.start, 0)
@@ -132,9 +132,9 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArr
 
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
     asked = set() if containers.pages is None else set(containers.pages.pages)
-    prunable = [column for column in index.columns if not column.unsupported and _can_be_handed_over(column)]
+    prunable = [column for column in index.groups.columns if not column.unsupported and _can_be_handed_over(column)]
     # Spark's filters cut a limit down to the type of a file that has another.
-    prunable = [column for column in prunable if not index.has_several_types(column)]
+    prunable = [column for column in prunable if not index.groups.has_several_types(column)]
     prunable.sort(key=lambda column: (column.path not in asked, column.index))
     return prunable[: len(asked) + MAX_CANDIDATES]
 
@@ -260,7 +260,7 @@ class SurvivorBounds:
     def __init__(self, index: MetadataIndex, access: AccessPlan) -> None:
         self._index = index
         self._survivors = np.flatnonzero(access.verdict != Verdict.SKIP)
-        self._columns = {column.path: column for column in (*index.columns, *index.partitions)}
+        self._columns = {column.path: column for column in (*index.groups.columns, *index.groups.partitions)}
         self._found: dict[Path, tuple[pa.Scalar, pa.Scalar] | None] = {}
 
     def is_known(self, path: Path) -> bool:
@@ -271,7 +271,7 @@ class SurvivorBounds:
         column = self._columns.get(path)
         if column is None or column.unsupported:
             return False
-        return path in self._index.partition_values or not self._index.has_several_types(column)
+        return path in self._index.groups.partition_values or not self._index.groups.has_several_types(column)
 
     def of(self, path: Path) -> tuple[pa.Scalar, pa.Scalar] | None:
         """Return the least and the greatest value; None where not every survivor tells, or NaN may stand above."""
@@ -282,9 +282,9 @@ class SurvivorBounds:
     def _of(self, column: LeafColumn) -> tuple[pa.Scalar, pa.Scalar] | None:
         if column.type is None or pa.types.is_boolean(column.type) or column.order is SortOrder.FLOATING:
             return None
-        values = self._index.partition_values.get(column.path)
+        values = self._index.groups.partition_values.get(column.path)
         if values is not None:
-            of_files = values.take(from_numpy(np.unique(self._index.file[self._survivors])))
+            of_files = values.take(from_numpy(np.unique(self._index.groups.file[self._survivors])))
             return _ends(of_files.cast(bounds_type(column)), of_files.cast(bounds_type(column)))
         if column.order is SortOrder.UNDEFINED:
             return None
@@ -295,7 +295,7 @@ class SurvivorBounds:
 
     def may_be_null(self, path: Path) -> bool:
         """Tell whether a surviving row group may hold a null of the column."""
-        values = self._index.partition_values.get(path)
+        values = self._index.groups.partition_values.get(path)
         if values is not None:
             return bool(values.null_count)
         counts = self._index.footers.bounds(self._columns[path]).null_count.take(from_numpy(self._survivors))

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.errors import PruneError
-from parquet_core.evidence.each_row import outcomes_on_rows
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import Unsupported, columns_of_leaf, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.evidence.each_row import outcomes_on_rows
+from parquet_core.pruning.outcomes import Outcomes, unknown
+from parquet_core.pruning.predicate import Unsupported, columns_of_leaf, leaves
+from parquet_core.pruning.trees import fold
 from prune_assets.sql.binding.bind import is_condition
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS
 from prune_assets.sql.functions.entry import CHOICES
@@ -23,15 +23,26 @@ from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.leaf_conditions import compared_with_truth
 from prune_assets.sql.lowering.null_propagation import decides_every_value, null_with
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import Arithmetic, Call, Case, Column, Comparison, Literal, Node, Not, Opaque, Sign
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.syntax.nodes import (
+    Arithmetic,
+    Call,
+    Case,
+    Column,
+    Comparison,
+    Literal,
+    Negation,
+    OpaqueNode,
+    Sign,
+    SyntaxNode,
+)
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
@@ -74,7 +85,7 @@ def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predica
 
 
 def _at_once(
-    tree: Node, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
+    tree: SyntaxNode, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
 ) -> OutcomeArray | None:
     """Return the outcome for each row of values; None if a condition in the part is not lowered for all of them."""
     try:
@@ -90,7 +101,12 @@ def _at_once(
 
 
 def _one_by_one(
-    tree: Node, columns: Sequence[LeafColumn], conditions: Conditions, values: Sequence[pa.Array], *, or_null: bool
+    tree: SyntaxNode,
+    columns: Sequence[LeafColumn],
+    conditions: Conditions,
+    values: Sequence[pa.Array],
+    *,
+    or_null: bool,
 ) -> OutcomeArray:
     """Return the outcome for each row of values; raises Refusal where the first of them are unknown."""
     outcomes: list[Outcomes] = []
@@ -102,7 +118,7 @@ def _one_by_one(
     return np.array(outcomes, np.uint8)
 
 
-def divisor_of(tree: Node) -> int | None:
+def divisor_of(tree: SyntaxNode) -> int | None:
     """Return the divisor if a part that names one column depends on its remainders alone, else None.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
@@ -113,31 +129,31 @@ def divisor_of(tree: Node) -> int | None:
     return divisors.pop() if len(divisors) == 1 else None
 
 
-def shows_clock(tree: Node) -> bool:
+def shows_clock(tree: SyntaxNode) -> bool:
     """Tell whether a part that names one column depends on the hour and the minute that clocks show alone."""
     names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in _parents(tree)}
     return bool(names) and names <= CLOCK_FIELDS
 
 
-def _parents(tree: Node) -> list[Node]:
+def _parents(tree: SyntaxNode) -> list[SyntaxNode]:
     """Return the parent of each column; none if an opaque part may name columns."""
-    if isinstance(tree, Column) or any(part.columns != () for part in tree.all_of(Opaque)):
+    if isinstance(tree, Column) or any(part.columns != () for part in tree.all_of(OpaqueNode)):
         return []
     return [part for part in tree.walk() for child in part.children() if isinstance(child, Column)]
 
 
-def _divisor(parent: Node) -> int | None:
+def _divisor(parent: SyntaxNode) -> int | None:
     match parent:
-        case Arithmetic(Column(), Literal(value), Sign.REST) if value.kind is Kind.INTEGER:
+        case Arithmetic(Column(), Literal(value), Sign.REST) if value.kind is ValueKind.INTEGER:
             return abs(value.number) or None
         case _:
             return None
 
 
-def _without_not(tree: Node) -> Node:
+def _without_not(tree: SyntaxNode) -> SyntaxNode:
     """Return the condition inside NOT, `= TRUE` and `= FALSE`: it is NULL, and raises, for the same rows."""
     while True:
-        if isinstance(tree, Not):
+        if isinstance(tree, Negation):
             tree = tree.operand
         elif (compared := compared_with_truth(tree)) is not None:
             tree, _ = compared
@@ -145,19 +161,19 @@ def _without_not(tree: Node) -> Node:
             return tree
 
 
-def _evaluates_all(condition: Node) -> bool:
+def _evaluates_all(condition: SyntaxNode) -> bool:
     """Return True for a comparison without a condition or choice in it: its outcome is known if nothing raises."""
     inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
     return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)
 
 
-def _is_choice(part: Node) -> bool:
+def _is_choice(part: SyntaxNode) -> bool:
     function = find(part.name) if isinstance(part, Call) else None
     return function is not None and function.role in CHOICES
 
 
 def _settle(
-    tree: Node, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
+    tree: SyntaxNode, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
 ) -> Outcomes:
     # Of floats there are two zeros, of which a constant is one.
     if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in row):

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from parquet_core.predicate import And, Unsupported
+from parquet_core.pruning.predicate import And, Unsupported
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
 from prune_assets.sql.binding.clock import with_constants
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 

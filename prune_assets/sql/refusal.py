@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquet_core.predicate import Cause
+from parquet_core.pruning.predicate import Cause
 
 GIVE_ZONE = "pass session= or --time-zone"
 

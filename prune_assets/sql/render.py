@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Compare,
     CompareColumns,
@@ -33,14 +33,15 @@ from parquet_core.predicate import (
     Unsupported,
     Wildcard,
 )
-from parquet_core.trees import post_order
+from parquet_core.pruning.trees import post_order
 from prune_assets.sql.types.calendar import date_of
 from prune_assets.sql.types.zones import DAY, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Predicate
 
 SHOWN_VALUES = 20
 _WILD = re.compile(r"[%_\\]")

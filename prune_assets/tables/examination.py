@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import Path
     from parquet_core.layout.spec import Finding
-    from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.delete_debt import DeleteDebt
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.dataset.logged import FileAnswers, LoggedFiles
+    from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.storage import DataFile
 
 

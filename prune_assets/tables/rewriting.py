@@ -60,7 +60,7 @@ class Rewrite:
     @property
     def files(self) -> Sequence[DataFile]:
         """The files."""
-        return [self.index.files[number] for number in self.numbers]
+        return [self.index.groups.files[number] for number in self.numbers]
 
 
 class Rewritten(NamedTuple):

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics

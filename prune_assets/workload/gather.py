@@ -40,7 +40,7 @@ class _Key(NamedTuple):
     left_out: tuple[str, ...]
 
 
-class _Read(NamedTuple):
+class _ReadLogs(NamedTuple):
     """A predicate and the columns that a query with it reads."""
 
     where: str
@@ -60,7 +60,7 @@ class _Shape:
     first_columns: tuple[str, ...]
     runs: float = 0.0
     totals: ScanTotals = field(default_factory=ScanTotals)
-    predicates: dict[_Read, float] = field(default_factory=dict)
+    predicates: dict[_ReadLogs, float] = field(default_factory=dict)
     columns: set[str] = field(default_factory=set)
     has_one_read: bool = True
     joined_on: set[str] = field(default_factory=set)
@@ -96,7 +96,7 @@ class Gathered:
         shape.shape = min(shape.shape, name)
         shape.runs += scan.runs
         shape.totals = added(shape.totals, scan.totals)
-        _add_predicate(shape, _Read(scan.where, scan.columns), scan.runs)
+        _add_predicate(shape, _ReadLogs(scan.where, scan.columns), scan.runs)
         shape.columns.update(scan.columns)
         shape.has_one_read &= scan.columns == shape.first_columns
         shape.joined_on.update(scan.joined_on)
@@ -151,7 +151,7 @@ def _sum(left: Number | None, right: Number | None) -> Number | None:
     return right if left is None else left if right is None else left + right
 
 
-def _add_predicate(shape: _Shape, read: _Read, runs: float) -> None:
+def _add_predicate(shape: _Shape, read: _ReadLogs, runs: float) -> None:
     if read in shape.predicates:
         shape.predicates[read] += runs
         return

@@ -14,7 +14,7 @@ from prune_assets.workload.query_shapes import QueryShape, Workload
 SCHEMA = "workload/1"
 
 
-class _Document(msgspec.Struct):
+class _WorkloadDocument(msgspec.Struct):
     schema: str
     shapes: tuple[QueryShape, ...] = ()
     not_understood: dict[str, int] = {}
@@ -70,12 +70,12 @@ def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
         raw = msgspec.json.decode(text)
         for shape in raw["shapes"]:
             shape["predicates"] = [(one["where"], one["runs"], one.get("columns")) for one in shape["predicates"]]
-        document = msgspec.convert(raw, _Document)
+        document = msgspec.convert(raw, _WorkloadDocument)
     except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
         raise WrongUse(f"{source}: no workload ({error}); write one with `prune workload .. --json`") from None
     if document.schema != SCHEMA:
         raise WrongUse(
             f"{source}: a document of schema {document.schema}, not {SCHEMA}; write it anew with `prune workload`"
         )
-    fields = {name: getattr(document, name) for name in _Document.__struct_fields__ if name != "schema"}
+    fields = {name: getattr(document, name) for name in _WorkloadDocument.__struct_fields__ if name != "schema"}
     return Workload(**fields)

@@ -14,7 +14,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import listed, redacted
 from parquet_core.storage import address, is_remote, local_path
 from prune_assets.workload.declared import scans_of_sql
-from prune_assets.workload.event_logs.cursor import Cursor
+from prune_assets.workload.event_logs.cursor import EventLogCursor
 from prune_assets.workload.event_logs.decompress import NoEventLog
 from prune_assets.workload.event_logs.find_logs import find_logs
 from prune_assets.workload.event_logs.read_logs import LogReader
@@ -69,7 +69,7 @@ def workload(
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
     table = None if table is None else os.fspath(table)
-    noted = None if cursor is None else Cursor(cursor)
+    noted = None if cursor is None else EventLogCursor(cursor)
     gathered = Gathered()
     reader = LogReader(
         is_wanted=lambda start: _is_wanted(start, _patterns(app), _patterns(user)), since=begin, until=end
@@ -122,7 +122,7 @@ def _scans_of_sql(paths: list[str], table: str | None, not_understood: Counter[s
 
 
 def _scans_of_logs(
-    paths: list[str], reader: LogReader, cursor: Cursor | None, progress: Callable[[int, int], None] | None
+    paths: list[str], reader: LogReader, cursor: EventLogCursor | None, progress: Callable[[int, int], None] | None
 ) -> Iterator[RanScan]:
     logs = find_logs([path for path in paths if not path.endswith(_SQL)])
     total, read = sum(log.size for log in logs), 0

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import MIRRORED, And, Between, Binary, Comparison, In, Node, Not, NullSafe, Or
+from prune_assets.sql.syntax.nodes import (
+    MIRRORED,
+    Between,
+    Binary,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    ListTest,
+    Negation,
+    NullSafe,
+    SyntaxNode,
+)
 from prune_assets.sql.syntax.parsed import ParsedPredicate, chain_of, parse_predicate
 
 
@@ -24,19 +35,19 @@ def same_shape(shape: str) -> str:
         return shape
 
 
-def _form(parsed: ParsedPredicate, node: Node) -> str:  # noqa: PLR0911 - one for each kind of node
+def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - one for each kind of node
     match node:
-        case Between() | Not(Between()):
+        case Between() | Negation(Between()):
             return _form(parsed, _as_bounds(node))
-        case And():
-            return _joined(parsed, node, And, " and ")
-        case Or():
-            return _joined(parsed, node, Or, " or ")
-        case Not(operand):
+        case Conjunction():
+            return _joined(parsed, node, Conjunction, " and ")
+        case Disjunction():
+            return _joined(parsed, node, Disjunction, " or ")
+        case Negation(operand):
             return f"not ({_form(parsed, operand)})"
         case Comparison(left, right, Op.NE):
             return f"not ({_compared(parsed, left, Op.EQ, right)})"
-        case In(operand, values) if {_text(parsed, one) for one in values} == {"?"}:
+        case ListTest(operand, values) if {_text(parsed, one) for one in values} == {"?"}:
             return f"{_text(parsed, operand)} in (?)"
         case Comparison(left, right, op):
             return _compared(parsed, left, op, right)
@@ -46,31 +57,31 @@ def _form(parsed: ParsedPredicate, node: Node) -> str:  # noqa: PLR0911 - one fo
             return _text(parsed, node)
 
 
-def _as_bounds(node: Node) -> Node:
+def _as_bounds(node: SyntaxNode) -> SyntaxNode:
     """Return BETWEEN, or NOT BETWEEN, as the two comparisons that Spark makes of it; any other node as it is."""
     match node:
         case Between(value, low, high):
-            return And(Comparison(value, low, Op.GE), Comparison(value, high, Op.LE))
-        case Not(Between(value, low, high)):
-            return Or(Comparison(value, low, Op.LT), Comparison(value, high, Op.GT))
+            return Conjunction(Comparison(value, low, Op.GE), Comparison(value, high, Op.LE))
+        case Negation(Between(value, low, high)):
+            return Disjunction(Comparison(value, low, Op.LT), Comparison(value, high, Op.GT))
         case _:
             return node
 
 
-def _joined(parsed: ParsedPredicate, node: Node, connective: type[Binary], word: str) -> str:
+def _joined(parsed: ParsedPredicate, node: SyntaxNode, connective: type[Binary], word: str) -> str:
     """Return the parts of a chain, sorted."""
     chain = [part for one in chain_of(node, connective) for part in chain_of(_as_bounds(one), connective)]
-    forms = ((_form(parsed, one), isinstance(one, And | Or)) for one in chain)
+    forms = ((_form(parsed, one), isinstance(one, Conjunction | Disjunction)) for one in chain)
     return word.join(sorted(f"({form})" if is_chain else form for form, is_chain in forms))
 
 
-def _compared(parsed: ParsedPredicate, left: Node, sign: str, right: Node) -> str:
+def _compared(parsed: ParsedPredicate, left: SyntaxNode, sign: str, right: SyntaxNode) -> str:
     """Return a comparison with its constant at the right."""
     first, second = _text(parsed, left), _text(parsed, right)
     return f"{second} {MIRRORED.get(sign, sign)} {first}" if first == "?" else f"{first} {sign} {second}"
 
 
-def _text(parsed: ParsedPredicate, node: Node) -> str:
+def _text(parsed: ParsedPredicate, node: SyntaxNode) -> str:
     """Return the source of a node, its words in small letters and one space apart, without needless quotes."""
     tokens = tokenize(parsed.text(node, brackets=False))
     return " ".join(token.text.strip("`") for token in tokens).casefold()

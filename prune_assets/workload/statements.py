@@ -32,7 +32,7 @@ class Statement(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Line:
+class _StatementLine:
     """A line, or the part of one up to a `;`. `opened`: how many more brackets it opens than it closes."""
 
     number: int
@@ -51,7 +51,7 @@ def statements_of(text: str) -> Iterator[Statement]:
     (1, 'id = 7', 10.0)
     (2, "SELECT id\nFROM orders\nWHERE day = 'x;y'", 1.0)
     """
-    part: list[_Line] = []
+    part: list[_StatementLine] = []
     for line in _lines(text):
         part.append(line)
         if line.is_ended:
@@ -60,7 +60,7 @@ def statements_of(text: str) -> Iterator[Statement]:
     yield from _statements(part)
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _lines(text: str) -> Iterator[_StatementLine]:
     sql = _QUOTED.sub(lambda found: _blanked(found[0], " ") if found[1] else found[0], text)
     bare = _QUOTED.sub(lambda found: _blanked(found[0], " " if found[1] else "'"), text)
     rows = zip(text.split("\n"), sql.split("\n"), bare.split("\n"), strict=True)
@@ -78,15 +78,15 @@ def _blanked(text: str, sign: str) -> str:
     return re.sub(r"[^\n]", sign, text)
 
 
-def _line(number: int, sql: str, signs: str) -> _Line:
+def _line(number: int, sql: str, signs: str) -> _StatementLine:
     words = re.findall(r"\w+", signs.upper())
-    return _Line(number, sql.strip(), words, signs.count("(") - signs.count(")"), signs.endswith(";"))
+    return _StatementLine(number, sql.strip(), words, signs.count("(") - signs.count(")"), signs.endswith(";"))
 
 
-def _statements(lines: Sequence[_Line]) -> Iterator[Statement]:
+def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
     """Return what stands up to a `;`: the statement that it ends, and before that one a line."""
     start = _start_of_last(lines)
-    some: list[_Line] = []
+    some: list[_StatementLine] = []
     for index, line in enumerate(lines):
         if some and index <= start and not _continues(some[-1], line):
             yield from _joined(some)
@@ -95,7 +95,7 @@ def _statements(lines: Sequence[_Line]) -> Iterator[Statement]:
     yield from _joined(some)
 
 
-def _start_of_last(lines: Sequence[_Line]) -> int:
+def _start_of_last(lines: Sequence[_StatementLine]) -> int:
     """Return the first line of the statement that ends in the last line; the last line if the statement is one line."""
     last = len(lines) - 1
     with_ = next((index for index, line in enumerate(lines) if _opens_with(line)), last)
@@ -112,12 +112,12 @@ def _start_of_last(lines: Sequence[_Line]) -> int:
     return with_
 
 
-def _opens_with(line: _Line) -> bool:
+def _opens_with(line: _StatementLine) -> bool:
     """Tell whether a WITH begins that goes on in the next line."""
     return line.words[:1] == ["WITH"] and (line.opened > 0 or line.words.count("SELECT") < 2)
 
 
-def _continues(before: _Line, line: _Line) -> bool:
+def _continues(before: _StatementLine, line: _StatementLine) -> bool:
     return not _CONTINUES.isdisjoint(line.words[:1]) or _is_open(before.words)
 
 
@@ -126,7 +126,7 @@ def _is_open(words: Sequence[str]) -> bool:
     return not _SET_OPERATORS.isdisjoint(words[-2:])
 
 
-def _joined(lines: Sequence[_Line]) -> Iterator[Statement]:
+def _joined(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
     sql = "\n".join(line.sql for line in lines).strip()
     if sql:
         weight = next((line.weight for line in reversed(lines) if line.weight is not None), 1.0)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.writing.measuring import Measured
+    from prune_assets.writing.measuring import MeasuredData
     from prune_assets.writing.ranges import Codes
-    from prune_assets.writing.write_options import BoundLayout
+    from prune_assets.writing.write_options import WriteLayout
 
 
 # The position on the curve, a column for as long as rows are put in order.
@@ -42,7 +42,7 @@ CURVE = "__prune_assets_curve"
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 
 
-def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:
+def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[DataFrame, dict[str, str]]:
     """Return the data in the order of the layout and the options that write it, after one pass over them.
 
     Texts to partition by name their directory already: of a column with nulls Spark would make the names itself, and
@@ -81,7 +81,13 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[Data
 
 
 def _options(
-    layout: LayoutSpec, bound: BoundLayout, measured: Measured, places: Codes, partitions: Codes, *, is_limited: bool
+    layout: LayoutSpec,
+    bound: WriteLayout,
+    measured: MeasuredData,
+    places: Codes,
+    partitions: Codes,
+    *,
+    is_limited: bool,
 ) -> dict[str, str]:
     if not bound.bloom:
         return write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
@@ -133,7 +139,7 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
 
 
 def along_curve(
-    df: DataFrame, layout: LayoutSpec, bound: BoundLayout, measured: Measured, codes: Sequence[Codes]
+    df: DataFrame, layout: LayoutSpec, bound: WriteLayout, measured: MeasuredData, codes: Sequence[Codes]
 ) -> tuple[DataFrame, Codes]:
     """Return the data with the position of each row on the curve, and those of the sample.
 

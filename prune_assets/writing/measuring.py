@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
     from parquet_core.layout.sort_key import SortKey
-    from prune_assets.writing.write_options import BoundLayout
+    from prune_assets.writing.write_options import WriteLayout
 
 # Rows drawn for the ranges of files, and as many for each bloom column.
 SAMPLE = 10_000
@@ -44,7 +44,7 @@ _TIMES_AND_LONGS = {"long": 8, "double": 8, "timestamp": 8, "timestamp_ntz": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredData:
     """What a pass over the data told.
 
     `keys`: of each row in the sample the columns of the key; `random`, `hashes` (by bloom column): its scores, of which
@@ -64,7 +64,7 @@ class Measured:
         return self.random < self.rate
 
 
-def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, files: int | None) -> Measured:
+def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, files: int | None) -> MeasuredData:
     """Count rows and plain bytes and draw a sample, all in one job of one stage."""
     from pyspark.sql import functions as fn
 
@@ -85,7 +85,7 @@ def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, fil
     values = seen.get if sample.num_rows else defaultdict(int)
     arrays = [sample.column(name).to_numpy() for name in ("random", *names)]
     everything = values["rows"] <= wanted
-    return Measured(
+    return MeasuredData(
         DataSize(values["rows"], values["bytes"] or 0),
         sample.select([f"k{i}" for i in range(len(keys))]),
         arrays[0],

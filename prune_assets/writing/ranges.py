@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from prune_assets.writing.measuring import Measured
+    from prune_assets.writing.measuring import MeasuredData
 
     Codes = NDArray[np.int64]
 
@@ -79,13 +79,13 @@ def at_partitions(
     return [(int(rows[place]), is_near) for place, is_near in found.items()]
 
 
-def values_at(measured: Measured, rows: Sequence[int], columns: Sequence[int]) -> list[tuple[Any, ...]]:
+def values_at(measured: MeasuredData, rows: Sequence[int], columns: Sequence[int]) -> list[tuple[Any, ...]]:
     """Return the key values of rows of the sample."""
     taken = [[measured.keys.column(i)[row].as_py() for row in rows] for i in columns]
     return [tuple(values[n] for values in taken) for n in range(len(rows))]
 
 
-def distinct_per_row_group(measured: Measured, places: Codes, partitions: Codes, *, group_rows: int) -> list[int]:
+def distinct_per_row_group(measured: MeasuredData, places: Codes, partitions: Codes, *, group_rows: int) -> list[int]:
     """Estimate, per bloom column, the most distinct values in one row group.
 
     A bloom filter is sized for one row group, and how many of a column's values meet in it depends on the sort: all

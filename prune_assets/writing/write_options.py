@@ -30,7 +30,7 @@ _GZIP = ("", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGH
 
 
 @dataclass(frozen=True, slots=True)
-class BoundLayout:
+class WriteLayout:
     """A layout whose columns are spelled as the DataFrame spells them; `bloom`, `dictionary` by dotted leaf path."""
 
     sort_by: tuple[SortKey, ...]
@@ -45,7 +45,7 @@ class BoundLayout:
         return (*map(SortKey, self.partition_by), *self.sort_by)
 
 
-def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool) -> BoundLayout:
+def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool) -> WriteLayout:
     """Resolve the columns that a layout names to their exact spelling.
 
     parquet-java silently ignores an option for `#Col` when the column is `col`. Raises LayoutError
@@ -77,9 +77,9 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
             "column; choose one of the two"
         )
     if layout.curve_by:
-        return BoundLayout((), bloom, partition_by, names, dictionary)
+        return WriteLayout((), bloom, partition_by, names, dictionary)
     keys = (key._replace(column=name) for key, name in zip(layout.sort_keys, names, strict=True))
-    return BoundLayout(tuple(keys), bloom, partition_by, (), dictionary)
+    return WriteLayout(tuple(keys), bloom, partition_by, (), dictionary)
 
 
 def refuse_unknown_columns(layout: LayoutSpec, names: list[str]) -> None:
@@ -105,7 +105,7 @@ def _key(schema: StructType, names: Sequence[str], option: str, case_sensitive: 
 
 
 def write_options(
-    layout: LayoutSpec, bound: BoundLayout, *, row_group_rows: int | None, distinct: Mapping[str, int]
+    layout: LayoutSpec, bound: WriteLayout, *, row_group_rows: int | None, distinct: Mapping[str, int]
 ) -> dict[str, str]:
     """Render a layout as options of `DataFrameWriter`.
 

@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquet_core.access_plan import Verdict
 from parquet_core.errors import PruneError
+from parquet_core.pruning.access_plan import Verdict
 from prune_assets.explain.plan import plan
 
 

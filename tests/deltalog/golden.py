@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable, UnsupportedTable
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 

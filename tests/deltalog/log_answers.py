@@ -16,7 +16,7 @@ from deltalog.snapshot.refresh import advance_to
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.errors import PruneError
-from parquet_core.predicate import And, Compare, IsNull, Not, Op, Or
+from parquet_core.pruning.predicate import And, Compare, IsNull, Not, Op, Or
 
 PREDICATE = And(
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from parquet_core.predicate import Compare, IsNull, Not, Op
+from parquet_core.pruning.predicate import Compare, IsNull, Not, Op
 
 
 def leaves(rows, schema):

@@ -132,13 +132,13 @@ def take(path, corpus):
     corpus.footers.append(data[-8 - length : -8])
     try:
         index = read_dataset(path)
-        for leaf in index.columns:
+        for leaf in index.groups.columns:
             index.footers.bounds(leaf)
     except PruneError:
         return
     if len(data) < 10_000:
         corpus.files.append(data)
-    for leaf in index.columns:
+    for leaf in index.groups.columns:
         for position in range(min(len(index), 2)):
             take_chunk(data, index, position, leaf, corpus)
 
@@ -150,9 +150,9 @@ def take_chunk(data, index, position, leaf, corpus):
     places = (chunk.column_index, chunk.offset_index)
     if None not in places:
         encoded = [data[place.offset : place.offset + place.length] for place in places]
-        rows = int(index.row_count[position])
+        rows = int(index.groups.row_count[position])
         if max(map(len, encoded)) < 3000:
-            corpus.indexes.append(Indexes(*encoded, leaf, index.provenance(position), rows))
+            corpus.indexes.append(Indexes(*encoded, leaf, index.groups.provenance(position), rows))
     if chunk.bloom_filter is not None:
         offset, length = chunk.bloom_filter
         corpus.filters.append(data[offset : offset + min(length or 1000, 4000)])

@@ -163,8 +163,8 @@ def _plan(path, case):
 
 def _inspect(path, _):
     index = read_dataset(path)
-    found = inspect_file(index, index.columns, bloom=None)
-    return "".join(file_json(found, read_row_groups(index, index.columns, np.arange(len(index)), pages=True)))
+    found = inspect_file(index, index.groups.columns, bloom=None)
+    return "".join(file_json(found, read_row_groups(index, index.groups.columns, np.arange(len(index)), pages=True)))
 
 
 def _check(path, case):

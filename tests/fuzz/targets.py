@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLACE = "lake/f.parquet"
-READERS = (footer, provenance, chunk_decoding, column_chunk, page_index, dictionary, bloom.parse)
+READERS = (footer, provenance, chunk_decoding, column_chunk, page_index, dictionary, bloom.blocks)
 DECODERS = ("decode", "decode_list", "decode_columns", "decode_table", "decode_tables")
 MOST_LEAVES = 2  # of a case
 
@@ -295,8 +295,8 @@ def answer_file(data, directory):
     path = directory / "f.parquet"
     path.write_bytes(data)
     index = read_dataset(path)
-    found = [_or_named_error(_file_claims, path, index, leaf) for leaf in some(index.columns, data)]
-    return [index.row_count.tolist(), found]
+    found = [_or_named_error(_file_claims, path, index, leaf) for leaf in some(index.groups.columns, data)]
+    return [index.groups.row_count.tolist(), found]
 
 
 def _or_named_error(call, path, *arguments):

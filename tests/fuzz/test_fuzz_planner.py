@@ -19,11 +19,11 @@ from planner.predicates import Node, random_predicate, smaller
 from planner.spellings import SPELLINGS, random_pair
 from planner.tables import Column, File, Table, random_table
 
-from parquet_core.evidence.many_leaves import outcomes_of_each
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import IsNull
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
+from parquet_core.pruning.levels import page_level, statistics_level
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import IsNull
 from prune_assets.explain.plan import plan
-from prune_assets.planner.levels import page_level, statistics_level
 from tests.peers.parquet_java import filtered_record_count
 
 FIXTURES = sorted(DIRECTORY.glob("*.json"))

@@ -37,7 +37,7 @@ def test_case_26_empty_filters_of_flags_are_not_probed(spark, tmp_path):
     options = {"parquet.bloom.filter.enabled": "true"}
     spark.range(4).selectExpr("id % 2 = 0 AS a", "id").coalesce(1).write.options(**options).parquet(str(tmp_path / "t"))
     made = plan(tmp_path / "t", where="a = TRUE AND id >= 0")
-    flags = next(column for column in made.index.columns if column.name == "a")
+    flags = next(column for column in made.index.groups.columns if column.name == "a")
     assert made.index.footers.chunks(flags).bloom_filter[0, 0] > 0
     assert made.report.kept.rows == 4
 
@@ -175,7 +175,7 @@ def test_case_38_one_row_group_may_lack_what_the_next_has(spark, tmp_path):
     options |= {"parquet.page.size.row.check.min": 1, "parquet.enable.dictionary": False}
     rows.write.options(**options).parquet(str(tmp_path / "t"))
     made = plan(tmp_path / "t", where="a < 100")
-    (column,) = made.index.columns
+    (column,) = made.index.groups.columns
     assert (made.index.footers.chunks(column).column_index[:, 0] > 0).tolist() == [False, True]
     assert check(spark, tmp_path / "t", "a = 5") == (1, 6), "four rows of which nothing is known, and a page"
     assert check(spark, tmp_path / "t", "a > 6") == (2, 6)

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquet_core.evidence.patterns import MAX_LENGTH, common_prefix
+from parquet_core.pruning.evidence.patterns import MAX_LENGTH, common_prefix
 
 WORDS = st.lists(st.sampled_from([b"a", b"b", b"\xff", b"\0"]), max_size=5).map(b"".join)
 

@@ -12,14 +12,14 @@ import pytest
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError, UnsupportedFeature
-from parquet_core.evidence.bloom import outcomes_from_filters
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import Compare, IsNull, Not, Op
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import BLOOM_FILTERS, STATISTICS
+from parquet_core.pruning import prune
+from parquet_core.pruning.evidence.bloom import outcomes_from_filters
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.levels import BLOOM_FILTERS, STATISTICS
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import Compare, IsNull, Not, Op
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def open_index(parquet_testing):
 
 
 def leaf(index, name):
-    return next(column for column in index.columns if column.name == name)
+    return next(column for column in index.groups.columns if column.name == name)
 
 
 def values_of(path, group, column):
@@ -45,7 +45,7 @@ def test_every_claim_about_every_file_holds(parquet_testing):
     for path in sorted((parquet_testing / "data").glob("*.parquet")):
         index = read_dataset(str(path))
         files += 1
-        for column in index.columns:
+        for column in index.groups.columns:
             if column.unsupported:
                 continue
             for position in range(len(index)):
@@ -79,8 +79,8 @@ def test_bad_files_end_in_a_named_error_or_unknown(parquet_testing):
     for path in sorted((parquet_testing / "bad_data").glob("*.parquet")):
         try:
             index = read_dataset(str(path))
-            for column in index.columns:
-                index.page_indexes.read(column, np.flatnonzero(index.row_count > 0))
+            for column in index.groups.columns:
+                index.page_indexes.read(column, np.flatnonzero(index.groups.row_count > 0))
         except PruneError as error:
             unnamed += [] if str(path) in str(error) else [str(error)]
     assert unnamed == []
@@ -95,28 +95,28 @@ def test_encrypted_footers_are_refused(parquet_testing):
 def test_encrypted_columns_under_a_plaintext_footer_are_unknown(parquet_testing):
     path = parquet_testing / "data" / "encrypt_columns_plaintext_footer.parquet.encrypted"
     index = read_dataset(str(path))
-    chunks = [index.footers.chunks(column).chunk(0) for column in index.columns]
+    chunks = [index.footers.chunks(column).chunk(0) for column in index.groups.columns]
     assert any(chunk.encrypted for chunk in chunks)
-    for column, chunk in zip(index.columns, chunks, strict=True):
+    for column, chunk in zip(index.groups.columns, chunks, strict=True):
         if chunk.encrypted and not column.unsupported:
             assert index.footers.bounds(column).lower.null_count == len(index)
 
 
 def test_null_pages(open_index):
     index = open_index("int32_with_null_pages.parquet")
-    column = index.columns[0]
+    column = index.groups.columns[0]
     pages = index.page_indexes.read(column, np.array([0])).bounds
     assert pages.null_count.to_pylist() == [8, 55, 100, 52, 16, 12, 5, 7, 8, 12]
     is_null = IsNull(column.path)
     assert may_match(outcomes_from_bounds(is_null, pages)).all()
-    assert evaluate(Not(is_null), index).access.ranges.of(0).tolist() == [[0, 200], [300, 1000]]
+    assert prune(Not(is_null), index).access.ranges.of(0).tolist() == [[0, 200], [300, 1000]]
 
 
 def test_tiny_pages(open_index):
     index = open_index("alltypes_tiny_pages.parquet")
     found = {
         column.name: index.page_indexes.read(column, np.array([0])).bounds
-        for column in index.columns
+        for column in index.groups.columns
         if not column.unsupported and column.physical is not Physical.INT96
     }
     assert {name: len(found[name]) for name in ("id", "tinyint_col", "bigint_col", "date_string_col")} == {
@@ -133,7 +133,7 @@ def test_tiny_pages(open_index):
 
 def test_a_filter_without_length(open_index):
     index = open_index("data_index_bloom_encoding_stats.parquet")
-    column = index.columns[0]
+    column = index.groups.columns[0]
     filters = index.bloom_filters.read(column, np.array([0]))
     for value, found in (("Hello", True), ("Hello_Not_Exists", False)):
         answer = outcomes_from_filters(Compare(column.path, Op.EQ, pa.scalar(value)), column, filters)
@@ -142,9 +142,9 @@ def test_a_filter_without_length(open_index):
 
 def test_without_column_orders_only_the_filter_is_believed(open_index):
     index = open_index("data_index_bloom_encoding_with_length.parquet")
-    column = index.columns[0]
+    column = index.groups.columns[0]
     assert index.footers.bounds(column).lower.null_count == len(index)
-    absent = evaluate(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
+    absent = prune(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
     assert absent.after(STATISTICS).remaining.tolist() == [True]
     assert absent.after(BLOOM_FILTERS).remaining.tolist() == [False]
 
@@ -152,7 +152,7 @@ def test_without_column_orders_only_the_filter_is_believed(open_index):
 @pytest.mark.parametrize("name", ["byte_array_decimal", "fixed_length_decimal", "int32_decimal", "int64_decimal"])
 def test_deprecated_bounds_of_decimals_are_ignored(open_index, name):
     index = open_index(f"{name}.parquet")
-    bounds = index.footers.bounds(index.columns[0])
+    bounds = index.footers.bounds(index.groups.columns[0])
     assert bounds.lower.null_count == bounds.upper.null_count == len(index)
 
 
@@ -166,7 +166,7 @@ def test_cut_bounds_enclose_and_are_no_values(open_index):
 
 def test_int96_has_no_bounds(open_index):
     index = open_index("int96_from_spark.parquet")
-    (column,) = index.columns
+    (column,) = index.groups.columns
     bounds = index.footers.bounds(column)
     assert bounds.lower.null_count == bounds.upper.null_count == len(index)
     assert bounds.null_count.to_pylist() == [1]
@@ -175,4 +175,4 @@ def test_int96_has_no_bounds(open_index):
 def test_types_that_are_not_pruned_on_say_why(open_index):
     for name in ("unknown-logical-type.parquet", "float16_nonzeros_and_nans.parquet"):
         index = open_index(name)
-        assert any(column.unsupported for column in index.columns), name
+        assert any(column.unsupported for column in index.groups.columns), name

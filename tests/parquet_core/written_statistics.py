@@ -105,7 +105,7 @@ def assert_holds(bounds, container, values, *, where):
 def assert_file_holds(path):
     """Check the row groups and pages of every leaf of a file; returns the claims made, by leaf."""
     index = open_file(path)
-    claims = {leaf.name: Counter() for leaf in index.columns}
+    claims = {leaf.name: Counter() for leaf in index.groups.columns}
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowException:
@@ -127,8 +127,8 @@ def assert_file_holds(path):
 
 def _leaves_by_column(file, index, position):
     group = _read(file, position)
-    for name in dict.fromkeys(leaf.path[0] for leaf in index.columns):
-        leaves = [leaf for leaf in index.columns if leaf.path[0] == name]
+    for name in dict.fromkeys(leaf.path[0] for leaf in index.groups.columns):
+        leaves = [leaf for leaf in index.groups.columns if leaf.path[0] == name]
         alike = leaf_arrays(pa.array([], file.schema_arrow.field(name).type))
         if len(alike) != len(leaves):
             continue

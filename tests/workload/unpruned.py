@@ -62,7 +62,7 @@ def _kept(ground, name, planner, sql, answers):
     except PruneError as error:
         return Kept(name, sql, 0, 0, 0, (f"plan: {str(error)[:120]}",), 0)
     kept, matches = planner.flags_of(made), answers == TRUE
-    group = np.repeat(np.arange(len(planner.index)), planner.index.row_count)
+    group = np.repeat(np.arange(len(planner.index)), planner.index.groups.row_count)
     count = [len(np.unique(group[flags])) for flags in (matches, kept)]
     reasons = tuple(dict.fromkeys(part.reason for part in made.report.unsupported)) or (_WIDE,)
     return Kept(name, sql, *count, len(planner.index), reasons, int(np.count_nonzero(matches & ~kept)))

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.bloom import Blocks
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.layout.spec import Finding
-    from parquet_core.predicate import Path
     from parquet_core.trust.bounds import Bounds
     from parquet_core.values import ValueReader
     from prune_assets.checks.audit.column_values import Some

@@ -15,8 +15,7 @@ from parquet_core.format.comparable_values import bounds_type
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.values import ValueReader
 
 

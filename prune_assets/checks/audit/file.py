@@ -19,7 +19,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.ragged import firsts
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.trust.bounds import Bounds, unknown_bounds
-from parquet_core.trust.inconsistencies import reason_of
+from parquet_core.trust.contradictions import reason_of
 from prune_assets.checks.audit.chunk import Chunk, WholeFile, audit_chunk, count_claims, is_text
 from prune_assets.checks.audit.claim_checks import CheckedClaims
 from prune_assets.checks.audit.findings import REWRITE, WRITE_AGAIN, ClaimSource, findings_of_claims, not_relied_on
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.dataset.page_indexes import PageIndexes
     from parquet_core.format.page_index import OffsetIndexes
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.storage import Traffic
     from parquet_core.values import ValueReader
     from prune_assets.checks.audit.findings import Findings
@@ -93,7 +92,7 @@ class FileAudit:
 
     def first_rows(self, positions: NDArray[np.int64]) -> list[int]:
         """Return the numbers in the file of the first rows of row groups."""
-        first = firsts(self.index.row_count[self.positions])
+        first = firsts(self.index.groups.row_count[self.positions])
         rows: list[int] = first[np.searchsorted(self.positions, positions)].tolist()
         return rows
 
@@ -103,7 +102,7 @@ class FileAudit:
 
     def row_group(self, position: int) -> str:
         """Name a row group."""
-        return f"{self.name}, row group {self.index.ordinal[position]}"
+        return f"{self.name}, row group {self.index.groups.ordinal[position]}"
 
     def key(self, column: LeafColumn) -> str:
         """Return the key by which findings are collected."""
@@ -111,11 +110,11 @@ class FileAudit:
 
     def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
         """Return how the file stores a column and what it calls it; None where it does not have it as one."""
-        kind = int(self.index.kind[self.file])
-        leaf = leaf_as_read(column, self.index.kinds[kind])
+        kind = int(self.index.groups.kind[self.file])
+        leaf = leaf_as_read(column, self.index.groups.kinds[kind])
         if leaf is None or leaf.max_repetition_level:
             return None
-        stored = {stored_leaf.index: stored_leaf.path for stored_leaf in self.index.names.kinds[kind].columns}
+        stored = {stored_leaf.index: stored_leaf.path for stored_leaf in self.index.groups.names.kinds[kind].columns}
         return leaf, stored[leaf.index]
 
 
@@ -156,7 +155,7 @@ def check_records(audit: FileAudit) -> None:
     if claimed is None:
         return
     audit.findings.claims["log_rows"] += 1
-    rows = int(audit.index.row_count[audit.positions].sum())
+    rows = int(audit.index.groups.row_count[audit.positions].sum())
     if rows != claimed:
         message = (
             f"{audit.claims.name} gives it {claimed:,} rows, there are {rows:,}: counts answered from it are wrong"
@@ -188,7 +187,7 @@ def _audit_column(audit: FileAudit, known: Known) -> None:
 
 def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]]:
     """Yield the chosen row groups that have rows, small ones in batches."""
-    chosen = audit.chosen[audit.index.row_count[audit.chosen] > 0]
+    chosen = audit.chosen[audit.index.groups.row_count[audit.chosen] > 0]
     read = np.cumsum(np.maximum(audit.index.footers.chunks(column).compressed_bytes[chosen], 0))
     start = 0
     while start < len(chosen):
@@ -264,7 +263,7 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
         column=column,
         leaf=leaf,
         path=path,
-        group=int(audit.index.ordinal[position]),
+        group=int(audit.index.groups.ordinal[position]),
         own=_prunable(column, known.believed.slice(position, position + 1)),
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
@@ -285,7 +284,7 @@ def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
 
 
 def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[Blocks | str | None]:
-    filters = BloomFilters(audit.index, audit.index.footers)
+    filters = BloomFilters(audit.index.groups, audit.index.footers)
     may_exist = filters.may_exist(column)[positions]
     if column.unsupported or not may_exist.any():
         return [None] * len(positions)
@@ -296,7 +295,7 @@ def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) 
 def _dictionaries(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[pa.Array | str]:
     if column.unsupported or not len(positions):
         return [""] * len(positions)
-    return Dictionaries(audit.index, audit.index.footers, audit.pages).read(column, positions)
+    return Dictionaries(audit.index.groups, audit.index.footers, audit.pages).read(column, positions)
 
 
 def _offsets(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[OffsetIndexes]:
@@ -316,7 +315,7 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int, offsets: O
     if offsets.reason[0]:
         return
     audit.findings.claims["page_rows"] += len(offsets.offset)
-    file, rows = audit.index.files[audit.file], int(audit.index.row_count[position])
+    file, rows = audit.index.groups.files[audit.file], int(audit.index.groups.row_count[position])
     chunks = audit.index.footers.chunks(column)
     stop = int(chunks.first_page_offset[position] + chunks.compressed_bytes[position])
     wrong = check_pages(file, offsets, rows, stop, location=audit.location(position, column), traffic=audit.traffic)
@@ -352,7 +351,7 @@ def _unusable(column: LeafColumn) -> str:
 
 
 def _reason(audit: FileAudit, known: Known) -> str:
-    return known.ignored.reasons[int(audit.index.kind[audit.file])]
+    return known.ignored.reasons[int(audit.index.groups.kind[audit.file])]
 
 
 def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: CheckedClaims | None) -> None:
@@ -386,14 +385,14 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
     from prune_assets.checks.audit.column_values import read_column
 
     bounds = audit.claims.partition(column.path, audit.file)
-    kind = audit.index.names.kinds[int(audit.index.kind[audit.file])]
+    kind = audit.index.groups.names.kinds[int(audit.index.groups.kind[audit.file])]
     leaf = kind.by_path.get(column.path)
     if bounds is None or leaf is None or leaf.max_repetition_level:
         return
     whole = WholeFile(CheckedClaims(bounds), audit.live)
     audit.findings.claims["partition_values"] += 1
     for position, whole.first_row in zip(audit.chosen.tolist(), audit.first_rows(audit.chosen), strict=True):
-        group = int(audit.index.ordinal[position])
+        group = int(audit.index.groups.ordinal[position])
         for some in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
             whole.take(some)
     source = ClaimSource("partition", audit.claims.name, audit.name, column.name, audit.claims.partition_remedy)
@@ -402,10 +401,10 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
 
 
 def _check_empty_groups(audit: FileAudit, columns: Sequence[LeafColumn]) -> None:
-    for position in audit.chosen[audit.index.row_count[audit.chosen] <= 0].tolist():
+    for position in audit.chosen[audit.index.groups.row_count[audit.chosen] <= 0].tolist():
         for column in columns[:1]:
             chunk = audit.index.footers.chunks(column).chunk(position)
-            location, file = audit.location(position, column), audit.index.files[audit.file]
+            location, file = audit.location(position, column), audit.index.groups.files[audit.file]
             wrong = None if chunk is None else check_empty(file, chunk, location=location, traffic=audit.traffic)
             if wrong is not None:
                 audit.findings.add(wrong, audit.key(column))

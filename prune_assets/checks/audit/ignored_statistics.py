@@ -32,7 +32,7 @@ class IgnoredStatistics(NamedTuple):
 
 def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> IgnoredStatistics:
     """Return the written statistics that are not believed."""
-    trusts = index.trusts(column)
+    trusts = index.groups.trusts(column)
     written = _as_written(index, column, trusts)
     lower, upper, nulls = (
         pc.if_else(pc.is_valid(getattr(believed, part)), pa.scalar(None, other.type), other)
@@ -48,13 +48,13 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
 
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
     parts, group = [], 0
-    for footers in index.footers.source.read(np.arange(len(index.files))):
-        kind = index.kind[index.file[group : group + len(footers)]]
+    for footers in index.footers.source.read(np.arange(len(index.groups.files))):
+        kind = index.groups.kind[index.groups.file[group : group + len(footers)]]
         # Of another type than the table's it is not looked at.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)
         bounds = unknown_bounds(column, footers.row_count)
-        for path in index.names.of(column.path):
+        for path in index.groups.names.of(column.path):
             _, statistics, there = footers.chunks(path)
             at = np.flatnonzero(alike[kind[there]])
             if statistics is not None and len(at):

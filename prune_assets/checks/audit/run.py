@@ -79,16 +79,16 @@ def audit(
     chosen = _chosen(index, sample, files)
     findings, traffic, skipped = Findings(), Traffic(), dict[str, str]()
     known = [_known(index, column) for column in _audited(index, columns, skipped)]
-    partitions = [column for column in index.partitions if columns is None or column.name in columns]
-    audited = np.unique(index.file[chosen]).tolist()
+    partitions = [column for column in index.groups.partitions if columns is None or column.name in columns]
+    audited = np.unique(index.groups.file[chosen]).tolist()
     for file in audited:
-        positions = np.flatnonzero(index.file == file)
-        here = chosen[index.file[chosen] == file]
-        live = claims.live(file, int(index.row_count[positions].sum()))
-        pages, name = PageIndexes(index, index.footers, index.footers.kept), file_name(index, file)
+        positions = np.flatnonzero(index.groups.file == file)
+        here = chosen[index.groups.file[chosen] == file]
+        live = claims.live(file, int(index.groups.row_count[positions].sum()))
+        pages, name = PageIndexes(index.groups, index.footers, index.footers.kept), file_name(index, file)
         with (
             report_errors(findings, skipped, what=name, location=name, key=str(file)),
-            open_values(index.files[file], traffic=traffic) as values,
+            open_values(index.groups.files[file], traffic=traffic) as values,
         ):
             _check_same(index, positions, values)
             one = FileAudit(index, claims, file, positions, here, values, pages, live, findings, skipped, traffic)
@@ -97,11 +97,11 @@ def audit(
         table=redacted(str(table)),
         findings=findings.all(),
         claims={kind: count for kind, count in sorted(findings.claims.items()) if count},
-        files=len(index.files),
+        files=len(index.groups.files),
         audited_files=len(audited),
         row_groups=len(index),
         audited_row_groups=len(chosen),
-        rows=int(index.row_count[chosen].sum()),
+        rows=int(index.groups.row_count[chosen].sum()),
         read_bytes=traffic.bytes.get("rows", 0),
         seconds=time.perf_counter() - begun,
         skipped=skipped,
@@ -111,14 +111,14 @@ def audit(
 def _check_same(index: MetadataIndex, positions: NDArray[np.int64], values: ValueReader) -> None:
     """Refuse a file whose footer, read again for its values, is another one."""
     rows = np.array([group.num_rows for group in values.footer.row_groups], np.int64)
-    if not index.has_rows(rows, positions):
+    if not index.groups.has_rows(rows, positions):
         raise StaleTable(f"{values.file.path}: the file changed while it was read; try again")
 
 
 def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[np.int64]:
     """Return the row groups to read."""
     if files is not None:
-        return np.flatnonzero(np.isin(index.file, _spread(len(index.files), files)))
+        return np.flatnonzero(np.isin(index.groups.file, _spread(len(index.groups.files), files)))
     return _spread(len(index), max(1, round(sample * len(index)))) if len(index) else np.zeros(0, np.int64)
 
 
@@ -134,9 +134,9 @@ def _spread(count: int, chosen: int) -> NDArray[np.int64]:
 
 def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[str, str]) -> list[LeafColumn]:
     """Return the columns that plans rely on metadata of; of the others note why they do not."""
-    in_directories = {column.name for column in index.partitions}
+    in_directories = {column.name for column in index.groups.partitions}
     wanted = (
-        index.columns
+        index.groups.columns
         if names is None
         else [find_column(name, index, "columns") for name in names if name not in in_directories]
     )

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.bloom import estimated_fpp
-from parquet_core.dataset.extra_columns import extra_columns
-from parquet_core.dataset.unread_columns import unread_columns
+from parquet_core.dataset.unread_columns import extra_columns, unread_columns
 from parquet_core.fix import Fix, Setting, Step
 from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.format.schema import Physical
@@ -75,7 +74,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
     index, name = files.index, files.name
     chosen = [column for column in choose_columns(index, files.columns) if files.columns or is_pruned_on(column)]
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
-    yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
+    yield from small_files("files.small", name, index.groups.sizes_of_files(), files.partition, files.max_small_files)
     yield from small_row_groups(name, index)
     yield from writer_faults(name, index, chosen)
     if not files.by_log:
@@ -157,11 +156,11 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
     """Report row groups without a page index: a warning where one of them would have several pages by default."""
     chunks = index.footers.chunks(column)
-    without = chunks.present & (index.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
+    without = chunks.present & (index.groups.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
     if not without.any() or facts.physical == "INT96":
         return
     lacking = np.flatnonzero(without)
-    large = int(index.row_count[lacking].max()) > PAGE_ROWS
+    large = int(index.groups.row_count[lacking].max()) > PAGE_ROWS
     location = row_groups_place(index, lacking.tolist(), column)
     message = f"no page index in {share_of_files(index, lacking)}"
     severity, fix = (Severity.WARN, REWRITE_WITH_INDEXES) if large else (Severity.INFO, None)
@@ -171,9 +170,11 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
     """Report what an equality keeps by the columns that cluster the table, or by the one that overlaps least."""
     index, partition, name = files.index, files.partition, files.name
-    groups = int(np.count_nonzero(index.row_count > 0))
+    groups = int(np.count_nonzero(index.groups.row_count > 0))
     depths = {column: of.overlap_depth for column, of in facts.items() if of.overlap_depth}
-    declared = [column for column in index.columns if column.name in files.clustered_by and not column.unsupported]
+    declared = [
+        column for column in index.groups.columns if column.name in files.clustered_by and not column.unsupported
+    ]
     # Partitions skip by themselves.
     if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
         return
@@ -298,9 +299,9 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
     """Warn of files whose row groups are small on average, where merging these inside of the files would save many."""
-    filled, files = index.row_count > 0, len(index.files)
-    groups = np.bincount(index.file[filled], minlength=files)
-    rows, size = np.bincount(index.file, index.row_count, minlength=files), index.sizes_of_files()
+    filled, files = index.groups.row_count > 0, len(index.groups.files)
+    groups = np.bincount(index.groups.file[filled], minlength=files)
+    rows, size = np.bincount(index.groups.file, index.groups.row_count, minlength=files), index.groups.sizes_of_files()
     small = (groups > 1) & (rows < SMALL_ROWS * groups) & (size < SMALL_BYTES * groups)
     count = int(groups[small].sum())
     enough = np.maximum(1, np.maximum(rows // SMALL_ROWS, size // SMALL_BYTES)[small])
@@ -318,7 +319,7 @@ def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
     """Warn of files that share no column with the table, and of columns that its schema lacks."""
     foreign = foreign_files(index)
     if len(foreign):
-        message = f"shares no column with the other {counted(len(index.files) - len(foreign), 'file')}"
+        message = f"shares no column with the other {counted(len(index.groups.files) - len(foreign), 'file')}"
         remedy = "move it out of the table, or write it again with the columns of the table"
         yield Finding("files.foreign", Severity.WARN, files_place(index, foreign), message, remedy)
     for column in extra_columns(index):
@@ -330,8 +331,8 @@ def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
 
 def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
     """Return the files that share no column with most of them, nor with others that do, by their numbers."""
-    names = [{column.path[0].casefold() for column in kind.columns} for kind in index.kinds]
-    counts = np.bincount(index.kind, minlength=len(names))
+    names = [{column.path[0].casefold() for column in kind.columns} for kind in index.groups.kinds]
+    counts = np.bincount(index.groups.kind, minlength=len(names))
     left = {kind for kind in np.flatnonzero(counts).tolist() if names[kind]}
     if len(left) < 2:
         return np.zeros(0, np.int64)
@@ -339,4 +340,4 @@ def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
     while akin := {kind for kind in left if names[kind] & known}:
         left -= akin
         known.update(*(names[kind] for kind in akin))
-    return np.flatnonzero(np.isin(index.kind, sorted(left)))
+    return np.flatnonzero(np.isin(index.groups.kind, sorted(left)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
-from parquet_core.layout.faults import by_fault
+from parquet_core.layout.entry import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles

@@ -60,7 +60,7 @@ def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn])
 
 def _unread_files(index: MetadataIndex) -> Iterator[Finding]:
     files = np.flatnonzero(
-        np.isin(index.kind, np.flatnonzero([_has_newer_type(kind.elements) for kind in index.kinds]))
+        np.isin(index.groups.kind, np.flatnonzero([_has_newer_type(kind.elements) for kind in index.groups.kinds]))
     )
     newer_type = "a column has a logical type to come: Spark up to 4.3 does not open the file"
     no_path = (
@@ -78,12 +78,12 @@ def _has_newer_type(elements: Iterable[SchemaElement]) -> bool:
 
 def _without_paths(index: MetadataIndex) -> Files:
     """Return the files, of some that parquet-java did not write, whose column chunks name no path."""
-    others = [application_of(kind.created_by) != PARQUET_JAVA for kind in index.kinds]
-    files = np.flatnonzero(np.array(others, np.bool_)[index.kind])
+    others = [application_of(kind.created_by) != PARQUET_JAVA for kind in index.groups.kinds]
+    files = np.flatnonzero(np.array(others, np.bool_)[index.groups.kind])
     sample = files[np.unique(np.linspace(0, len(files) - 1, min(FILES, len(files))).astype(np.int64))]
     lacking: list[Files] = [np.zeros(0, np.int64)]
     first = 0
-    for footers in read_footers([index.files[i] for i in sample.tolist()], traffic=index.traffic):
+    for footers in read_footers([index.groups.files[i] for i in sample.tolist()], traffic=index.groups.traffic):
         lacking.append(sample[first + np.unique(footers.file[footers.lack_paths()])])
         first += len(footers.files)
     return np.concatenate(lacking)
@@ -109,9 +109,9 @@ def _first_encoding(bits: int) -> str:
 
 
 def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Iterator[Finding]:
-    trusts = [trust(column, kind) for kind in index.kinds]
+    trusts = [trust(column, kind) for kind in index.groups.kinds]
     by_ieee = np.array([each.column_order == IEEE_754_TOTAL_ORDER and each.bounds for each in trusts], np.bool_)
-    groups = np.flatnonzero(by_ieee[index.kind[index.file]] & (index.row_count > 0))
+    groups = np.flatnonzero(by_ieee[index.groups.kind[index.groups.file]] & (index.groups.row_count > 0))
     if len(groups):
         message = (
             f"bounds compare by the IEEE 754 total order in {share_of_files(index, groups)}: Spark up to 4.3 and "

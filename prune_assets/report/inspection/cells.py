@@ -38,7 +38,7 @@ def cells(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Column:
+class _CellColumn:
     """A column: its cells, the least width that cuts none of them, those that cells and title take on one line."""
 
     title: str
@@ -49,7 +49,7 @@ class _Column:
     whole: int
 
 
-def _column(title: str, texts: Sequence[str], *, is_number: bool, is_first: bool) -> _Column:
+def _column(title: str, texts: Sequence[str], *, is_number: bool, is_first: bool) -> _CellColumn:
     content = max(map(cell_len, [*title.split(), *texts]))
     words = [word for text in texts for word in text.split()]
     uncut = [*title.split(), *filter(_NUMBER.fullmatch, words)]
@@ -58,14 +58,14 @@ def _column(title: str, texts: Sequence[str], *, is_number: bool, is_first: bool
         least = content
     elif is_first:
         least = max(least, min(content, _NAME_WIDTH))
-    return _Column(title, texts, is_number, least, content, max(content, cell_len(title)))
+    return _CellColumn(title, texts, is_number, least, content, max(content, cell_len(title)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
     """A table that fits itself into the width that it is given."""
 
-    columns: Sequence[_Column]
+    columns: Sequence[_CellColumn]
     spare: Sequence[str]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -77,7 +77,7 @@ class _Cells:
             how = f"a width of {width} (COLUMNS={width}) or --json shows {'it' if len(left_out) == 1 else 'them'}"
             yield Text(f"left out: {', '.join(left_out)}; {how}", style="dim")
 
-    def _kept(self, width: int) -> list[_Column]:
+    def _kept(self, width: int) -> list[_CellColumn]:
         first, *others = self.columns
         spare = [column for title in self.spare for column in others if column.title == title]
         kept = [first]
@@ -87,11 +87,11 @@ class _Cells:
         return [column for column in self.columns if column in kept]
 
 
-def _least(columns: Sequence[_Column]) -> int:
+def _least(columns: Sequence[_CellColumn]) -> int:
     return sum(column.least for column in columns) + _GAP * (len(columns) - 1)
 
 
-def _table(columns: Sequence[_Column], width: int) -> Table:
+def _table(columns: Sequence[_CellColumn], width: int) -> Table:
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
     for column, own in zip(columns, _widths(columns, width), strict=True):
         table.add_column(column.title, overflow="fold", width=own, justify="right" if column.is_number else "left")
@@ -100,7 +100,7 @@ def _table(columns: Sequence[_Column], width: int) -> Table:
     return table
 
 
-def _widths(columns: Sequence[_Column], width: int) -> list[int]:
+def _widths(columns: Sequence[_CellColumn], width: int) -> list[int]:
     """Share what the least widths leave: the narrowest column grows first, for its cells and then for its title."""
     widths = [column.least for column in columns]
     left = width - _least(columns)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes
+from parquet_core.pruning.outcomes import Outcomes
 from prune_assets.session.spark_versions import from_arrow, names_variables, quiet
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.string_literals import has_relative_date, is_relative_date
 from prune_assets.sql.types.spark_types import type_of_column
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,20 +136,20 @@ def _spark_type(column: LeafColumn) -> DataType:
     type_ = type_of_column(column.type)
     assert type_ is not None
     whole = {8: types.ByteType(), 16: types.ShortType(), 32: types.IntegerType(), 64: types.LongType()}
-    plain: dict[Kind, DataType] = {
-        Kind.BOOLEAN: types.BooleanType(),
-        Kind.DATE: types.DateType(),
-        Kind.TIMESTAMP: types.TimestampType(),
-        Kind.TIMESTAMP_NTZ: types.TimestampNTZType(),
-        Kind.STRING: types.StringType(),
-        Kind.BINARY: types.BinaryType(),
+    plain: dict[ValueKind, DataType] = {
+        ValueKind.BOOLEAN: types.BooleanType(),
+        ValueKind.DATE: types.DateType(),
+        ValueKind.TIMESTAMP: types.TimestampType(),
+        ValueKind.TIMESTAMP_NTZ: types.TimestampNTZType(),
+        ValueKind.STRING: types.StringType(),
+        ValueKind.BINARY: types.BinaryType(),
     }
     match type_.kind:
-        case Kind.INTEGER:
+        case ValueKind.INTEGER:
             return whole[type_.bits]
-        case Kind.DECIMAL:
+        case ValueKind.DECIMAL:
             return types.DecimalType(type_.digits, type_.scale)
-        case Kind.DOUBLE:
+        case ValueKind.DOUBLE:
             return types.FloatType() if type_.bits == 32 else types.DoubleType()
         case kind:
             return plain[kind]

@@ -31,7 +31,7 @@ def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) ->
     known = known_schema(index)
     if known is None:
         return open_for_schema(spark, table, index)
-    return reader_of(spark, table).schema(known).parquet(escaped(absolute(index.files[0].path)))
+    return reader_of(spark, table).schema(known).parquet(escaped(absolute(index.groups.files[0].path)))
 
 
 def open_for_schema(
@@ -43,11 +43,11 @@ def open_for_schema(
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
     reader = reader_of(spark, table).options(**(options or {}))
-    if index.partitions or index.summary is not None:
+    if index.groups.partitions or index.groups.summary is not None:
         # The type of a partition column follows from the values in all directories.
         return reader.parquet(*patterns_of(table))
     # Spark takes the schema of the first file by path, and so does the plan.
-    return reader.parquet(escaped(absolute(index.files[0].path)))
+    return reader.parquet(escaped(absolute(index.groups.files[0].path)))
 
 
 def known_schema(index: MetadataIndex) -> StructType | None:
@@ -59,16 +59,18 @@ def known_schema(index: MetadataIndex) -> StructType | None:
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
 
-    schema_json = index.kinds[index.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.files) else None
-    if schema_json is None or index.summary is not None or any(word in schema_json for word in _OF_ITS_OWN):
+    schema_json = (
+        index.groups.kinds[index.groups.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.groups.files) else None
+    )
+    if schema_json is None or index.groups.summary is not None or any(word in schema_json for word in _OF_ITS_OWN):
         return None
     try:
         schema = StructType.fromJson(json.loads(schema_json))
     except (ValueError, KeyError, TypeError, PySparkException):
         return None
     plain = {"int32": IntegerType(), "int64": LongType(), "date32[day]": DateType(), "string": StringType()}
-    types = [None if column.unsupported else plain.get(str(column.type)) for column in index.partitions]
-    names = [column.path[0] for column in index.partitions]
+    types = [None if column.unsupported else plain.get(str(column.type)) for column in index.groups.partitions]
+    names = [column.path[0] for column in index.groups.partitions]
     in_files = {name.casefold() for name in schema.names}
     if not in_files.isdisjoint(map(str.casefold, names)) or len(in_files) < len(schema.names):
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import IsNaN, IsNull, IsTruth, Not, Unsupported
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.arithmetic import arithmetic
 from prune_assets.sql.functions.cast import cast
@@ -46,22 +46,31 @@ from prune_assets.sql.types.spark_types import (
     type_of_column,
     type_of_value,
 )
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.zones import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.zones import Clocks
 
 MAX_DEPTH = 40
 _CONDITIONS = (
-    *(nodes.And, nodes.Or, nodes.Not, nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.In, nodes.InSubquery),
-    *(nodes.IsNull, nodes.IsTruth, nodes.Like, nodes.ILike, nodes.RLike),
+    *(
+        nodes.Conjunction,
+        nodes.Disjunction,
+        nodes.Negation,
+        nodes.Comparison,
+        nodes.NullSafe,
+        nodes.Between,
+        nodes.ListTest,
+        nodes.InSubquery,
+    ),
+    *(nodes.NullTest, nodes.TruthTest, nodes.LikeTest, nodes.ILike, nodes.RLike),
 )
 
 
@@ -70,12 +79,12 @@ class BindingContext(NamedTuple):
 
     semantics: SparkSemantics
     clocks: Clocks
-    condition: Callable[[nodes.Node], Predicate]
+    condition: Callable[[nodes.SyntaxNode], Predicate]
     equal: Callable[[Term, Term], Predicate]
     is_null: Callable[[Term], Predicate]
 
 
-def column_of(node: nodes.Node) -> LeafColumn:
+def column_of(node: nodes.SyntaxNode) -> LeafColumn:
     """Return the column that a name means; raises Refusal if predicates do not prune on it."""
     if not isinstance(node, nodes.Column):
         raise why_not(node)
@@ -84,19 +93,19 @@ def column_of(node: nodes.Node) -> LeafColumn:
     return node.bound.column
 
 
-def is_condition(node: nodes.Node) -> bool:
+def is_condition(node: nodes.SyntaxNode) -> bool:
     """Tell whether a part is a condition by its form."""
     return isinstance(node, _CONDITIONS) or test_of(node) is not None
 
 
-def test_of(node: nodes.Node) -> Role | None:
+def test_of(node: nodes.SyntaxNode) -> Role | None:
     """Return which test for NULL or NaN a call is, None for any other node."""
     function = find(node.name) if isinstance(node, nodes.Call) and len(node.arguments) == 1 else None
     return function.role if function is not None and function.role in TESTS else None
 
 
-def _is_deep(node: nodes.Node) -> bool:
-    level: list[nodes.Node] = [node]
+def _is_deep(node: nodes.SyntaxNode) -> bool:
+    level: list[nodes.SyntaxNode] = [node]
     for _ in range(MAX_DEPTH):
         level = [child for parent in level for child in parent.children()]
         if not level:
@@ -110,9 +119,9 @@ class Binder:
     def __init__(self, context: BindingContext) -> None:
         self.context = context
         zone = context.clocks.zone
-        self.timestamp = ON_UNKNOWN_CLOCKS if zone is None else SparkType(Kind.TIMESTAMP, zone=zone)
+        self.timestamp = ON_UNKNOWN_CLOCKS if zone is None else SparkType(ValueKind.TIMESTAMP, zone=zone)
 
-    def operand(self, node: nodes.Node) -> Term:
+    def operand(self, node: nodes.SyntaxNode) -> Term:
         """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
         node = fold_constants(node)
         if isinstance(node, nodes.Literal):
@@ -121,7 +130,7 @@ class Binder:
             raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
         return self.bind(node)
 
-    def bind(self, node: nodes.Node) -> Term:  # noqa: PLR0911  (one a kind of node)
+    def bind(self, node: nodes.SyntaxNode) -> Term:  # noqa: PLR0911  (one a kind of node)
         """Return the term of a part of an operand; raises likewise."""
         node = fold_constants(node)
         match node:
@@ -151,7 +160,7 @@ class Binder:
 
     def _literal(self, node: nodes.Literal) -> Fixed:
         value = node.value
-        if value.kind is not Kind.TIMESTAMP:
+        if value.kind is not ValueKind.TIMESTAMP:
             literal = fixed(value, type_of_value(value))
             return literal if self.context.semantics.minimum_precision else replace(literal, digits=0)
         if self.context.clocks.timestamp_ntz:
@@ -191,7 +200,7 @@ class Binder:
 
     def _cast(self, node: nodes.Cast) -> Term:
         to = node.to
-        if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
+        if to is None or to.kind in {ValueKind.BINARY, ValueKind.NULL}:
             raise Refusal("a cast to this type is not supported for pruning", "compare the column itself")
         if to == TIMESTAMP:
             if self.context.clocks.timestamp_ntz:
@@ -218,7 +227,7 @@ class Binder:
             raise refused(name)
         return self._one_type(branches)
 
-    def _truth(self, node: nodes.Node) -> Term:
+    def _truth(self, node: nodes.SyntaxNode) -> Term:
         """Return a condition as a term of TRUE, FALSE and NULL."""
         condition = self.context.condition(node)
         if isinstance(condition, Unsupported):
@@ -240,18 +249,18 @@ class Binder:
         results.append(always(Fixed(VOID, None)) if node.default is None else self.bind(node.default))
         return self._choice(tests, results)
 
-    def _if(self, test: nodes.Node, yes: nodes.Node, no: nodes.Node) -> Term:
+    def _if(self, test: nodes.SyntaxNode, yes: nodes.SyntaxNode, no: nodes.SyntaxNode) -> Term:
         return self._choice([self.context.condition(test)], [self.bind(yes), self.bind(no)])
 
-    def _first_not_null(self, *arguments: nodes.Node) -> Term:
+    def _first_not_null(self, *arguments: nodes.SyntaxNode) -> Term:
         terms = [self.bind(argument) for argument in arguments]
         tests = [negation(self.context.is_null(term)) for term in terms[:-1]]
         return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
 
-    def _nvl2(self, value: nodes.Node, yes: nodes.Node, no: nodes.Node) -> Term:
+    def _nvl2(self, value: nodes.SyntaxNode, yes: nodes.SyntaxNode, no: nodes.SyntaxNode) -> Term:
         return self._choice([negation(self.context.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
 
-    def _nullif(self, value: nodes.Node, other: nodes.Node) -> Term:
+    def _nullif(self, value: nodes.SyntaxNode, other: nodes.SyntaxNode) -> Term:
         term = self.bind(value)
         return self._choice([self.context.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
 
@@ -273,8 +282,8 @@ class Binder:
     def _one_type(self, branches: Sequence[Branch]) -> Term:
         """Return the branches cast to one type; what they hold is no literal then."""
         values = without_literals([branch.value for branch in branches])
-        kinds = {value.type.kind for value in values} - {Kind.NULL}
-        if Kind.STRING in kinds and len(kinds) > 1:
+        kinds = {value.type.kind for value in values} - {ValueKind.NULL}
+        if ValueKind.STRING in kinds and len(kinds) > 1:
             raise Refusal("Spark casts between these and strings here", "write values of one type")
         self._check(values)
         common = common_type(values)
@@ -313,8 +322,11 @@ def _try_cast(value: Value, to: SparkType) -> Value:
     return apply(function, value)
 
 
-_NOT_LOWERED: dict[type[nodes.Node], tuple[str, str]] = {
-    nodes.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
+_NOT_LOWERED: dict[type[nodes.SyntaxNode], tuple[str, str]] = {
+    nodes.LikeTest: (
+        "LIKE is not answered from metadata yet",
+        "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'",
+    ),
     nodes.ILike: ("ILIKE ignores case, and bounds do not", ""),
     nodes.RLike: ("a regular expression says nothing about bounds", ""),
     **dict.fromkeys((nodes.Bitwise, nodes.BitwiseNot), ("bitwise operators are not supported for pruning", "")),
@@ -326,11 +338,11 @@ _NOT_LOWERED: dict[type[nodes.Node], tuple[str, str]] = {
 }
 
 
-def why_not(node: nodes.Node) -> Refusal:
+def why_not(node: nodes.SyntaxNode) -> Refusal:
     """Return the reason why a part is not looked into."""
     if type(node) in _NOT_LOWERED:
         return Refusal(*_NOT_LOWERED[type(node)])
-    if isinstance(node, nodes.Opaque):
+    if isinstance(node, nodes.OpaqueNode):
         return Refusal(node.reason, node.remedy)
     if isinstance(node, nodes.UserCall):
         return Refusal(f"{node.name.partition(' ')[0]}() is not one of Spark's own functions in this session")

@@ -10,7 +10,16 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.registry import REGISTRY
-from prune_assets.sql.syntax.nodes import Between, Column, Comparison, In, Literal, Node, NullSafe, Opaque
+from prune_assets.sql.syntax.nodes import (
+    Between,
+    Column,
+    Comparison,
+    ListTest,
+    Literal,
+    NullSafe,
+    OpaqueNode,
+    SyntaxNode,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,7 +83,7 @@ MAX_CONSTANTS = 8
 
 
 def with_constants(
-    parsed: ParsedPredicate, *, own: Callable[[Node], object | None], ask: Callable[[str], str | None]
+    parsed: ParsedPredicate, *, own: Callable[[SyntaxNode], object | None], ask: Callable[[str], str | None]
 ) -> ParsedPredicate:
     """Return the predicate with Spark's literal in place of each constant that the own rules do not evaluate.
 
@@ -89,19 +98,19 @@ def with_constants(
     return parsed.with_literals(literals)
 
 
-def _unknown_constants(tree: Node, own: Callable[[Node], object | None]) -> Iterator[Node]:
+def _unknown_constants(tree: SyntaxNode, own: Callable[[SyntaxNode], object | None]) -> Iterator[SyntaxNode]:
     constants = [
         operand
-        for comparison in tree.all_of(Comparison, NullSafe, Between, In)
+        for comparison in tree.all_of(Comparison, NullSafe, Between, ListTest)
         for operand in comparison.children()
         if not isinstance(operand, Literal)
-        and not operand.has(Column, Opaque)
+        and not operand.has(Column, OpaqueNode)
         and operand.span is not None
         and own(operand) is None
     ]
     yield from sorted(constants, key=_span)
 
 
-def _span(node: Node) -> tuple[int, int]:
+def _span(node: SyntaxNode) -> tuple[int, int]:
     assert node.span is not None
     return node.span

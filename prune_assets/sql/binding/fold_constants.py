@@ -12,14 +12,14 @@ from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.nodes import Sign
 from prune_assets.sql.types.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.types.floats import named_float
-from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, SparkValue, ValueKind, computed, decimal
 from prune_assets.sql.types.timestamps import INTERVALS, move_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def fold_constants(node: nodes.Node) -> nodes.Node:
+def fold_constants(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
     """Return the literal that sums, differences and signs of literals come to, or else the node itself.
 
     Exact numbers, and dates and timestamps with intervals added or taken away. What
@@ -40,22 +40,22 @@ def _float_bits(name: str) -> int:
     """Return the bits of the float that a call casts to, 0 for any other call."""
     function = find(name)
     to = None if function is None else function.casts_to
-    return to.bits if to is not None and to.kind is Kind.DOUBLE else 0
+    return to.bits if to is not None and to.kind is ValueKind.DOUBLE else 0
 
 
-def _named_float(node: nodes.Call, bits: int) -> nodes.Node:
+def _named_float(node: nodes.Call, bits: int) -> nodes.SyntaxNode:
     """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
     arguments = node.arguments
     if len(arguments) != 1 or not isinstance(arguments[0], nodes.Literal):
         return node
     value = arguments[0].value
-    number = named_float(str(value.value)) if value.kind is Kind.STRING and value.name is None else None
+    number = named_float(str(value.value)) if value.kind is ValueKind.STRING and value.name is None else None
     if number is None:
         return node
-    return nodes.Literal(SparkValue(Kind.DOUBLE, number, bits=bits))
+    return nodes.Literal(SparkValue(ValueKind.DOUBLE, number, bits=bits))
 
 
-def _operands(node: nodes.Node) -> list[nodes.Node]:
+def _operands(node: nodes.SyntaxNode) -> list[nodes.SyntaxNode]:
     match node:
         case nodes.Arithmetic(left, right, Sign.PLUS | Sign.MINUS):
             return [left, right]
@@ -67,7 +67,7 @@ def _operands(node: nodes.Node) -> list[nodes.Node]:
             return []
 
 
-def _operands_first(node: nodes.Node) -> Iterator[nodes.Node]:
+def _operands_first(node: nodes.SyntaxNode) -> Iterator[nodes.SyntaxNode]:
     order, stack = [], [node]
     while stack:
         order.append(stack.pop())
@@ -75,7 +75,7 @@ def _operands_first(node: nodes.Node) -> Iterator[nodes.Node]:
     return reversed(order)
 
 
-def _value(node: nodes.Node, operands: list[SparkValue | None]) -> SparkValue | None:
+def _value(node: nodes.SyntaxNode, operands: list[SparkValue | None]) -> SparkValue | None:
     if isinstance(node, nodes.Literal):
         return node.value
     known = [operand for operand in operands if operand is not None and operand.value is not None]
@@ -89,7 +89,7 @@ def _value(node: nodes.Node, operands: list[SparkValue | None]) -> SparkValue | 
         return _sum(left, right, sign)
     if left.kind in INTERVALS and sign == 1:
         left, right = right, left
-    if left.kind is Kind.DATE and right.kind in {Kind.MONTHS, Kind.DAYS}:
+    if left.kind is ValueKind.DATE and right.kind in {ValueKind.MONTHS, ValueKind.DAYS}:
         return _moved(left, right, sign)
     return move_time(left, right, sign)
 
@@ -101,10 +101,10 @@ def _signed(value: SparkValue, sign: int) -> SparkValue | None:
 
 
 def _sum(left: SparkValue, right: SparkValue, sign: int) -> SparkValue | None:
-    if left.kind is Kind.INTEGER and right.kind is Kind.INTEGER:
+    if left.kind is ValueKind.INTEGER and right.kind is ValueKind.INTEGER:
         bits = max(left.bits, right.bits)
         total = left.number + sign * right.number
-        return _in_range(SparkValue(Kind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
+        return _in_range(SparkValue(ValueKind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
     scale = max(left.scale, right.scale)
     digits = max(left.digits - left.scale, right.digits - right.scale) + scale + 1
     if digits > MAX_DIGITS:
@@ -117,12 +117,12 @@ def _rescaled(value: SparkValue, scale: int) -> int:
 
 
 def _in_range(value: SparkValue) -> SparkValue | None:
-    if value.kind is not Kind.INTEGER:
+    if value.kind is not ValueKind.INTEGER:
         return value
     return value if -(1 << value.bits - 1) <= value.number < 1 << value.bits - 1 else None
 
 
 def _moved(day: SparkValue, interval: SparkValue, sign: int) -> SparkValue | None:
     step = sign * interval.number
-    moved = day.number + step if interval.kind is Kind.DAYS else months_later(day.number, step)
-    return SparkValue(Kind.DATE, moved) if moved is not None and MIN_DAY <= moved <= MAX_DAY else None
+    moved = day.number + step if interval.kind is ValueKind.DAYS else months_later(day.number, step)
+    return SparkValue(ValueKind.DATE, moved) if moved is not None and MIN_DAY <= moved <= MAX_DAY else None

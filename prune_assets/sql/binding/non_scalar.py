@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.syntax.nodes import Call, Opaque
+from prune_assets.sql.syntax.nodes import Call, OpaqueNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def refuse_non_scalar(parsed: ParsedPredicate, is_builtin: Callable[[str], bool]
     if not any(token.text.lower() in NON_SCALAR for token in parsed.tokens):
         return
     for node in parsed.tree.walk():
-        name = node.name if isinstance(node, Call) else node.call if isinstance(node, Opaque) else ""
+        name = node.name if isinstance(node, Call) else node.call if isinstance(node, OpaqueNode) else ""
         if name in NON_SCALAR and (is_builtin is None or is_builtin(name)):
             raise PredicateTypeError(
                 f"predicate: {name}() is {NON_SCALAR[name]}, which WHERE does not take; compute it before"

@@ -22,13 +22,13 @@ from prune_assets.sql.syntax.nodes import (
     Call,
     Column,
     Comparison,
-    In,
     InSubquery,
-    Like,
+    LikeTest,
+    ListTest,
     Literal,
-    Node,
     NullSafe,
-    Opaque,
+    OpaqueNode,
+    SyntaxNode,
     UserCall,
     rebuilt,
 )
@@ -189,31 +189,31 @@ def bind_names(
     if semantics.binary_as_string:
         meanings = {parts: _as_string(bound) for parts, bound in meanings.items()}
 
-    def bound(node: Node) -> Node | None:
+    def bound(node: SyntaxNode) -> SyntaxNode | None:
         match node:
             case Column(parts):
                 return replace(node, bound=meanings[parts])
             case Literal(value) if value.name is not None and scope.has(value.name):
-                return Opaque(*_STRING_OR_COLUMN, span=node.span)
-            case Opaque():
+                return OpaqueNode(*_STRING_OR_COLUMN, span=node.span)
+            case OpaqueNode():
                 return replace(node, columns=_named_within(parsed, node, columns))
             case _:
                 return None
 
-    def user_call(node: Node) -> Node | None:
+    def user_call(node: SyntaxNode) -> SyntaxNode | None:
         name = _called(node)
         return None if _is_builtin(name, is_builtin) else UserCall(name, node.children(), span=node.span)
 
     return replace(parsed, tree=rebuilt(rebuilt(parsed.tree, bound), user_call))
 
 
-def named_columns(tree: Node) -> list[LeafColumn] | None:
+def named_columns(tree: SyntaxNode) -> list[LeafColumn] | None:
     """Return the columns that a bound part names, each once; None if a name does not mean a single column."""
     found: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
         if isinstance(node, InSubquery):
             return None
-        if isinstance(node, Opaque):
+        if isinstance(node, OpaqueNode):
             if node.columns is None:
                 return None
             found |= {column.path: column for column in node.columns}
@@ -224,7 +224,7 @@ def named_columns(tree: Node) -> list[LeafColumn] | None:
     return list(found.values())
 
 
-def _meanings(tree: Node, scope: Scope) -> dict[Parts, Bound]:
+def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
     """Return the meaning of each name in a tree; the first one that has none raises."""
     conditions = {name: node for node in tree.walk() for name in node.children() if isinstance(name, Column)}
     if isinstance(tree, Column):
@@ -236,9 +236,9 @@ def _meanings(tree: Node, scope: Scope) -> dict[Parts, Bound]:
     return found
 
 
-def _is_beside_text(name: Column, condition: Node, scope: Scope) -> bool:
+def _is_beside_text(name: Column, condition: SyntaxNode, scope: Scope) -> bool:
     """Tell whether a name is compared with a column of strings."""
-    if not isinstance(condition, (Comparison, NullSafe, Between, In, Like)):
+    if not isinstance(condition, (Comparison, NullSafe, Between, ListTest, LikeTest)):
         return False
     others = [other.parts for other in condition.children() if isinstance(other, Column) and other is not name]
     return any(pa.types.is_string(column.type) for parts in others if (column := scope.find(parts)) is not None)
@@ -249,7 +249,7 @@ def _as_string(bound: Bound) -> Bound:
     return replace(bound, column=None, reason=_BINARY_AS_STRING, remedy="") if is_binary else bound
 
 
-def _called(node: Node) -> str:
+def _called(node: SyntaxNode) -> str:
     """Return the name of the function that a node calls, "" if it is not a call."""
     return node.name if isinstance(node, Call) else "between" if isinstance(node, Between) and node.is_call else ""
 
@@ -262,7 +262,9 @@ def _is_builtin(name: str, is_builtin: Callable[[str], bool] | None) -> bool:
     return is_builtin is None or not name or is_syntax or is_builtin(name.partition(" ")[0])
 
 
-def _named_within(parsed: ParsedPredicate, node: Node, columns: Sequence[LeafColumn]) -> tuple[LeafColumn, ...] | None:
+def _named_within(
+    parsed: ParsedPredicate, node: SyntaxNode, columns: Sequence[LeafColumn]
+) -> tuple[LeafColumn, ...] | None:
     if node.span is None:
         return None
     return named_by_part(parsed.tokens[node.span[0] : node.span[1] + 1], columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import SkippingRemedy
+from parquet_core.pruning.predicate import SkippingRemedy
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import recurring
@@ -14,7 +14,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import Sign
 from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, SparkType, decimal_type, is_decimal
-from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+from prune_assets.sql.types.spark_values import MAX_DIGITS, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
         value, constant, builders = right, left, _LEFT
     if constant.ordinal is None:
         return _null(value, result)
-    if constant.type.kind is Kind.DOUBLE and abs(constant.ordinal) >= constant.type.infinity:
+    if constant.type.kind is ValueKind.DOUBLE and abs(constant.ordinal) >= constant.type.infinity:
         raise Refusal("arithmetic with infinity or NaN is not supported for pruning")
     build = builders.get(sign)
     function = None if build is None else build(value.type, result, constant.ordinal, constant.type.scale)
@@ -79,10 +79,10 @@ def _rest(left: Value, right: Value) -> Value:
     kinds = {left.type.kind, right.type.kind}
     if isinstance(left, Fixed) and isinstance(right, Fixed) and right.is_null:
         return Fixed(left.type, None)
-    if not isinstance(right, Fixed) or not right.ordinal or not kinds <= {Kind.INTEGER, Kind.DECIMAL}:
+    if not isinstance(right, Fixed) or not right.ordinal or not kinds <= {ValueKind.INTEGER, ValueKind.DECIMAL}:
         # A remainder of zero may be an error.
         raise Refusal(*REMAINDER)
-    if Kind.DECIMAL not in kinds:
+    if ValueKind.DECIMAL not in kinds:
         result = wider(left.type, right.type)
         return _rest_of(to_type(left, result), abs(right.ordinal), 0, result)
     one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
@@ -118,13 +118,13 @@ def _null(value: Value, result: SparkType) -> Value:
 
 def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
     """Return the operands in the types that Spark computes with, and the type of the result."""
-    kinds = {left.type.kind, right.type.kind} - {Kind.NULL}
-    if not kinds <= {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}:
+    kinds = {left.type.kind, right.type.kind} - {ValueKind.NULL}
+    if not kinds <= {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE}:
         raise Refusal(f"{left.type} {sign} {right.type} is not supported for pruning")
-    if Kind.DECIMAL in kinds and Kind.DOUBLE not in kinds:
+    if ValueKind.DECIMAL in kinds and ValueKind.DOUBLE not in kinds:
         return _cast_decimals(sign, left, right)
     if sign is Sign.DIV:
-        return (*_to(BIGINT, left, right), BIGINT) if Kind.DOUBLE not in kinds else _refuse_div()
+        return (*_to(BIGINT, left, right), BIGINT) if ValueKind.DOUBLE not in kinds else _refuse_div()
     common = DOUBLE if sign is Sign.OVER else wider(left.type, right.type)
     return (*_to(common, left, right), common)
 
@@ -138,7 +138,7 @@ def _to(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
-    if sign is Sign.DIV or Kind.NULL in {left.type.kind, right.type.kind}:
+    if sign is Sign.DIV or ValueKind.NULL in {left.type.kind, right.type.kind}:
         raise Refusal(f"this {sign} of decimals is not supported for pruning")
     one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
     digits, scale = _of_result(sign, one, other)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.functions.times import cast_time
 from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero
-from prune_assets.sql.types.ranges import NOTHING, Ranges, span, union
+from prune_assets.sql.types.ranges import NOTHING, ValueRanges, span, union
 from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
-_EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN})
-_TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_EXACT = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.BOOLEAN})
+_TIMES = frozenset({ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ})
 _LONG = 1 << 63
 # What Spark holds as BigDecimal becomes a tinyint, smallint or int by way of a double (Decimal.roundToInt), which of so
 # few digits, or so few places in the range of an int, reaches no other whole number.
@@ -40,22 +40,22 @@ def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: P
     source, target = argument.kind, result.kind
     if source in _TIMES and target in _TIMES:
         return cast_time(argument, result)
-    if source in _EXACT and target in {Kind.INTEGER, Kind.DECIMAL}:
+    if source in _EXACT and target in {ValueKind.INTEGER, ValueKind.DECIMAL}:
         return None if _may_round_up(argument, result) else _exact(argument, result)
-    if source in _EXACT and target is Kind.DOUBLE:
+    if source in _EXACT and target is ValueKind.DOUBLE:
         unit = int(10**argument.scale)
         return _monotone(argument, result, lambda ordinal: ordinal_of_ratio(ordinal, unit, result.bits))
-    if source in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE} and target is Kind.BOOLEAN:
+    if source in {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE} and target is ValueKind.BOOLEAN:
         pieces = (Piece(argument.least, 0, rises=False), Piece(1, argument.greatest))
         return Function("cast", result, lambda ordinal: int(ordinal != 0), pieces)
-    if source is Kind.DOUBLE and target is Kind.DOUBLE:
+    if source is ValueKind.DOUBLE and target is ValueKind.DOUBLE:
         return _float_to_float(argument, result)
-    return _float_to_integer(argument, result) if source is Kind.DOUBLE and target is Kind.INTEGER else None
+    return _float_to_integer(argument, result) if source is ValueKind.DOUBLE and target is ValueKind.INTEGER else None
 
 
 def _may_round_up(argument: SparkType, result: SparkType) -> bool:
     """Tell whether Spark may take a decimal just below a whole number for that number."""
-    narrow = result.kind is Kind.INTEGER and result.bits < 64
+    narrow = result.kind is ValueKind.INTEGER and result.bits < 64
     return narrow and argument.digits > _DIGITS_OF_DOUBLE and argument.scale > _PLACES_BESIDE_INT
 
 
@@ -65,7 +65,7 @@ def _monotone(argument: SparkType, result: SparkType, value: object) -> Function
 
 
 def _exact(argument: SparkType, result: SparkType) -> Function:
-    if result.kind is Kind.INTEGER:
+    if result.kind is ValueKind.INTEGER:
         unit = int(10**argument.scale)
         return _monotone(argument, result, lambda ordinal: towards_zero(ordinal, unit))
     if result.scale >= argument.scale:
@@ -97,7 +97,7 @@ def _float_to_integer(argument: SparkType, result: SparkType) -> Function:
             return _LONG - 1
         return int(float_of_ordinal(ordinal, argument.bits))
 
-    infinities = Ranges(((-argument.infinity, -argument.infinity),))
+    infinities = ValueRanges(((-argument.infinity, -argument.infinity),))
     return Function(
         "cast",
         result,

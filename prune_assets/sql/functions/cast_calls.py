@@ -18,7 +18,7 @@ from prune_assets.sql.types.spark_types import (
     TINYINT,
     decimal_type,
 )
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,5 +37,5 @@ def _entry(name: str, to: SparkType) -> SqlFunction:
 
 FUNCTIONS = (
     *(_entry(str(to), to) for to in (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, BOOLEAN, DATE)),
-    _entry(str(Kind.DECIMAL), decimal_type(10, 0)),
+    _entry(str(ValueKind.DECIMAL), decimal_type(10, 0)),
 )

@@ -24,7 +24,7 @@ from prune_assets.sql.types.spark_types import (
     digits_of,
     ordinal_of_float,
 )
-from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+from prune_assets.sql.types.spark_values import MAX_DIGITS, ValueKind
 from prune_assets.sql.types.timestamps import TIMES, WRITE_TIMESTAMP, read_moment
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.semantics import SparkSemantics
 
-_CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
+_CALENDAR = (ValueKind.DATE, ValueKind.TIMESTAMP_NTZ, ValueKind.TIMESTAMP)
 _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
 # Of a comparison that casts a text: the column's values are not asked, the constant alone raises.
 _RAISES = "with ansi.enabled Spark raises an error"
@@ -53,28 +53,28 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
 
     `left_digits`, `right_digits`: of integers that are literals, when that counts.
     """
-    if left == right or right.kind is Kind.NULL:
+    if left == right or right.kind is ValueKind.NULL:
         return left
-    if left.kind is Kind.NULL:
+    if left.kind is ValueKind.NULL:
         return right
-    if Kind.STRING in {left.kind, right.kind}:
-        return _beside_string(right if left.kind is Kind.STRING else left)
+    if ValueKind.STRING in {left.kind, right.kind}:
+        return _beside_string(right if left.kind is ValueKind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Above a date stands a timestamp without a zone, above both one with it.
         wide = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
         return ON_UNKNOWN_CLOCKS if wide == TIMESTAMP else wide
     if not (left.is_number and right.is_number):
         raise Refusal(f"Spark casts to compare {left} with {right}", f"write a literal of type {left}")
-    if Kind.DOUBLE in {left.kind, right.kind}:
+    if ValueKind.DOUBLE in {left.kind, right.kind}:
         return DOUBLE
-    if left.kind is right.kind is Kind.INTEGER:
+    if left.kind is right.kind is ValueKind.INTEGER:
         return max(left, right, key=lambda type_: type_.bits)
     return _wider_decimal(as_decimal(left, left_digits), as_decimal(right, right_digits))
 
 
 def as_decimal(type_: SparkType, digits: int = 0) -> SparkType:
     """Return the decimal that Spark makes of an exact number, of a literal integer with no more digits than it has."""
-    if type_.kind is Kind.DECIMAL:
+    if type_.kind is ValueKind.DECIMAL:
         return type_
     # A tinyint counts with all its digits even as a literal.
     return decimal_type(digits if digits and type_.bits > 8 else digits_of(type_), 0)
@@ -86,9 +86,9 @@ def to_type(value: Value, type_: SparkType) -> Value:
         return value
     if isinstance(value, Fixed) and value.is_null:
         return Fixed(type_, None)
-    if isinstance(value, Fixed) and value.type.kind is type_.kind is Kind.INTEGER and value.type.bits < type_.bits:
+    if isinstance(value, Fixed) and value.type.kind is type_.kind is ValueKind.INTEGER and value.type.bits < type_.bits:
         return Fixed(type_, value.ordinal)
-    if isinstance(value, Fixed) and value.type.kind is Kind.STRING:
+    if isinstance(value, Fixed) and value.type.kind is ValueKind.STRING:
         return _parsed(value, type_)
     function = cast(value.type, type_)
     if function is None:
@@ -140,12 +140,12 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
         raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)
     if semantics.ansi:
         return
-    kinds = {value.type.kind for value in values} - {Kind.NULL}
-    whole = [value for value in values if value.type.kind is Kind.INTEGER]
+    kinds = {value.type.kind for value in values} - {ValueKind.NULL}
+    whole = [value for value in values if value.type.kind is ValueKind.INTEGER]
     if whole and FLOAT in {value.type for value in values} and not (are_compared and all(map(_is_float, whole))):
         raise Refusal("without ansi.enabled Spark casts the integer to FLOAT, which rounds", "write DOUBLE")
-    is_time = are_compared and len(kinds) == 2 and not kinds - {Kind.STRING, *_CALENDAR}
-    if Kind.STRING in kinds and len(kinds) > 1 and not is_time and not (are_compared and _is_number_text(values)):
+    is_time = are_compared and len(kinds) == 2 and not kinds - {ValueKind.STRING, *_CALENDAR}
+    if ValueKind.STRING in kinds and len(kinds) > 1 and not is_time and not (are_compared and _is_number_text(values)):
         raise Refusal(
             "without ansi.enabled Spark casts otherwise between strings and others", "write the value without quotes"
         )
@@ -156,9 +156,9 @@ def _is_number_text(values: Sequence[Value]) -> bool:
 
     Without ansi.enabled such a text is cast to the very type beside it, where another one may come to NULL.
     """
-    texts = [value for value in values if value.type.kind is Kind.STRING]
-    types = [value.type for value in values if value.type.kind not in {Kind.STRING, Kind.NULL}]
-    return all(type_.kind is Kind.INTEGER or type_ == DOUBLE for type_ in types) and all(
+    texts = [value for value in values if value.type.kind is ValueKind.STRING]
+    types = [value.type for value in values if value.type.kind not in {ValueKind.STRING, ValueKind.NULL}]
+    return all(type_.kind is ValueKind.INTEGER or type_ == DOUBLE for type_ in types) and all(
         isinstance(text, Fixed)
         and text.plain is not None
         and _INTEGER_TEXT.fullmatch(str(text.plain.value)) is not None
@@ -174,8 +174,8 @@ def _is_float(value: Value) -> bool:
 
 def has_too_many_digits(types: Iterable[SparkType]) -> bool:
     """Tell whether Spark rounds some of the numbers to find room for all of them in one decimal."""
-    number_types = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
-    if all(one.kind is Kind.INTEGER for one in number_types):
+    number_types = [type_ for type_ in types if type_.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}]
+    if all(one.kind is ValueKind.INTEGER for one in number_types):
         return False
     exact = [as_decimal(one) for one in number_types]
     return max(it.digits - it.scale for it in exact) + max(it.scale for it in exact) > MAX_DIGITS
@@ -191,11 +191,11 @@ def common_type(values: Sequence[Value]) -> SparkType:
 
 def _beside_string(type_: SparkType) -> SparkType:
     match type_.kind:
-        case Kind.INTEGER:
+        case ValueKind.INTEGER:
             return BIGINT
-        case Kind.DECIMAL | Kind.DOUBLE:
+        case ValueKind.DECIMAL | ValueKind.DOUBLE:
             return DOUBLE
-        case Kind.DATE | Kind.BOOLEAN | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+        case ValueKind.DATE | ValueKind.BOOLEAN | ValueKind.TIMESTAMP | ValueKind.TIMESTAMP_NTZ:
             return type_
         case kind:
             raise Refusal(f"Spark casts between {kind} and string here")
@@ -212,18 +212,18 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
     """Return the number that Spark casts a string to; only plain texts, what else it may be is left to Spark."""
     assert value.plain is not None
     text = str(value.plain.value)
-    if type_.kind is Kind.INTEGER and _INTEGER_TEXT.fullmatch(text):
+    if type_.kind is ValueKind.INTEGER and _INTEGER_TEXT.fullmatch(text):
         number = int(text)
         if type_.least <= number <= type_.greatest:
             return Fixed(type_, number)
         raise Refusal(f"the string does not fit {type_}: {_RAISES}", "write a number", raises=True)
-    if type_.kind is Kind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
+    if type_.kind is ValueKind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
         return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
         if is_no_moment(text):
             raise Refusal(f"{shown(text)} is not a time; {_RAISES} for it", WRITE_TIMESTAMP, no_value=True)
-        return fixed_time(Kind.STRING, read_moment(text), type_)
-    if type_.kind is Kind.DATE:
+        return fixed_time(ValueKind.STRING, read_moment(text), type_)
+    if type_.kind is ValueKind.DATE:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
         if is_dashed(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import SkippingRemedy
+from parquet_core.pruning.predicate import SkippingRemedy
 from prune_assets.sql.types.calendar import date_of, day_of, monday_of
 from prune_assets.sql.types.zones import DAY, HOUR, SECOND
 

@@ -16,7 +16,7 @@ from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.calendar import date_of, day_of, months_later
 from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import DATE, INT, TIMESTAMP_NTZ
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.timestamps import TIMES
 from prune_assets.sql.types.zones import DAY, UncertainTime
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.types.spark_types import SparkType
 
-CALENDAR = TIMES | {Kind.DATE}
+CALENDAR = TIMES | {ValueKind.DATE}
 _SMALL = frozenset({8, 16, 32})
 _OF_TEXT = "the order of texts is not that of their times"
 
@@ -80,10 +80,10 @@ def _of_date(function: Function, arguments: Sequence[Value], _: SparkType) -> Va
 
 
 def _as_date(value: Value) -> Value:
-    if value.type.kind not in CALENDAR | {Kind.NULL} and not (
-        isinstance(value, Fixed) and value.type.kind is Kind.STRING
+    if value.type.kind not in CALENDAR | {ValueKind.NULL} and not (
+        isinstance(value, Fixed) and value.type.kind is ValueKind.STRING
     ):
-        if value.type.kind is not Kind.STRING:
+        if value.type.kind is not ValueKind.STRING:
             raise Refusal(f"Spark takes a date here and refuses the {value.type}", "use a column of dates")
         raise Refusal("Spark casts the string to a date here", "store the column as a date")
     return to_type(value, DATE)
@@ -119,7 +119,7 @@ def as_time(arguments: Sequence[Value], usual: str) -> Value:
 
 def is_constant_text(value: Value) -> bool:
     """Tell whether a value is a constant text."""
-    return isinstance(value, Fixed) and value.type.kind is Kind.STRING
+    return isinstance(value, Fixed) and value.type.kind is ValueKind.STRING
 
 
 def date_add(sign: int, arguments: Sequence[Value], _: SparkType) -> Value:
@@ -211,14 +211,14 @@ def _to_date(arguments: Sequence[Value], _: SparkType) -> Value:
 
 def constant_text(value: Value) -> str:
     """Return a constant text; raises Refusal for all else."""
-    if not isinstance(value, Fixed) or value.plain is None or value.type.kind is not Kind.STRING:
+    if not isinstance(value, Fixed) or value.plain is None or value.type.kind is not ValueKind.STRING:
         raise Refusal("the unit has to be a constant", "write it in quotes")
     return str(value.plain.value)
 
 
 def constant_int(value: Value) -> int:
     """Return a constant that fits an int; raises Refusal for all else."""
-    if not isinstance(value, Fixed) or value.ordinal is None or value.type.kind is not Kind.INTEGER:
+    if not isinstance(value, Fixed) or value.ordinal is None or value.type.kind is not ValueKind.INTEGER:
         raise Refusal("the number has to be a constant", "write a whole number")
     if value.type.bits not in _SMALL or not INT.least < value.ordinal <= INT.greatest:
         raise Refusal("Spark takes no bigint here", "write an int")

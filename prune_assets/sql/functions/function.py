@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, joined, union
+from prune_assets.sql.types.ranges import NOTHING, ValueRanges, complement, intersection, joined, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Beyond all that any function comes to, doubles as whole numbers included.
 _FAR = 1 << 2_000
-EVERYTHING = Ranges(((-_FAR, _FAR),))
+EVERYTHING = ValueRanges(((-_FAR, _FAR),))
 
 
 class Piece(NamedTuple):
@@ -52,11 +52,11 @@ class Function:
     result: SparkType
     value: Callable[[int], int]
     pieces: tuple[Piece, ...]
-    raises: Ranges = NOTHING
-    nulls: Ranges = NOTHING
-    uncertain: Ranges = NOTHING
+    raises: ValueRanges = NOTHING
+    nulls: ValueRanges = NOTHING
+    uncertain: ValueRanges = NOTHING
     overflows_to_null: bool = False
-    image: Ranges | None = None
+    image: ValueRanges | None = None
     why: tuple[str, str] = ("", "")
     doubt: int = 0
     is_evaluated: bool = True
@@ -84,28 +84,28 @@ class Function:
         raise Refusal(f"{self.name} of this constant overflows {self.result}", raises=True)
 
     @property
-    def overflows(self) -> Ranges:
+    def overflows(self) -> ValueRanges:
         """The ordinals at which the result is outside of its type."""
         least, greatest = self.result.least, self.result.greatest
-        return preimage(self, Ranges(((-_FAR, least - 1), (greatest + 1, _FAR))))
+        return preimage(self, ValueRanges(((-_FAR, least - 1), (greatest + 1, _FAR))))
 
 
 class Preimage(NamedTuple):
     """Arguments by what functions make of them: a result in the set asked for, NULL, an error, or what is not known."""
 
-    chosen: Ranges
-    nulls: Ranges = NOTHING
-    raises: Ranges = NOTHING
-    uncertain: Ranges = NOTHING
+    chosen: ValueRanges
+    nulls: ValueRanges = NOTHING
+    raises: ValueRanges = NOTHING
+    uncertain: ValueRanges = NOTHING
 
 
-def preimage(function: Function, wanted: Ranges) -> Ranges:
+def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
     """Return the ordinals whose value is in the set: by bisection, so at most one evaluation a bit and end."""
     return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
 
 
 def recurring(
-    name: str, result: SparkType, image: Ranges, why: tuple[str, str], value: Callable[[int], int] | None = None
+    name: str, result: SparkType, image: ValueRanges, why: tuple[str, str], value: Callable[[int], int] | None = None
 ) -> Function:
     """Return a periodic function, which is known by its results and by `value` at each ordinal; NULL for null alone."""
 
@@ -140,9 +140,9 @@ def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
 
     All values are between `least` and `greatest`.
 
-    >>> doubted(Preimage(Ranges(((10, 99),))), 3, 0, 99)
-    Preimage(chosen=Ranges(pairs=((13, 99),)), nulls=Ranges(pairs=()), raises=Ranges(pairs=()), \
-uncertain=Ranges(pairs=((7, 12),)))
+    >>> doubted(Preimage(ValueRanges(((10, 99),))), 3, 0, 99)
+    Preimage(chosen=ValueRanges(pairs=((13, 99),)), nulls=ValueRanges(pairs=()), raises=ValueRanges(pairs=()), \
+uncertain=ValueRanges(pairs=((7, 12),)))
     """
     if not doubt:
         return exact
@@ -152,13 +152,13 @@ uncertain=Ranges(pairs=((7, 12),)))
     return Preimage(chosen, nulls, raises, intersection(rest, possible))
 
 
-def _shrunk(part: Ranges, doubt: int, least: int, greatest: int) -> Ranges:
+def _shrunk(part: ValueRanges, doubt: int, least: int, greatest: int) -> ValueRanges:
     """Return the values that are in a set and stay there however far they are moved."""
     ends = ((a if a <= least else a + doubt, b if b >= greatest else b - doubt) for a, b in part.pairs)
     return joined((a, b) for a, b in ends if a <= b)
 
 
-def _of_unordered(function: Function, image: Ranges, results: Preimage) -> Preimage:
+def _of_unordered(function: Function, image: ValueRanges, results: Preimage) -> Preimage:
     certain = complement(function.uncertain, -_FAR, _FAR) if function.uncertain else EVERYTHING
     chosen, nulls, raises, uncertain = (
         intersection(_all_or_nothing(image, part, function.why), certain) for part in results
@@ -166,14 +166,14 @@ def _of_unordered(function: Function, image: Ranges, results: Preimage) -> Preim
     return Preimage(chosen, nulls, raises, union(uncertain, function.uncertain))
 
 
-def _all_or_nothing(image: Ranges, part: Ranges, why: tuple[str, str]) -> Ranges:
+def _all_or_nothing(image: ValueRanges, part: ValueRanges, why: tuple[str, str]) -> ValueRanges:
     met = intersection(image, part)
     if met and met != image:
         raise Refusal(*why)
     return EVERYTHING if met else NOTHING
 
 
-def _inverted(value: Callable[[int], int], piece: Piece, wanted: Ranges) -> Iterator[tuple[int, int]]:
+def _inverted(value: Callable[[int], int], piece: Piece, wanted: ValueRanges) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a piece whose values are wanted."""
     sign = 1 if piece.rises else -1
 

@@ -10,7 +10,7 @@ from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.types.floats import half_up, towards_zero
 from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
-from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+from prune_assets.sql.types.spark_values import MAX_DIGITS, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def rounded(value: float, bits: int) -> float:
 
 def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
     """Return x + constant; of a decimal constant `scale` is the scale, of a float one the ordinal is given."""
-    if argument.kind is Kind.DOUBLE:
+    if argument.kind is ValueKind.DOUBLE:
         number = float_of_ordinal(constant, argument.bits)
         return of_float("+", argument, lambda value: value + number)
     factor, step = _aligned(argument, result, constant, scale)
@@ -61,7 +61,7 @@ def subtract(argument: SparkType, result: SparkType, constant: int, scale: int) 
 
 def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
     """Return constant - x."""
-    if argument.kind is Kind.DOUBLE:
+    if argument.kind is ValueKind.DOUBLE:
         number = float_of_ordinal(constant, argument.bits)
         return of_float("-", argument, lambda value: number - value, rises=False)
     factor, start = _aligned(argument, result, constant, scale)
@@ -77,7 +77,7 @@ def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) 
     """Return x * constant, the scales of decimals added up; None for a float times zero, which has NaN at its ends."""
     del scale
     rises = constant >= 0
-    if argument.kind is Kind.DOUBLE:
+    if argument.kind is ValueKind.DOUBLE:
         number = float_of_ordinal(constant, argument.bits)
         return of_float("*", argument, lambda value: value * number, rises=rises) if number else None
     piece = Piece(argument.least, argument.greatest, rises=rises)
@@ -92,7 +92,7 @@ def divide(argument: SparkType, result: SparkType, constant: int, scale: int) ->
     """Return x / constant; a zero raises."""
     if constant == 0:
         return Function("/", result, int, (), raises=span(argument.least, argument.greatest))
-    if argument.kind is Kind.DOUBLE:
+    if argument.kind is ValueKind.DOUBLE:
         number = float_of_ordinal(constant, argument.bits)
         return of_float("/", argument, lambda value: value / number, rises=constant > 0)
     piece = Piece(argument.least, argument.greatest, rises=constant > 0)

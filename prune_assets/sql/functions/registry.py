@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import SkippingRemedy
+from parquet_core.pruning.predicate import SkippingRemedy
 from prune_assets.sql.functions import (
     arithmetic,
     cast_calls,
@@ -29,7 +29,7 @@ from prune_assets.sql.functions.spark_names import SPARK_NAMES
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_types import STRING
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     """Return the result of a function on constants and chains; raises Refusal. `timestamp`: in the session's zone."""
     function, word = find(name), name.partition(" ")[2]
     if word:
-        arguments = [Fixed(STRING, None, plain=SparkValue(Kind.STRING, word)), *arguments]
+        arguments = [Fixed(STRING, None, plain=SparkValue(ValueKind.STRING, word)), *arguments]
     if function is not None and function.clock is not None and not arguments:
         raise Refusal(*CLOCK_NEEDED)
     if function is None or function.bind is None:

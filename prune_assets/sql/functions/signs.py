@@ -9,7 +9,7 @@ from prune_assets.sql.functions.coercion import apply, as_number, cast_to
 from prune_assets.sql.functions.entry import Role, SqlFunction
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.types.ranges import complement, span
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +22,12 @@ SURE_DIGITS = 34
 
 def negate(argument: SparkType) -> Function:
     """Return -x; of the least integer it is an overflow, and NaN stays NaN."""
-    if argument.kind is Kind.DECIMAL:
+    if argument.kind is ValueKind.DECIMAL:
         # Spark's minus works with 34 digits (Scala's DECIMAL128) and rounds what has more.
         most = min(argument.greatest, 10**SURE_DIGITS - 1)
         rest = complement(span(-most, most), argument.least, argument.greatest)
         return Function("-", argument, neg, (Piece(-most, most, rises=False),), uncertain=rest)
-    if argument.kind is not Kind.DOUBLE:
+    if argument.kind is not ValueKind.DOUBLE:
         return Function("-", argument, neg, (Piece(argument.least, argument.greatest, rises=False),))
     nan = argument.nan
     return Function(
@@ -41,7 +41,7 @@ def negate(argument: SparkType) -> Function:
 def absolute(argument: SparkType) -> Function:
     """Return abs(x); of the least integer it is an overflow."""
     least = argument.least
-    if argument.kind is Kind.DECIMAL:
+    if argument.kind is ValueKind.DECIMAL:
         least = max(least, 1 - 10**SURE_DIGITS)
     pieces = (Piece(least, -1, rises=False), Piece(0, argument.greatest))
     return Function("abs", argument, abs, pieces, uncertain=span(argument.least, least - 1))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Cause, Constant, Not, children_of
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Cause, Constant, Not, children_of
 from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.types.spark_types import ON_UNKNOWN_CLOCKS, TIMESTAMP, float_of_ordinal, ordinal_of_float
-from prune_assets.sql.types.spark_values import Kind, SparkValue, computed
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind, computed
 from prune_assets.sql.types.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, Moment
 from prune_assets.sql.types.zones import UncertainTime
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.types.spark_types import SparkType
 
@@ -128,7 +128,7 @@ def _operands(predicate: Predicate) -> tuple[Predicate, ...]:
 
 def fixed(value: SparkValue, type_: SparkType) -> Fixed:
     """Return a literal as a constant; raises Refusal when its value is not known."""
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return Fixed(type_, None)
     if isinstance(value.value, Moment):
         return fixed_time(value.kind, value.value, type_)
@@ -136,19 +136,19 @@ def fixed(value: SparkValue, type_: SparkType) -> Fixed:
         raise Refusal(f"the value of this {value.kind} literal is not known before Spark runs")
     if not type_.is_ordinal:
         return Fixed(type_, None, plain=value)
-    return Fixed(type_, _ordinal(value, type_), digits=value.digits if value.kind is Kind.INTEGER else 0)
+    return Fixed(type_, _ordinal(value, type_), digits=value.digits if value.kind is ValueKind.INTEGER else 0)
 
 
 def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
     """Return a column's value, which Spark reads as the type, as a constant."""
-    if type_.kind in {Kind.STRING, Kind.BINARY}:
+    if type_.kind in {ValueKind.STRING, ValueKind.BINARY}:
         return Fixed(type_, None, plain=SparkValue(type_.kind, value.as_py()))
-    if type_.kind is Kind.DECIMAL:
+    if type_.kind is ValueKind.DECIMAL:
         sign, digits, exponent = Decimal(value.as_py()).as_tuple()
         assert isinstance(exponent, int)
         unscaled = int("".join(map(str, digits))) * 10 ** (type_.scale + exponent)
         return Fixed(type_, -unscaled if sign else unscaled)
-    if type_.kind is Kind.DOUBLE:
+    if type_.kind is ValueKind.DOUBLE:
         return Fixed(type_, ordinal_of_float(value.as_py(), type_.bits))
     if pa.types.is_date32(value.type) or pa.types.is_timestamp(value.type):
         # Dates and times beyond the year 9999 are none of Python's.
@@ -165,29 +165,31 @@ def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of 
     if constant.plain is not None:
         return constant.plain
     if ordinal is None:
-        return SparkValue(Kind.NULL)
+        return SparkValue(ValueKind.NULL)
     match type_.kind:
-        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ as kind:
-            is_local = kind is Kind.TIMESTAMP_NTZ or type_ == ON_UNKNOWN_CLOCKS
+        case ValueKind.TIMESTAMP | ValueKind.TIMESTAMP_NTZ as kind:
+            is_local = kind is ValueKind.TIMESTAMP_NTZ or type_ == ON_UNKNOWN_CLOCKS
             return SparkValue(kind, Moment(ordinal, None if is_local else "UTC"))
-        case Kind.DOUBLE:
-            return SparkValue(Kind.DOUBLE, float_of_ordinal(ordinal, type_.bits), bits=type_.bits)
-        case Kind.BOOLEAN:
-            return SparkValue(Kind.BOOLEAN, bool(ordinal))
-        case Kind.DECIMAL:
-            return SparkValue(Kind.DECIMAL, ordinal, digits=type_.digits, scale=type_.scale)
+        case ValueKind.DOUBLE:
+            return SparkValue(ValueKind.DOUBLE, float_of_ordinal(ordinal, type_.bits), bits=type_.bits)
+        case ValueKind.BOOLEAN:
+            return SparkValue(ValueKind.BOOLEAN, bool(ordinal))
+        case ValueKind.DECIMAL:
+            return SparkValue(ValueKind.DECIMAL, ordinal, digits=type_.digits, scale=type_.scale)
         case kind:
             return computed(SparkValue(kind, ordinal, bits=type_.bits))
 
 
-def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
+def fixed_time(kind: ValueKind, moment: Moment | None, type_: SparkType) -> Fixed:
     """Return a literal timestamp, or a string that is cast to one, as a constant of a type; raises Refusal.
 
     In an unknown zone it is an instant where it has a zone of its own, and else what the session's clocks show.
     """
-    if moment is None or (type_.kind is Kind.TIMESTAMP_NTZ and moment.zone is not None):
+    if moment is None or (type_.kind is ValueKind.TIMESTAMP_NTZ and moment.zone is not None):
         cast = (
-            "; with ansi.enabled Spark raises an error for a string that is not a time" if kind is Kind.STRING else ""
+            "; with ansi.enabled Spark raises an error for a string that is not a time"
+            if kind is ValueKind.STRING
+            else ""
         )
         raise Refusal(f"this {kind} is not a date or time that is known before Spark runs{cast}", WRITE_TIMESTAMP)
     try:
@@ -200,7 +202,7 @@ def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
 
 
 def _ordinal(value: SparkValue, type_: SparkType) -> int:
-    if value.kind is Kind.DOUBLE:
+    if value.kind is ValueKind.DOUBLE:
         assert isinstance(value.value, float)
         return ordinal_of_float(value.value, type_.bits)
     assert isinstance(value.value, int)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parquet_core.predicate import SkippingRemedy
+from parquet_core.pruning.predicate import SkippingRemedy
 from prune_assets.sql.functions.entry import ANY_NUMBER, Role, SqlFunction
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.calendar import date_of
 from prune_assets.sql.types.spark_types import INT, STRING
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,11 +72,11 @@ def _text_of(value: Fixed) -> str | None:
     match value.type.kind, value.ordinal:
         case _, None:
             return None
-        case Kind.INTEGER, number:
+        case ValueKind.INTEGER, number:
             return str(number)
-        case Kind.BOOLEAN, number:
+        case ValueKind.BOOLEAN, number:
             return "true" if number else "false"
-        case Kind.DATE, number:
+        case ValueKind.DATE, number:
             year, month, day = date_of(number)
             return f"{year:04}-{month:02}-{day:02}" if 0 <= year <= _LAST_YEAR else None
         case _:
@@ -84,7 +84,7 @@ def _text_of(value: Fixed) -> str | None:
 
 
 def _fixed(text: str) -> Fixed:
-    return Fixed(STRING, None, plain=SparkValue(Kind.STRING, text))
+    return Fixed(STRING, None, plain=SparkValue(ValueKind.STRING, text))
 
 
 def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **properties: Any) -> SqlFunction:

@@ -23,8 +23,8 @@ from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.terms import Fixed, fixed_time, literal_of
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP
-from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.timestamps import INTERVALS, TIMES, Moment, Step
+from prune_assets.sql.types.spark_values import ValueKind
+from prune_assets.sql.types.timestamps import INTERVALS, TIMES, Moment, TimestampStep
 from prune_assets.sql.types.zones import DAY, SECOND
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _date_trunc(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 def _to_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     value = as_time(arguments, "yyyy-MM-dd HH:mm:ss")
-    return value if value.type.kind is Kind.TIMESTAMP else to_type(value, timestamp)
+    return value if value.type.kind is ValueKind.TIMESTAMP else to_type(value, timestamp)
 
 
 def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
@@ -64,10 +64,10 @@ def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 def _moved(value: Value, months: int, micros: int) -> Value:
     """Return a timestamp with an interval added; a constant moves on where clocks change too."""
-    if isinstance(value, Fixed) and value.type.kind is Kind.TIMESTAMP and not value.is_null:
+    if isinstance(value, Fixed) and value.type.kind is ValueKind.TIMESTAMP and not value.is_null:
         moment = literal_of(value).value
         assert isinstance(moment, Moment)
-        return fixed_time(Kind.TIMESTAMP, replace(moment, steps=(Step(months, micros),)), value.type)
+        return fixed_time(ValueKind.TIMESTAMP, replace(moment, steps=(TimestampStep(months, micros),)), value.type)
     return apply(times.moved(value.type, months, micros), value)
 
 
@@ -92,16 +92,16 @@ def _as_instant(value: Value) -> Value:
 
 def _from_unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     (value,) = arguments
-    if value.type.kind is not Kind.INTEGER:
+    if value.type.kind is not ValueKind.INTEGER:
         raise Refusal(f"a timestamp made of {value.type} is not supported for pruning", "write a whole number")
     result = TIMESTAMP if timestamp.is_unzoned else timestamp
-    return apply(times.from_units(str(Kind.TIMESTAMP), BIGINT, result, size), to_type(value, BIGINT))
+    return apply(times.from_units(str(ValueKind.TIMESTAMP), BIGINT, result, size), to_type(value, BIGINT))
 
 
 def is_time_sum(left: Value, right: Value) -> bool:
     """Tell whether a sum or difference is one of a date or timestamp and an interval or number of days."""
     kinds = {left.type.kind, right.type.kind}
-    return bool(kinds & CALENDAR) and bool(kinds & (INTERVALS | {Kind.INTEGER}))
+    return bool(kinds & CALENDAR) and bool(kinds & (INTERVALS | {ValueKind.INTEGER}))
 
 
 def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Value:
@@ -112,15 +112,15 @@ def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Valu
         left, right = right, left
     if not isinstance(right, Fixed):
         raise Refusal("arithmetic between columns is not supported for pruning", "compare one column with a constant")
-    if right.type.kind is Kind.INTEGER:
+    if right.type.kind is ValueKind.INTEGER:
         return date_add(sign, [_only_date(left), right], timestamp)
     assert right.plain is not None
     kind, amount = right.plain.kind, sign * right.plain.number
-    if left.type == DATE and kind is not Kind.TIME:
-        return apply(dates.days_later(amount) if kind is Kind.DAYS else dates.add_months(amount), left)
+    if left.type == DATE and kind is not ValueKind.TIME:
+        return apply(dates.days_later(amount) if kind is ValueKind.DAYS else dates.add_months(amount), left)
     if left.type == DATE:
         left = to_type(left, timestamp)
-    months, micros = (amount, 0) if kind is Kind.MONTHS else (0, amount * (DAY if kind is Kind.DAYS else 1))
+    months, micros = (amount, 0) if kind is ValueKind.MONTHS else (0, amount * (DAY if kind is ValueKind.DAYS else 1))
     return _moved(left, months, micros)
 
 
@@ -139,7 +139,9 @@ DATE_FORMAT = SqlFunction(names=("date_format",), arity=(2, 2), refusal=_FORMATT
 FUNCTIONS = (
     DATE_FORMAT,
     SqlFunction(names=("date_trunc",), arity=(2, 2), bind=_date_trunc, null_strict=True, makes_timestamp=True),
-    SqlFunction(names=("to_timestamp", str(Kind.TIMESTAMP)), arity=(1, 2), bind=_to_timestamp, makes_timestamp=True),
+    SqlFunction(
+        names=("to_timestamp", str(ValueKind.TIMESTAMP)), arity=(1, 2), bind=_to_timestamp, makes_timestamp=True
+    ),
     SqlFunction(names=("timestampadd",), arity=(3, 3), bind=_timestamp_add, makes_timestamp=True, is_syntax=True),
     SqlFunction(names=("unix_micros",), bind=partial(_unix, 1)),
     SqlFunction(names=("unix_millis",), bind=partial(_unix, 1_000)),

@@ -19,8 +19,8 @@ from prune_assets.sql.refusal import zone_needed
 from prune_assets.sql.types.floats import towards_zero
 from prune_assets.sql.types.ranges import complement, joined, span
 from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
-from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.timestamps import Step, moved_by
+from prune_assets.sql.types.spark_values import ValueKind
+from prune_assets.sql.types.timestamps import TimestampStep, moved_by
 from prune_assets.sql.types.zones import CYCLE, DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND, UNKNOWN_ZONE
 
 if TYPE_CHECKING:
@@ -42,17 +42,17 @@ def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noq
     if argument.is_unzoned or result.is_unzoned:
         return _in_unknown_zone(argument, result)
     match argument.kind, result.kind:
-        case Kind.DATE, Kind.TIMESTAMP_NTZ:
+        case ValueKind.DATE, ValueKind.TIMESTAMP_NTZ:
             return _of_all(argument, result, lambda day: day * DAY)
-        case Kind.TIMESTAMP_NTZ, Kind.DATE:
+        case ValueKind.TIMESTAMP_NTZ, ValueKind.DATE:
             return _of_all(argument, result, lambda local: local // DAY)
-        case Kind.DATE, Kind.TIMESTAMP:
+        case ValueKind.DATE, ValueKind.TIMESTAMP:
             return _midnight(result, zone_of(result))
-        case Kind.TIMESTAMP, Kind.DATE:
+        case ValueKind.TIMESTAMP, ValueKind.DATE:
             return _day(argument, zone_of(argument))
-        case Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ:
+        case ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ:
             return _local(argument, zone_of(argument))
-        case Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP:
+        case ValueKind.TIMESTAMP_NTZ, ValueKind.TIMESTAMP:
             return _instant(result, zone_of(result))
         case _:
             return None
@@ -63,7 +63,7 @@ def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
     doubt = 0
     if TIMESTAMP in (argument, result):
         doubt = MOST_OFFSET
-    elif argument.kind is Kind.TIMESTAMP:  # a time that clocks leap over is shown as one behind the leap
+    elif argument.kind is ValueKind.TIMESTAMP:  # a time that clocks leap over is shown as one behind the leap
         doubt = MOST_SHIFT
     if argument == DATE and doubt:
         raise zone_needed()
@@ -123,13 +123,13 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     """
     if timestamp == ON_UNKNOWN_CLOCKS:
         raise zone_needed()
-    is_local = timestamp.kind is Kind.TIMESTAMP_NTZ
+    is_local = timestamp.kind is ValueKind.TIMESTAMP_NTZ
     zone = zone_of(timestamp) if not is_local and (months or abs(micros) >= DAY) else UNKNOWN_ZONE
     if not months and zone.is_fixed:
         return _of_all(timestamp, timestamp, lambda time: time + micros, "+")
     why = _MONTHS_MEET if months else _CLOCKS_CHANGE
     everything = span(timestamp.least, timestamp.greatest)
-    step = Step(months, micros)
+    step = TimestampStep(months, micros)
     # Near the ends of the type, and of the zone's known rules, Spark may raise an error.
     most = abs(micros) + abs(months) * 31 * DAY + _NEAR
     first, last = max(timestamp.least, zone.first) + most, min(timestamp.greatest, zone.last) - most
@@ -138,7 +138,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     return replace(moving, each=each, uncertain=complement(span(first, last), timestamp.least, timestamp.greatest))
 
 
-def _each_moved(step: Step, zone: Zone, times: NDArray[np.int64]) -> NDArray[np.int64]:
+def _each_moved(step: TimestampStep, zone: Zone, times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return instants moved by days and time; each is computed alone only near changes of clocks."""
     changes = [change.instant for change in zone.changes()]
     moved: NDArray[np.int64] = times + step.micros

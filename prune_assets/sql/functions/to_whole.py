@@ -14,7 +14,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.floats import half_up
 from prune_assets.sql.types.ranges import span, union
 from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, FLOAT, decimal_type, float_of_ordinal
-from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+from prune_assets.sql.types.spark_values import MAX_DIGITS, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,10 +37,10 @@ def ceil(argument: SparkType) -> Function | None:
 
 def round_half_up(argument: SparkType, places: int) -> Function | None:
     """Return round(x, places) of an integer or decimal; None for a float, which Spark rounds by its text."""
-    if argument.kind is Kind.INTEGER:
+    if argument.kind is ValueKind.INTEGER:
         unit = int(10 ** max(0, -places))
         return Function("round", argument, lambda ordinal: half_up(ordinal, unit) * unit, _all(argument))
-    if argument.kind is not Kind.DECIMAL:
+    if argument.kind is not ValueKind.DECIMAL:
         return None
     whole = argument.digits - argument.scale + 1
     if places < 0:
@@ -61,12 +61,12 @@ def _whole(
 ) -> Function | None:
     if argument == BIGINT:
         return Function(name, BIGINT, int, _all(argument))
-    if argument.kind is Kind.DECIMAL:
+    if argument.kind is ValueKind.DECIMAL:
         digits, unit = argument.digits - argument.scale + (argument.scale > 0), int(10**argument.scale)
         if digits > MAX_DIGITS:
             return None
         return Function(name, decimal_type(digits, 0), lambda ordinal: of_decimal(ordinal, unit), _all(argument))
-    return _whole_of_double(name, argument, of_float) if argument.kind is Kind.DOUBLE else None
+    return _whole_of_double(name, argument, of_float) if argument.kind is ValueKind.DOUBLE else None
 
 
 def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float], int]) -> Function:
@@ -91,7 +91,7 @@ def _all(argument: SparkType) -> tuple[Piece, ...]:
 
 def _to_whole(function: Callable[[SparkType], Function | None], arguments: Sequence[Value], _: SparkType) -> Value:
     value = as_number(arguments[0])
-    if value.type.kind is Kind.INTEGER:
+    if value.type.kind is ValueKind.INTEGER:
         value = to_type(value, BIGINT)
     elif value.type == FLOAT:
         value = to_type(value, DOUBLE)
@@ -100,7 +100,7 @@ def _to_whole(function: Callable[[SparkType], Function | None], arguments: Seque
 
 def _round(arguments: Sequence[Value], _: SparkType) -> Value:
     value, *places = arguments
-    if any(not isinstance(digit, Fixed) or digit.type.kind is not Kind.INTEGER for digit in places):
+    if any(not isinstance(digit, Fixed) or digit.type.kind is not ValueKind.INTEGER for digit in places):
         raise Refusal("the places of round() have to be a constant")
     count = places[0].ordinal if places and isinstance(places[0], Fixed) else 0
     if count is None:

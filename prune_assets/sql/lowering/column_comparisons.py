@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
 from prune_assets.sql.functions.coercion import has_too_many_digits
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_types import type_of_column
-from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+from prune_assets.sql.types.spark_values import MAX_DIGITS, ValueKind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
 _HOLDS_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 
@@ -51,7 +51,7 @@ def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
     number_types = [type_ for type_ in types if type_ is not None and type_.is_number]
     if len(number_types) < len((left, right)):
         raise refusal
-    doubles = [type_ for type_ in number_types if type_.kind is Kind.DOUBLE]
+    doubles = [type_ for type_ in number_types if type_.kind is ValueKind.DOUBLE]
     if len(doubles) == 1 and not ansi and pa.float32() in {left.type, right.type}:
         # Spark casts to float, which rounds what it meets.
         raise refusal

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    Unsupported,
+)
 from prune_assets.sql.functions.function import Preimage, doubted, invert
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.lowering.row_tests import is_known
@@ -18,23 +30,23 @@ from prune_assets.sql.refusal import Refusal, zone_needed
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import always, domain_of, is_read_wider, never
-from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, span, union
+from prune_assets.sql.types.ranges import NOTHING, ValueRanges, complement, intersection, span, union
 from prune_assets.sql.types.spark_types import SparkType, float_of_ordinal, type_of_column
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.timestamps import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import OnPartitions, Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.predicate import OnPartitions, Predicate
     from prune_assets.sql.functions.terms import Chain
 
 # So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.
 _FEW = 10
 # Of a list each value stays one, which a cast to the type of the list may have joined to ranges.
 _LISTED = 100_000
-_CALENDAR = TIMES | {Kind.DATE}
+_CALENDAR = TIMES | {ValueKind.DATE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,7 @@ def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
     return In(column.path, array_of(distinct, column.type))
 
 
-def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
+def is_one_of(values: ColumnValues, chosen: ValueRanges) -> Predicate:
     """Return the membership of the column in a set, NULL for null."""
     if not chosen:
         return _nothing(values)
@@ -91,12 +103,12 @@ def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
     return _positive(values, chosen)
 
 
-def _is_point(ranges: Ranges) -> bool:
+def _is_point(ranges: ValueRanges) -> bool:
     return len(ranges.pairs) == 1 and ranges.pairs[0][0] == ranges.pairs[0][1]
 
 
-def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
-    most = {None: _FEW, Op.EQ: _LISTED}.get(values.written, 0) if values.type.kind is not Kind.DOUBLE else 0
+def _positive(values: ColumnValues, chosen: ValueRanges) -> Predicate:
+    most = {None: _FEW, Op.EQ: _LISTED}.get(values.written, 0) if values.type.kind is not ValueKind.DOUBLE else 0
     few = sum(last - first + 1 for first, last in chosen.pairs) <= most
     runs = {(first, last): few or _is_short(values, first, last) for first, last in chosen.pairs}
     points = [point for (first, last), short in runs.items() if short for point in range(first, last + 1)]
@@ -116,7 +128,7 @@ def _is_short(values: ColumnValues, first: int, last: int) -> bool:
         is_end = first in {values.least, values.greatest} and is_read_wider(values.arrow)
         return values.written in {None, Op.EQ} or not is_end
     is_inside = values.least < first and last < values.greatest and values.written in {None, Op.EQ}
-    return values.type.kind is Kind.DOUBLE and is_inside and last - first < _FEW
+    return values.type.kind is ValueKind.DOUBLE and is_inside and last - first < _FEW
 
 
 def _range(values: ColumnValues, first: int, last: int) -> Predicate:
@@ -160,11 +172,11 @@ def _scalar(values: ColumnValues, ordinal: int) -> pa.Scalar:
 def _plain(values: ColumnValues, ordinal: int) -> Any:
     """Return the value with an ordinal as Python's own."""
     match values.type.kind:
-        case Kind.DOUBLE:
+        case ValueKind.DOUBLE:
             return float_of_ordinal(ordinal, values.type.bits)
-        case Kind.BOOLEAN:
+        case ValueKind.BOOLEAN:
             return bool(ordinal)
-        case Kind.DECIMAL if pa.types.is_decimal(values.arrow):
+        case ValueKind.DECIMAL if pa.types.is_decimal(values.arrow):
             return Decimal((ordinal < 0, tuple(map(int, str(abs(ordinal)))), -values.type.scale))
         case _:
             return ordinal
@@ -181,17 +193,17 @@ class ClassifiedValues(NamedTuple):
     """
 
     column: ColumnValues
-    true: Ranges
-    null: Ranges
-    raises: Ranges
-    uncertain: Ranges
+    true: ValueRanges
+    null: ValueRanges
+    raises: ValueRanges
+    uncertain: ValueRanges
     in_zones: bool = False
     test: OnPartitions | None = None
 
 
 def classify_values(
     chain: Chain,
-    wanted: Ranges,
+    wanted: ValueRanges,
     *,
     written: Op | None = None,
     doubt: int = 0,
@@ -237,7 +249,7 @@ def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def _all_but(values: ClassifiedValues, most: Ranges, exceptions: list[tuple[Ranges, Predicate]]) -> Predicate:
+def _all_but(values: ClassifiedValues, most: ValueRanges, exceptions: list[tuple[ValueRanges, Predicate]]) -> Predicate:
     """Return the condition as the range that holds the exceptions too, less these."""
     parts = [is_one_of(values.column, most)]
     for part, outcome in exceptions:
@@ -268,16 +280,18 @@ def does_not_raise(values: ClassifiedValues) -> Predicate | None:
     return Or((Not(_surely(values.column, values.raises)), Constant(Outcomes.UNKNOWN)))
 
 
-def _surely(column: ColumnValues, part: Ranges) -> Predicate:
+def _surely(column: ColumnValues, part: ValueRanges) -> Predicate:
     return IsTruth(is_one_of(column, part), Outcomes.TRUE)
 
 
-def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) -> list[tuple[Ranges, Predicate]]:
+def _exceptions(
+    values: ClassifiedValues, sql: str, null: ValueRanges | None = None
+) -> list[tuple[ValueRanges, Predicate]]:
     unknown = Unsupported(sql, _not_certain(values))
     if values.in_zones:
         refusal = zone_needed()
         unknown = Unsupported(sql, refusal.reason, refusal.remedy, may_raise=False, cause=refusal.cause)
-    found: list[tuple[Ranges, Predicate]] = [
+    found: list[tuple[ValueRanges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
         (values.uncertain, unknown),
         (values.null if null is None else null, NULL),
@@ -291,7 +305,7 @@ def _not_certain(values: ClassifiedValues) -> str:
     return f"{UNCERTAIN}{where}"
 
 
-def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> Ranges:
+def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> ValueRanges:
     """Return the ordinals that a comparison with one holds for; `op` is none of `<>`."""
     match op:
         case Op.LT:

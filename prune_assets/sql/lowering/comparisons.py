@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeGuard
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Cause,
     Compare,
@@ -53,16 +53,16 @@ from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.rules import all_of
 from prune_assets.sql.syntax.nodes import HOLDS, MIRRORED
 from prune_assets.sql.types.date_literals import date_of_string
-from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
+from prune_assets.sql.types.ranges import NOTHING, ValueRanges, joined, span, union
 from prune_assets.sql.types.spark_types import DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
-from prune_assets.sql.types.spark_values import Kind, SparkValue, kind_text
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind, kind_text
 from prune_assets.sql.types.timestamps import TIMES
 from prune_assets.sql.types.zones import DAY, most_shift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Term, Value
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType
@@ -165,7 +165,7 @@ class Comparisons:
             raise Refusal(_OF_CHAINS)
         self._check([left, right], are_compared=True)
         kinds = {left.type.kind, right.type.kind}
-        if has_too_many_digits([left.type, right.type]) or kinds == {Kind.DECIMAL, Kind.DOUBLE}:
+        if has_too_many_digits([left.type, right.type]) or kinds == {ValueKind.DECIMAL, ValueKind.DOUBLE}:
             raise Refusal("Spark rounds one of the numbers to compare them")
         common = wider(left.type, right.type)
         chains = [value for value in (to_type(left, common), to_type(right, common)) if isinstance(value, Chain)]
@@ -182,7 +182,7 @@ class Comparisons:
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
         """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
-        if chain.type.kind is not Kind.DECIMAL or chain.functions or equal.true or equal.raises or equal.uncertain:
+        if chain.type.kind is not ValueKind.DECIMAL or chain.functions or equal.true or equal.raises or equal.uncertain:
             return False
         return all(self._classify_comparison(chain, op, constant).true for op in (Op.LT, Op.GT))
 
@@ -206,7 +206,7 @@ class Comparisons:
         return self._classified(value, wanted, written=written, doubt=doubt)
 
     def _classified(
-        self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
+        self, chain: Chain, wanted: ValueRanges, *, written: Op | None = None, doubt: int = 0
     ) -> ClassifiedValues:
         try:
             classified = classify_values(chain, wanted, written=written, doubt=doubt)
@@ -222,7 +222,7 @@ class Comparisons:
     def _refuse_clash(self, chain: Chain, constant: Fixed) -> None:
         """Raise PredicateTypeError for a column that Spark refuses to compare with a constant."""
         families = [_family(value.type.kind) for value in (chain, constant)]
-        is_known = None not in families and constant.type.kind is not Kind.BINARY
+        is_known = None not in families and constant.type.kind is not ValueKind.BINARY
         if self._semantics.ansi and not chain.functions and is_known and families[0] != families[1]:
             raise PredicateTypeError(
                 f"column {chain.column.name} is {chain.type} and cannot be compared with "
@@ -246,8 +246,8 @@ class Comparisons:
                 self._refuse_clash(value, constant)
             if not value.type.is_ordinal:
                 return is_text(value.column, [_text(value, constant) for constant in constants])
-        kinds = {constant.type.kind for constant in (value, *constants)} - {Kind.NULL}
-        if Kind.STRING in kinds and len(kinds) > 2:
+        kinds = {constant.type.kind for constant in (value, *constants)} - {ValueKind.NULL}
+        if ValueKind.STRING in kinds and len(kinds) > 2:
             raise Refusal("what the list is cast to depends on its order", "write values of one type")
         constants = [_parsed_time(constant, value.type) for constant in constants]
         common = common_type([value, *constants])
@@ -262,7 +262,7 @@ class Comparisons:
             raise zone_needed()
         if isinstance(value, Fixed):
             return _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
-        points = Ranges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
+        points = ValueRanges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
         classified = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
         held = sum(last - first + 1 for first, last in classified.true.pairs)
         if 0 < held < len(points.pairs) and classified.column.arrow in {pa.uint8(), pa.uint16()}:
@@ -279,7 +279,7 @@ class Comparisons:
         return is_null_predicate(classified, self._sql)
 
     def _is_nan(self, value: Value) -> Predicate:
-        if value.type.kind is not Kind.DOUBLE:
+        if value.type.kind is not ValueKind.DOUBLE:
             raise Refusal("isnan() of what is not a float is a cast")
         nan = value.type.nan
         if isinstance(value, Fixed):
@@ -303,9 +303,9 @@ class Comparisons:
         return IsTruth(same, Outcomes.TRUE)
 
     def _truth(self, value: Value) -> Predicate:
-        if value.type.kind is Kind.NULL:
+        if value.type.kind is ValueKind.NULL:
             return _NULL
-        if value.type.kind is not Kind.BOOLEAN:
+        if value.type.kind is not ValueKind.BOOLEAN:
             raise Refusal(f"a {value.type} is no condition", "compare it with something")
         if isinstance(value, Fixed):
             return _NULL if value.ordinal is None else (_TRUE if value.ordinal else _FALSE)
@@ -326,7 +326,7 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
 
     Spark folds this without reading the number, but only for a plain literal, not for other constants or a cast.
     """
-    is_order = value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}
+    is_order = value.kind is ValueKind.DECIMAL and op not in {Op.EQ, Op.NE}
     if not is_order or -_LONG * 10**value.scale <= value.number <= (_LONG - 1) * 10**value.scale:
         return None
     return Constant(Outcomes.TRUE if (op in {Op.LT, Op.LE}) == (value.number > 0) else Outcomes.FALSE)
@@ -367,7 +367,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
 
 def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
     """Return a text beside a timestamp in an unknown zone as the time that it is, everything else as it stands."""
-    if constant.type.kind is not Kind.STRING or not beside.is_unzoned:
+    if constant.type.kind is not ValueKind.STRING or not beside.is_unzoned:
         return constant
     parsed = to_type(constant, beside)
     assert isinstance(parsed, Fixed)
@@ -390,7 +390,7 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
     """Raise Refusal for a whole number beside a decimal that is rounded to compare them, unless it is a literal."""
     for one, other in ((left, right), (right, left)):
-        if op not in MIRRORED or one.type.kind is not Kind.INTEGER or other.type.kind is not Kind.DECIMAL:
+        if op not in MIRRORED or one.type.kind is not ValueKind.INTEGER or other.type.kind is not ValueKind.DECIMAL:
             continue
         whole = as_decimal(one.type, one.digits if isinstance(one, Fixed) else 0)
         if isinstance(other, Fixed) and has_too_many_digits([whole, other.type]):
@@ -411,7 +411,7 @@ _CLOCKS_CHANGE = (
 )
 
 
-def _local_range(column: SparkType, op: Op, constant: Fixed) -> Ranges | None:
+def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | None:
     """Return the days or local times that compare so with a time; None for the rest, Refusal where clocks change."""
     wanted, zone = constant.ordinal, constant.type.zone
     if wanted is None or constant.type.kind not in TIMES:
@@ -444,20 +444,20 @@ def _is_column(value: Value) -> TypeGuard[Chain]:
     return isinstance(value, Chain) and not value.functions
 
 
-def _family(kind: Kind) -> Kind | None:
+def _family(kind: ValueKind) -> ValueKind | None:
     """Return one type for all types that Spark compares with each other; None for those that it casts."""
-    if kind in {Kind.STRING, Kind.NULL, Kind.OTHER}:
+    if kind in {ValueKind.STRING, ValueKind.NULL, ValueKind.OTHER}:
         return None
-    if kind in {Kind.DECIMAL, Kind.DOUBLE}:
-        return Kind.INTEGER
-    return Kind.DATE if kind in TIMES else kind
+    if kind in {ValueKind.DECIMAL, ValueKind.DOUBLE}:
+        return ValueKind.INTEGER
+    return ValueKind.DATE if kind in TIMES else kind
 
 
 def _quoted_hint(column: SparkType, constant: SparkType) -> str:
     """Return the hint for a date without quotes: Spark reads 2024-01-31 as the number 1992."""
-    if not constant.is_number or column.kind not in {Kind.DATE, *TIMES}:
+    if not constant.is_number or column.kind not in {ValueKind.DATE, *TIMES}:
         return ""
-    example = "DATE '2024-01-31'" if column.kind is Kind.DATE else "TIMESTAMP '2024-01-31 12:00:00'"
+    example = "DATE '2024-01-31'" if column.kind is ValueKind.DATE else "TIMESTAMP '2024-01-31 12:00:00'"
     return f"; write the value in quotes, such as {example}"
 
 
@@ -465,9 +465,9 @@ def _text(chain: Chain, constant: Fixed) -> object:
     """Return the constant that a column of texts or bytes is compared with; raises Refusal for one of another type."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
-    if chain.type.kind is Kind.BINARY:
+    if chain.type.kind is ValueKind.BINARY:
         raise Refusal("Spark casts what is compared with a binary", "write X'1C07'")
-    if constant.type.kind in {Kind.INTEGER, Kind.DECIMAL}:
+    if constant.type.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}:
         raise Refusal(
             "Spark casts the strings of the column to numbers; with ansi.enabled it raises an error "
             "for a string that is not a number",

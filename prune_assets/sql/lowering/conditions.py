@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import And, Cause, Not, Or, Unsupported, leaves
+from parquet_core.pruning.predicate import And, Cause, Not, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.functions.terms import check_size
 from prune_assets.sql.lowering.formatted_dates import date_condition
@@ -30,14 +30,14 @@ from prune_assets.sql.simplify.propagate_constants import may_be_refined, propag
 from prune_assets.sql.simplify.rules import all_of, any_of
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.parsed import MAX_DEPTH, chain_of
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.types.zones import Clocks, UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.simplify.propagate_constants import Known
     from prune_assets.sql.syntax.parsed import ParsedPredicate
@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 _FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
-def operands_of(node: nodes.Node) -> Sequence[nodes.Node]:
+def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
     """Return the operands of an AND, with parts of one date joined, of an OR or of a NOT; () for any other node."""
     match node:
-        case nodes.Not(operand):
+        case nodes.Negation(operand):
             return [_without_double_negation(operand)]
-        case nodes.And():
-            return join_date_parts(chain_of(node, nodes.And))
-        case nodes.Or():
-            return chain_of(node, nodes.Or)
+        case nodes.Conjunction():
+            return join_date_parts(chain_of(node, nodes.Conjunction))
+        case nodes.Disjunction():
+            return chain_of(node, nodes.Disjunction)
         case _:
             return []
 
 
-def _without_double_negation(node: nodes.Node) -> nodes.Node:
-    while isinstance(node, nodes.Not) and isinstance(node.operand, nodes.Not):
+def _without_double_negation(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
+    while isinstance(node, nodes.Negation) and isinstance(node.operand, nodes.Negation):
         node = node.operand.operand
     return node
 
@@ -82,7 +82,7 @@ class Conditions:
         *,
         on_rows: bool = False,
         known: Known | None = None,
-        written: dict[nodes.Node, nodes.Node] | None = None,
+        written: dict[nodes.SyntaxNode, nodes.SyntaxNode] | None = None,
     ) -> None:
         self._parsed = parsed
         # The node that was read, of each one that is made of others.
@@ -95,30 +95,30 @@ class Conditions:
         self._known = known
         self._substituted = 0
 
-    def lower_conjuncts(self, tree: nodes.Node) -> list[tuple[Predicate, ...]]:
+    def lower_conjuncts(self, tree: nodes.SyntaxNode) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.
 
         None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, and
         PredicateSyntaxError, for what is nested too deeply.
         """
-        operands = self._operands_of(tree) if isinstance(tree, nodes.And) else [tree]
+        operands = self._operands_of(tree) if isinstance(tree, nodes.Conjunction) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
-    def lower_part(self, root: nodes.Node) -> Predicate:
+    def lower_part(self, root: nodes.SyntaxNode) -> Predicate:
         """Lower a part of a conjunct: unknown on rows on which a condition in it raises. Raises as `lower_tree`."""
         lowered, guards = self.lower_tree(root), self._guards.take()
         return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 
-    def _lower_conjunct(self, root: nodes.Node) -> Predicate:
+    def _lower_conjunct(self, root: nodes.SyntaxNode) -> Predicate:
         lowered = self.lower_tree(root)
         guards = self._guards.take()
         return And((lowered, *guards)) if guards else lowered
 
-    def lower_tree(self, root: nodes.Node) -> Predicate:
+    def lower_tree(self, root: nodes.SyntaxNode) -> Predicate:
         """Lower a tree bottom up, chains of one connective as one node; raises as `lower_conjuncts`."""
         done: list[Predicate] = []
-        stack: list[tuple[nodes.Node, int, int]] = [(root, 0, 1)]
+        stack: list[tuple[nodes.SyntaxNode, int, int]] = [(root, 0, 1)]
         while stack:
             node, count, depth = stack.pop()
             children = [] if count else self._operands_of(node)
@@ -136,28 +136,28 @@ class Conditions:
                 done.append(self.lower(node))
         return done.pop()
 
-    def _operands_of(self, node: nodes.Node) -> Sequence[nodes.Node]:
-        if isinstance(node, nodes.IsTruth) and self._asks_truth(node.operand):
+    def _operands_of(self, node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
+        if isinstance(node, nodes.TruthTest) and self._asks_truth(node.operand):
             return [node.operand]
         operands = operands_of(node)
-        if isinstance(node, nodes.And):
-            self._written |= dict(zip(operands, chain_of(node, nodes.And), strict=True))
+        if isinstance(node, nodes.Conjunction):
+            self._written |= dict(zip(operands, chain_of(node, nodes.Conjunction), strict=True))
         return operands
 
-    def _source(self, node: nodes.Node) -> ParsedPredicate:
+    def _source(self, node: nodes.SyntaxNode) -> ParsedPredicate:
         """Return the part as written in the place of a node that may be made of others."""
         return self._parsed.part(self._written.get(node, node))
 
-    def _connect(self, node: nodes.Node, operands: tuple[Predicate, ...]) -> Predicate:
-        if isinstance(node, nodes.Not):
+    def _connect(self, node: nodes.SyntaxNode, operands: tuple[Predicate, ...]) -> Predicate:
+        if isinstance(node, nodes.Negation):
             return negated(node, operands[0], self._parsed)
-        if isinstance(node, nodes.IsTruth):
+        if isinstance(node, nodes.TruthTest):
             return self._ask_truth(node, operands[0])
-        is_or = isinstance(node, nodes.Or)
+        is_or = isinstance(node, nodes.Disjunction)
         parts = propagate_constants(lambda: self._operands_of(node), operands, self.lower_with_constants, of_or=is_or)
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
 
-    def lower(self, node: nodes.Node) -> Predicate:
+    def lower(self, node: nodes.SyntaxNode) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError."""
         self._guards.count += 1
         leaf = LeafCondition(self._context, self._parsed.text(node))
@@ -179,7 +179,7 @@ class Conditions:
             if (found := self._with_constants(node, leaf)) is not None:
                 return found
             sql, exact = rewrite_of(node) or ("", False)
-            operands = (node.operand, *node.listed()) if isinstance(node, nodes.In) else node.children()
+            operands = (node.operand, *node.listed()) if isinstance(node, nodes.ListTest) else node.children()
             raises = any(constant_raises(operand, refusal) for operand in operands)
             kept = Unsupported(
                 *(leaf.sql, refusal.reason, refusal.remedy, sql, exact, null_with(node)),
@@ -199,7 +199,7 @@ class Conditions:
         """Predicates that are all TRUE for every row on which no lowered condition raises."""
         return tuple(self._guards.raising)
 
-    def lower_with_constants(self, node: nodes.Node, known: Known) -> Predicate | None:
+    def lower_with_constants(self, node: nodes.SyntaxNode, known: Known) -> Predicate | None:
         """Lower a part again with constants in place of columns where it is refused; None where that does not help.
 
         It is meant to stand beside the part itself, which says what may raise.
@@ -211,7 +211,7 @@ class Conditions:
         lowered = again.lower_tree(node)
         return lowered if again._substituted else None
 
-    def _with_constants(self, node: nodes.Node, leaf: LeafCondition) -> Predicate | None:
+    def _with_constants(self, node: nodes.SyntaxNode, leaf: LeafCondition) -> Predicate | None:
         """Lower a refused condition with constants in place of columns; None where it still is refused."""
         instead = substitute_constants(node, self._known) if self._known else None
         if instead is None:
@@ -224,7 +224,7 @@ class Conditions:
         self._substituted += 1
         return lowered
 
-    def _of_dates(self, node: nodes.Node, kept: Unsupported, leaf: LeafCondition) -> Predicate | None:
+    def _of_dates(self, node: nodes.SyntaxNode, kept: Unsupported, leaf: LeafCondition) -> Predicate | None:
         """Lower a condition on the text of a date as one on the date; where the years are too far, it is `kept`."""
         dates = date_condition(node)
         if dates is None:
@@ -240,19 +240,19 @@ class Conditions:
         far = replace(kept, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(known), far])])
 
-    def constant(self, node: nodes.Node) -> nodes.Literal | None:
+    def constant(self, node: nodes.SyntaxNode) -> nodes.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         return LeafCondition(self._context, "").constant(node)
 
-    def _asks_truth(self, operand: nodes.Node) -> bool:
+    def _asks_truth(self, operand: nodes.SyntaxNode) -> bool:
         """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
         if isinstance(operand, nodes.Column):
             return is_boolean(operand)
         if isinstance(operand, nodes.Literal):
-            return operand.value.kind in {Kind.NULL, Kind.BOOLEAN}
+            return operand.value.kind in {ValueKind.NULL, ValueKind.BOOLEAN}
         return not isinstance(operand, (nodes.Row, *ARITHMETIC))
 
-    def _ask_truth(self, node: nodes.IsTruth, inner: Predicate) -> Predicate:
+    def _ask_truth(self, node: nodes.TruthTest, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
         if isinstance(inner, Unsupported) and not inner.null_with:
             rewrite = f"({inner.rewrite}) IS {nodes.TRUTH_NAMES[node.truth]}" if inner.rewrite else ""
@@ -262,7 +262,7 @@ class Conditions:
             inner = replace(inner, sql=self._parsed.text(node.operand, brackets=False))
         return fold_truth_test(inner, node.truth)
 
-    def _nested(self, node: nodes.Node) -> Predicate:
+    def _nested(self, node: nodes.SyntaxNode) -> Predicate:
         """Lower a condition inside an operand."""
         if self._depth >= _MAX_DEPTH:
             raise Refusal(f"conditions inside operands deeper than {_MAX_DEPTH} levels are not looked into")

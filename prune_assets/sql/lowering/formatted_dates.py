@@ -8,13 +8,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.dates import TO_DATE
 from prune_assets.sql.functions.time_calls import DATE_FORMAT
-from prune_assets.sql.syntax.nodes import MIRRORED, Between, Call, Cast, Comparison, In, Literal, Node
+from prune_assets.sql.syntax.nodes import MIRRORED, Between, Call, Cast, Comparison, ListTest, Literal, SyntaxNode
 from prune_assets.sql.types.calendar import day_of
 from prune_assets.sql.types.spark_types import TIMESTAMP
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +39,8 @@ class DateCondition(NamedTuple):
     wherever one of them is.
     """
 
-    known: Node
-    one_of: tuple[Node, ...]
+    known: SyntaxNode
+    one_of: tuple[SyntaxNode, ...]
     negated: bool
 
 
@@ -49,7 +49,7 @@ class _Days(NamedTuple):
     last: int
 
 
-def date_condition(node: Node) -> DateCondition | None:
+def date_condition(node: SyntaxNode) -> DateCondition | None:
     """Return a comparison, list or range of what date_format() makes as conditions on dates; None for others."""
     call, texts, op = _operands(node)
     pattern = _pattern(call)
@@ -61,12 +61,12 @@ def date_condition(node: Node) -> DateCondition | None:
     return DateCondition(_between(day, _Days(_FIRST, _LAST), node), between, op is Op.NE)
 
 
-def _operands(node: Node) -> tuple[Node, Sequence[Node], Op]:
+def _operands(node: SyntaxNode) -> tuple[SyntaxNode, Sequence[SyntaxNode], Op]:
     """Return what is compared, with which values, and how; no values where it is no such condition."""
     match node:
         case Between(operand, low, high):
             return operand, [low, high], Op.EQ
-        case In():
+        case ListTest():
             return node.operand, node.listed(), Op.EQ
         case Comparison(Literal() as text, call, op):
             return call, [text], MIRRORED.get(op, op)
@@ -76,19 +76,19 @@ def _operands(node: Node) -> tuple[Node, Sequence[Node], Op]:
             return node, [], Op.EQ
 
 
-def _pattern(call: Node) -> str | None:
+def _pattern(call: SyntaxNode) -> str | None:
     """Return Python's format of a call of date_format(); None for other formats and other nodes."""
     if not isinstance(call, Call) or call.name not in DATE_FORMAT.names:
         return None
     return _FORMATS.get(_text(call.arguments[1])) if len(call.arguments) == 2 else None
 
 
-def _text(node: Node) -> str:
+def _text(node: SyntaxNode) -> str:
     value = node.value if isinstance(node, Literal) else None
-    return str(value.value) if value is not None and value.kind is Kind.STRING else ""
+    return str(value.value) if value is not None and value.kind is ValueKind.STRING else ""
 
 
-def _days(text: Node, pattern: str) -> _Days | None:
+def _days(text: SyntaxNode, pattern: str) -> _Days | None:
     """Return the days of which the format makes a text; None for a text that it makes of no day."""
     written = _text(text)
     try:
@@ -101,7 +101,7 @@ def _days(text: Node, pattern: str) -> _Days | None:
     return _Days(first, last) if moment.strftime(pattern) == written and first >= _FIRST else None
 
 
-def _wanted(node: Node, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
+def _wanted(node: SyntaxNode, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
     match op:
         case Op.LT:
             return [_Days(_FIRST, days[0].first - 1)]
@@ -115,13 +115,13 @@ def _wanted(node: Node, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
             return [_Days(days[0].first, days[1].last)] if isinstance(node, Between) else days
 
 
-def _date(call: Node, node: Node) -> Node:
+def _date(call: SyntaxNode, node: SyntaxNode) -> SyntaxNode:
     """Return the date that a text is made of: of whatever it is given, date_format() makes a timestamp first."""
     assert isinstance(call, Call)
     moment = Cast(call.arguments[0], TIMESTAMP, span=node.span)
     return Call(TO_DATE.names[0], (moment,), span=node.span)
 
 
-def _between(day: Node, days: _Days, node: Node) -> Node:
-    first, last = (Literal(SparkValue(Kind.DATE, number), span=node.span) for number in days)
+def _between(day: SyntaxNode, days: _Days, node: SyntaxNode) -> SyntaxNode:
+    first, last = (Literal(SparkValue(ValueKind.DATE, number), span=node.span) for number in days)
     return Between(day, first, last, span=node.span)

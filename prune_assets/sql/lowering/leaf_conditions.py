@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Constant, IsNull, Not, Op, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Compare, Constant, IsNull, Not, Op, Unsupported
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding.bind import Binder, BindingContext, column_of, is_condition, test_of, why_not
 from prune_assets.sql.functions.entry import Role
@@ -24,12 +24,13 @@ from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.rules import all_of
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.nodes import MIRRORED
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
@@ -73,7 +74,7 @@ class LoweringContext(NamedTuple):
     parsed: ParsedPredicate
     semantics: SparkSemantics
     clocks: Clocks
-    condition: Callable[[nodes.Node], Predicate]
+    condition: Callable[[nodes.SyntaxNode], Predicate]
     guards: Guards
     on_rows: bool
 
@@ -87,29 +88,29 @@ class LeafCondition:
         binding = BindingContext(self._semantics, clocks, self._condition, self._equal_terms, self._is_null_term)
         self._bind = Binder(binding).operand
 
-    def lower(self, node: nodes.Node) -> Predicate:
+    def lower(self, node: nodes.SyntaxNode) -> Predicate:
         """Return the condition as leaves; raises Refusal and PredicateTypeError."""
         match node:
             case nodes.Comparison(left, right, op):
                 return self._compared_with_truth(node) or self._compare(left, op, right)
             case nodes.Between():
                 return self._between(node)
-            case nodes.In():
+            case nodes.ListTest():
                 return self._in(node)
             case nodes.InSubquery():
                 raise Refusal("a subquery is not run while planning", "write the values as a list")
-            case nodes.IsNull(operand):
+            case nodes.NullTest(operand):
                 return self._is_null(operand)
             case nodes.NullSafe(left, right, is_same):
                 same = self._null_safe(left, right)
                 return same if is_same else Not(same)
-            case nodes.IsTruth(_, truth):
+            case nodes.TruthTest(_, truth):
                 problem = f"IS {nodes.TRUTH_NAMES[truth]} of what is not a condition is a cast"
                 raise Refusal(problem, "write a comparison")
             case _:
                 return self._single(node)
 
-    def _single(self, node: nodes.Node) -> Predicate:
+    def _single(self, node: nodes.SyntaxNode) -> Predicate:
         """Lower what is a condition by itself, with no operator."""
         match node:
             case nodes.Call() if (test := test_of(node)) is not None:
@@ -143,7 +144,7 @@ class LeafCondition:
     def _is_null_term(self, term: Term) -> Predicate:
         return self._terms().is_null(term)
 
-    def constant(self, node: nodes.Node) -> nodes.Literal | None:
+    def constant(self, node: nodes.SyntaxNode) -> nodes.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         try:
             value = self._bind(node).single
@@ -153,7 +154,7 @@ class LeafCondition:
 
     # -- comparisons
 
-    def _compare(self, left: nodes.Node, op: Op, right: nodes.Node) -> Predicate:
+    def _compare(self, left: nodes.SyntaxNode, op: Op, right: nodes.SyntaxNode) -> Predicate:
         for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
             if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
                 return known
@@ -167,13 +168,13 @@ class LeafCondition:
             return None
         condition, truth = compared
         inner = self._condition(condition)
-        return inner if truth else negated(nodes.Not(condition, span=node.span), inner, self._parsed)
+        return inner if truth else negated(nodes.Negation(condition, span=node.span), inner, self._parsed)
 
-    def _is_whole_number(self, node: nodes.Node) -> bool:
+    def _is_whole_number(self, node: nodes.SyntaxNode) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""
         if isinstance(node, nodes.Literal) or is_condition(node):
             return False
-        return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
+        return all(branch.value.type.kind is ValueKind.INTEGER for branch in self._bind(node).branches)
 
     def _between(self, node: nodes.Between) -> Predicate:
         value, least, most = node.operand, node.low, node.high
@@ -192,7 +193,7 @@ class LeafCondition:
             raise Refusal(low.reason, low.remedy, no_value=low.no_value or high.no_value, cause=low.cause)
         return all_of((low, high))
 
-    def _end(self, node: nodes.Between, op: Op, end: nodes.Node) -> Predicate:
+    def _end(self, node: nodes.Between, op: Op, end: nodes.SyntaxNode) -> Predicate:
         """Lower one half of a BETWEEN; one that is refused leaves the other."""
         try:
             return self._compare(node.operand, op, end)
@@ -208,35 +209,35 @@ class LeafCondition:
                 source=self._parsed.part(nodes.Comparison(node.operand, end, op, span=node.span)),
             )
 
-    def _operand_text(self, node: nodes.Node) -> str:
+    def _operand_text(self, node: nodes.SyntaxNode) -> str:
         """Return the source of an operand of a comparison, in brackets if it is a condition by its form."""
         text = self._parsed.text(node)
         return f"({text})" if is_condition(node) else text
 
-    def _in(self, node: nodes.In) -> Predicate:
+    def _in(self, node: nodes.ListTest) -> Predicate:
         term = self._bind(node.operand)
         if (membership := in_plain_list(term, node)) is not None:
             return membership
         return self._terms().is_in(term, [self._bind(value) for value in node.listed()])
 
-    def _is_null(self, node: nodes.Node) -> Predicate:
+    def _is_null(self, node: nodes.SyntaxNode) -> Predicate:
         if is_condition(node) and not isinstance(inner := self._condition(node), Unsupported):
             return fold_truth_test(inner, Outcomes.NULL)
         if isinstance(node, nodes.Column) and (path := _null_path(node, on_rows=self._on_rows)) is not None:
             return IsNull(path)
         return self._terms().is_null(self._bind(node))
 
-    def _null_safe(self, left: nodes.Node, right: nodes.Node) -> Predicate:
+    def _null_safe(self, left: nodes.SyntaxNode, right: nodes.SyntaxNode) -> Predicate:
         return self._terms().null_safe(self._bind(left), self._bind(right))
 
     def _constant(self, node: nodes.Literal) -> Predicate:
-        if node.value.kind is Kind.NULL:
+        if node.value.kind is ValueKind.NULL:
             return NULL
-        if node.value.kind is Kind.BOOLEAN:
+        if node.value.kind is ValueKind.BOOLEAN:
             return Constant(Outcomes.TRUE if node.value.value else Outcomes.FALSE)
         raise self._no_condition(node)
 
-    def _no_condition(self, node: nodes.Node) -> Exception:
+    def _no_condition(self, node: nodes.SyntaxNode) -> Exception:
         """Return why a value stands where a condition is expected."""
         problem = PredicateTypeError(
             f"{self._parsed.text(node)} is a value, not a condition; compare it with something"
@@ -244,7 +245,7 @@ class LeafCondition:
         cast = Refusal("Spark casts a string to a condition here", "write a comparison")
         if isinstance(node, nodes.Column):
             return cast if pa.types.is_string(column_of(node).type) else problem
-        if isinstance(node, nodes.Literal) and node.value.kind is Kind.STRING:
+        if isinstance(node, nodes.Literal) and node.value.kind is ValueKind.STRING:
             return cast
         if isinstance(node, (nodes.Literal, nodes.Row, *ARITHMETIC)):
             return problem
@@ -266,7 +267,7 @@ def _null_path(name: nodes.Column, *, on_rows: bool) -> Path | None:
     return None if column.type is not None and pa.types.is_null(column.type) else column.path
 
 
-def negated(node: nodes.Node, inner: Predicate, parsed: ParsedPredicate) -> Predicate:
+def negated(node: nodes.SyntaxNode, inner: Predicate, parsed: ParsedPredicate) -> Predicate:
     """Return the opposite of a lowered condition, `node` being the negation as written."""
     match inner:
         case Not(child):
@@ -279,11 +280,11 @@ def negated(node: nodes.Node, inner: Predicate, parsed: ParsedPredicate) -> Pred
             return Not(inner)
 
 
-def _is_null(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Literal) and node.value.kind is Kind.NULL
+def _is_null(node: nodes.SyntaxNode) -> bool:
+    return isinstance(node, nodes.Literal) and node.value.kind is ValueKind.NULL
 
 
-def compared_with_truth(node: nodes.Node) -> tuple[nodes.Node, bool] | None:
+def compared_with_truth(node: nodes.SyntaxNode) -> tuple[nodes.SyntaxNode, bool] | None:
     """Return the condition and the literal of `condition = TRUE` or `= FALSE`; None for any other node."""
     match node:
         case nodes.Comparison(left, right, Op.EQ):
@@ -293,10 +294,10 @@ def compared_with_truth(node: nodes.Node) -> tuple[nodes.Node, bool] | None:
     return None
 
 
-def _truth(node: nodes.Node) -> bool | None:
+def _truth(node: nodes.SyntaxNode) -> bool | None:
     """Return the value of TRUE or FALSE, None for any other node."""
-    return bool(node.value.value) if isinstance(node, nodes.Literal) and node.value.kind is Kind.BOOLEAN else None
+    return bool(node.value.value) if isinstance(node, nodes.Literal) and node.value.kind is ValueKind.BOOLEAN else None
 
 
-def _beyond_bigint(op: Op, node: nodes.Node) -> Constant | None:
+def _beyond_bigint(op: Op, node: nodes.SyntaxNode) -> Constant | None:
     return beyond_bigint(op, node.value) if isinstance(node, nodes.Literal) else None

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.predicate import Compare, Contains, EndsWith, Like, Not, Op, Or, StartsWith, Wildcard, successor
+from parquet_core.format.comparable_values import successor
+from parquet_core.pruning.predicate import Compare, Contains, EndsWith, Like, Not, Op, Or, StartsWith, Wildcard
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import DEFAULT_ESCAPE, HOLDS
 
 if TYPE_CHECKING:
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.predicate import Predicate
 
 # A beginning of n characters is below a longer literal when it is not above the literal's own beginning.
 _OF_LONGER = {Op.LT: Op.LE, Op.GE: Op.GT}

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.syntax import nodes
-from prune_assets.sql.types.spark_values import Kind, kind_text
+from prune_assets.sql.types.spark_values import ValueKind, kind_text
 from prune_assets.sql.types.zones import UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Constant = Callable[[nodes.Node], nodes.Literal | None]
+    Constant = Callable[[nodes.SyntaxNode], nodes.Literal | None]
 
 _COMPARED = (nodes.Comparison, nodes.NullSafe, nodes.Between)
 
 
-def refuse_nested(node: nodes.Node, constant: Constant) -> None:
+def refuse_nested(node: nodes.SyntaxNode, constant: Constant) -> None:
     """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
     operands = _operands(node)
     for column in (operand for operand in operands if isinstance(operand, nodes.Column)):
@@ -30,17 +30,17 @@ def refuse_nested(node: nodes.Node, constant: Constant) -> None:
             )
 
 
-def _operands(node: nodes.Node) -> list[nodes.Node]:
-    if isinstance(node, nodes.In):
+def _operands(node: nodes.SyntaxNode) -> list[nodes.SyntaxNode]:
+    if isinstance(node, nodes.ListTest):
         return [node.operand, *node.listed()]
     return [*node.children()] if isinstance(node, _COMPARED) else []
 
 
-def _kind(operand: nodes.Node, constant: Constant) -> Kind | None:
+def _kind(operand: nodes.SyntaxNode, constant: Constant) -> ValueKind | None:
     """Return the kind of a constant; None for NULL, and for an operand that is not known to be a constant."""
     try:
         value = constant(operand)
     except UncertainTime:
         return None
     kind = None if value is None else value.value.kind
-    return None if kind is Kind.NULL else kind
+    return None if kind is ValueKind.NULL else kind

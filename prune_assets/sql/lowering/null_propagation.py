@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import field_of_call, find
 from prune_assets.sql.lowering.comparisons import beyond_bigint
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.nodes import MIRRORED, Sign
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.sql.functions.entry import SqlFunction
 
     _Types: TypeAlias = Mapping[Callable[[pa.DataType], bool], bool]
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
 _ARITHMETIC = (nodes.Arithmetic, nodes.Negative)
 # NULL where any operand is.
 _OF_ALL = (
-    *(nodes.Comparison, nodes.Like, nodes.ILike, nodes.RLike),
+    *(nodes.Comparison, nodes.LikeTest, nodes.ILike, nodes.RLike),
     *(*_ARITHMETIC, nodes.Concat),
 )
 # NULL where the first operand is: `5 BETWEEN NULL AND 3` is FALSE. Nothing is NULL IN a subquery without rows.
-_OF_FIRST = (nodes.Between, nodes.In, nodes.Cast)
+_OF_FIRST = (nodes.Between, nodes.ListTest, nodes.Cast)
 # Among more parts that may raise nothing is told.
 MOST_RAISING = 50
 _COLUMN_TYPES: _Types = {pa.types.is_string: True, pa.types.is_integer: False}
 _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 
 
-def null_with(node: nodes.Node) -> tuple[Path, ...]:
+def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
     """Return the columns that make a condition NULL if they are null, each once; () if it calls a user's function.
 
     A column is left out if another operand may raise an error although the column is null.
@@ -56,24 +55,24 @@ def null_with(node: nodes.Node) -> tuple[Path, ...]:
     return tuple(column for column in candidates if all(column in columns for columns in harmless))
 
 
-def decides_every_value(node: nodes.Node) -> bool:
+def decides_every_value(node: nodes.SyntaxNode) -> bool:
     """Tell whether a condition is TRUE or FALSE, and raises nothing, for every value of its columns but null.
 
     Known of comparisons of a column, a field of its date, a text without a cast, or a remainder with literals.
     """
-    if not isinstance(node, (nodes.Comparison, nodes.Between, nodes.In)):
+    if not isinstance(node, (nodes.Comparison, nodes.Between, nodes.ListTest)):
         return False
     operand, *others = node.children()
     is_text = _is_text(operand)
     return is_text is not None and all(_is_literal(other, is_text=is_text) for other in others)
 
 
-def _is_literal(node: nodes.Node, *, is_text: bool) -> bool:
-    kinds = {Kind.STRING} if is_text else {Kind.INTEGER, Kind.DECIMAL}
+def _is_literal(node: nodes.SyntaxNode, *, is_text: bool) -> bool:
+    kinds = {ValueKind.STRING} if is_text else {ValueKind.INTEGER, ValueKind.DECIMAL}
     return isinstance(node, nodes.Literal) and node.value.kind in kinds
 
 
-def _is_text(node: nodes.Node) -> bool | None:
+def _is_text(node: nodes.SyntaxNode) -> bool | None:
     """Return whether a value is a text; None for one that is neither text nor number, may raise, or may be NULL."""
     levels: list[_Level] = []
     kinds = _COLUMN_TYPES
@@ -89,16 +88,16 @@ def _is_text(node: nodes.Node) -> bool | None:
 class _Level(NamedTuple):
     """A function of one operand, whether its operand and its result are texts, and the column types in its scope."""
 
-    operand: nodes.Node
+    operand: nodes.SyntaxNode
     operand_is_text: bool
     is_text: bool
     types: _Types
 
 
-def _operand_of(node: nodes.Node) -> _Level | None:
+def _operand_of(node: nodes.SyntaxNode) -> _Level | None:
     if isinstance(node, nodes.Arithmetic) and node.sign is Sign.REST and isinstance(node.right, nodes.Literal):
         divisor = node.right.value
-        is_exact = divisor.kind is Kind.INTEGER and divisor.value
+        is_exact = divisor.kind is ValueKind.INTEGER and divisor.value
         return _Level(node.left, operand_is_text=False, is_text=False, types=_COLUMN_TYPES) if is_exact else None
     function, arguments = _function(node), node.children()
     if not isinstance(node, nodes.Call) or function is None or len(arguments) != 1:
@@ -111,21 +110,21 @@ def _operand_of(node: nodes.Node) -> _Level | None:
     return _Level(arguments[0], operand_is_text=True, is_text=is_text, types=_COLUMN_TYPES)
 
 
-def _kind_of(node: nodes.Node, kinds: _Types) -> bool | None:
+def _kind_of(node: nodes.SyntaxNode, kinds: _Types) -> bool | None:
     bound = _bound(node) if isinstance(node, nodes.Column) else []
     return next((is_text for is_kind, is_text in kinds.items() if bound and is_kind(bound[0].type)), None)
 
 
-def _evaluated(node: nodes.Node) -> Iterator[nodes.Node]:
+def _evaluated(node: nodes.SyntaxNode) -> Iterator[nodes.SyntaxNode]:
     """Yield the parts that are looked at whatever is null: not those that come after a null first operand."""
     stack = [node]
     while stack:
         part = stack.pop()
         yield part
-        stack += [part.operand] if isinstance(part, (nodes.Between, nodes.In)) else part.children()
+        stack += [part.operand] if isinstance(part, (nodes.Between, nodes.ListTest)) else part.children()
 
 
-def _above_columns(node: nodes.Node) -> frozenset[int]:
+def _above_columns(node: nodes.SyntaxNode) -> frozenset[int]:
     """Return the ids of the parts that name a column."""
     above: set[int] = set()
     for part in reversed(list(node.walk())):
@@ -134,7 +133,7 @@ def _above_columns(node: nodes.Node) -> frozenset[int]:
     return frozenset(above)
 
 
-def _may_raise(part: nodes.Node) -> bool:
+def _may_raise(part: nodes.SyntaxNode) -> bool:
     """Tell whether a part that names a column may raise for some rows alone."""
     if isinstance(part, nodes.Cast):
         return not part.is_try
@@ -143,13 +142,13 @@ def _may_raise(part: nodes.Node) -> bool:
     return isinstance(part, _ARITHMETIC) or (isinstance(part, nodes.Call) and fails)
 
 
-def _casts_strings(node: nodes.Node) -> bool:
+def _casts_strings(node: nodes.SyntaxNode) -> bool:
     """Tell whether columns of strings stand beside others, for which Spark may cast them and fail."""
     types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name)]
     return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
 
 
-def _columns(node: nodes.Node) -> list[Path]:
+def _columns(node: nodes.SyntaxNode) -> list[Path]:
     paths: list[Path] = []
     stack = [node]
     while stack:
@@ -165,11 +164,11 @@ def _columns(node: nodes.Node) -> list[Path]:
     return paths
 
 
-def _is_order(node: nodes.Node) -> bool:
+def _is_order(node: nodes.SyntaxNode) -> bool:
     return isinstance(node, nodes.Between) or (isinstance(node, nodes.Comparison) and node.op in MIRRORED)
 
 
-def _may_ignore_null(comparison: nodes.Node) -> bool:
+def _may_ignore_null(comparison: nodes.SyntaxNode) -> bool:
     """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
     operands = list(comparison.children())
     literals = [operand for operand in operands if isinstance(operand, nodes.Literal) and _is_beyond_bigint(operand)]
@@ -178,13 +177,13 @@ def _may_ignore_null(comparison: nodes.Node) -> bool:
     return bool(literals) and not any(_has_fractions(operand) for operand in others)
 
 
-def _has_fractions(node: nodes.Node) -> bool:
+def _has_fractions(node: nodes.SyntaxNode) -> bool:
     """Tell whether the type of a value is surely none of whole numbers."""
     stack = [node]
     while stack:
         part = stack.pop()
         if isinstance(part, nodes.Cast):
-            if part.to is not None and part.to.kind in {Kind.DECIMAL, Kind.DOUBLE}:
+            if part.to is not None and part.to.kind in {ValueKind.DECIMAL, ValueKind.DOUBLE}:
                 return True
         elif isinstance(part, nodes.Column):
             if any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(part)):
@@ -194,7 +193,7 @@ def _has_fractions(node: nodes.Node) -> bool:
     return False
 
 
-def _keeps_fractions(node: nodes.Node) -> bool:
+def _keeps_fractions(node: nodes.SyntaxNode) -> bool:
     if isinstance(node, nodes.Arithmetic):
         return node.sign in {Sign.PLUS, Sign.MINUS, Sign.TIMES}
     function = _function(node)
@@ -205,7 +204,7 @@ def _is_beyond_bigint(literal: nodes.Literal) -> bool:
     return beyond_bigint(Op.LE, literal.value) is not None
 
 
-def _function(node: nodes.Node) -> SqlFunction | None:
+def _function(node: nodes.SyntaxNode) -> SqlFunction | None:
     return find(node.name) if isinstance(node, nodes.Call) else None
 
 

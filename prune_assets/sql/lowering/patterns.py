@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Compare,
     Contains,
@@ -38,12 +38,12 @@ from prune_assets.sql.lowering.string_calls import (
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.nodes import DEFAULT_ESCAPE, MIRRORED
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.lowering.string_calls import Start
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
@@ -58,10 +58,10 @@ _AFFIXES: dict[Role | None, type[StartsWith | EndsWith | Contains]] = {
 _CONDITIONS = frozenset({*AFFIXES, Role.LIKE, Role.ILIKE, Role.REGEX})
 
 
-def lower_pattern(node: nodes.Node, parsed: ParsedPredicate) -> Predicate | None:
+def lower_pattern(node: nodes.SyntaxNode, parsed: ParsedPredicate) -> Predicate | None:
     """Return a condition on the text of a column as leaves; None when it is about something else. Raises Refusal."""
     match node:
-        case nodes.Like(operand, pattern, escape):
+        case nodes.LikeTest(operand, pattern, escape):
             return _like(operand, pattern, escape)
         case nodes.LikeList():
             return _like_list(node)
@@ -92,9 +92,11 @@ def _condition_call(node: nodes.Call, parsed: ParsedPredicate) -> Predicate | No
     return _like(value, pattern, DEFAULT_ESCAPE) if role is Role.LIKE else _regex(node, value, pattern, parsed)
 
 
-def _affix(kind: type[StartsWith | EndsWith | Contains], operand: nodes.Node, affix: nodes.Node) -> Predicate:
+def _affix(
+    kind: type[StartsWith | EndsWith | Contains], operand: nodes.SyntaxNode, affix: nodes.SyntaxNode
+) -> Predicate:
     start, value = read_start(operand), read_value(affix)
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return NULL
     literal = plain_text(start.column, value)
     if not literal:
@@ -102,7 +104,7 @@ def _affix(kind: type[StartsWith | EndsWith | Contains], operand: nodes.Node, af
     return _of_start(kind(start.column.path, scalar_of(literal, start.column.type)), start)
 
 
-def _like(operand: nodes.Node, pattern: nodes.Node, escape: str) -> Predicate:
+def _like(operand: nodes.SyntaxNode, pattern: nodes.SyntaxNode, escape: str) -> Predicate:
     start, text = read_string_start(operand), read_text(pattern)
     return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
 
@@ -116,7 +118,9 @@ def _like_list(node: nodes.LikeList) -> Predicate:
     return And(tuple(conditions)) if node.is_all else Or(tuple(conditions))
 
 
-def _regex(node: nodes.Node, operand: nodes.Node, pattern: nodes.Node, parsed: ParsedPredicate) -> Predicate:
+def _regex(
+    node: nodes.SyntaxNode, operand: nodes.SyntaxNode, pattern: nodes.SyntaxNode, parsed: ParsedPredicate
+) -> Predicate:
     start, regex = read_string_start(operand), read_text(pattern)
     if regex is None:
         return NULL
@@ -142,10 +146,10 @@ def _of_start(leaf: Predicate, start: Start) -> Predicate:
             raise Refusal("this pattern may match beyond the characters that are compared", "match the plain column")
 
 
-def _compared(node: nodes.Node) -> Predicate | None:
+def _compared(node: nodes.SyntaxNode) -> Predicate | None:
     """Return a comparison of a call on strings, None when no such call is compared."""
     match node:
-        case nodes.Between() | nodes.In() | nodes.InSubquery() | nodes.IsNull() | nodes.IsTruth():
+        case nodes.Between() | nodes.ListTest() | nodes.InSubquery() | nodes.NullTest() | nodes.TruthTest():
             call = read_call(node.operand)
             return None if call is None else _one_sided(node, call)
         case nodes.NullSafe(left, right):
@@ -166,28 +170,28 @@ def _compared(node: nodes.Node) -> Predicate | None:
     return same if node.is_same else Not(same)
 
 
-def _one_sided(node: nodes.Node, call: Start) -> Predicate | None:
+def _one_sided(node: nodes.SyntaxNode, call: Start) -> Predicate | None:
     match node:
         case nodes.Between():
             low, high = read_value(node.low), read_value(node.high)
             return And((compare_call(call, Op.GE, low), compare_call(call, Op.LE, high)))
-        case nodes.In() if listed := node.listed():
+        case nodes.ListTest() if listed := node.listed():
             values = [read_value(value) for value in _limited(listed)]
             conditions = tuple(compare_call(call, Op.EQ, value) for value in values)
             return conditions[0] if len(conditions) == 1 else Or(conditions)
-        case nodes.IsNull():
+        case nodes.NullTest():
             return IsNull(call.column.path)
         case _:
             return None
 
 
 def _same(call: Start, value: SparkValue) -> Predicate:
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return IsNull(call.column.path)
     return IsTruth(compare_call(call, Op.EQ, value), Outcomes.TRUE)
 
 
-def _limited(values: Sequence[nodes.Node]) -> Sequence[nodes.Node]:
+def _limited(values: Sequence[nodes.SyntaxNode]) -> Sequence[nodes.SyntaxNode]:
     if len(values) > MAX_VALUES:
         raise Refusal(f"more than {MAX_VALUES} texts are not looked up one by one")
     return values

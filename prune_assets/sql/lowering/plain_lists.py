@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.predicate import In
+from parquet_core.pruning.predicate import In
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.lowering.column_values import is_text, values_of
 from prune_assets.sql.types.spark_types import STRING
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.syntax import nodes
 
 _WHOLE = {pa.int8(): np.int8, pa.int16(): np.int16, pa.int32(): np.int32, pa.int64(): np.int64}
 
 
-def in_plain_list(term: Term, node: nodes.In) -> Predicate | None:
+def in_plain_list(term: Term, node: nodes.ListTest) -> Predicate | None:
     """Return `column IN (...)`; None where Spark casts, or fewer than two values are those of the column's type."""
     value = term.single
     if not isinstance(value, Chain) or value.functions:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.nodes import Arithmetic, Literal, Negative, Node, Sign
+from prune_assets.sql.syntax.nodes import Arithmetic, Literal, Negative, Sign, SyntaxNode
 
 if TYPE_CHECKING:
     from prune_assets.sql.refusal import Refusal
 
 
-def constant_raises(operand: Node, refusal: Refusal) -> bool:
+def constant_raises(operand: SyntaxNode, refusal: Refusal) -> bool:
     """Return True if, with ansi.enabled, Spark certainly raises for this operand of a condition that was refused.
 
     Only literals and arithmetic with literals: in a call such as try_cast, or in CASE, an error may not be raised.
@@ -21,7 +21,7 @@ def constant_raises(operand: Node, refusal: Refusal) -> bool:
     return refusal.raises or any(map(_divides_by_zero, parts))
 
 
-def _divides_by_zero(node: Node) -> bool:
+def _divides_by_zero(node: SyntaxNode) -> bool:
     match node:
         case Arithmetic(Literal(dividend), Literal(divisor), Sign.OVER | Sign.REST | Sign.DIV):
             is_number = dividend.is_exact_number and dividend.value is not None

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, scalar_of
-from parquet_core.predicate import And, Contains, EndsWith, In, Or, StartsWith
+from parquet_core.pruning.predicate import And, Contains, EndsWith, In, Or, StartsWith
 from prune_assets.sql.lowering.like import REPLACEMENT
 from prune_assets.sql.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate, Unsupported
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Predicate, Unsupported
 
 MAX_CHOICES = 50
 # `$` matches before a last line terminator too.

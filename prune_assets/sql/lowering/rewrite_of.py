@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.render import column_sql
-from prune_assets.sql.syntax.nodes import Cast, Column, Comparison, Literal, Node, NullSafe
+from prune_assets.sql.syntax.nodes import Cast, Column, Comparison, Literal, NullSafe, SyntaxNode
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.spark_types import STRING
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
@@ -22,14 +22,14 @@ _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 
-class Rewrite(NamedTuple):
+class OperandRewrite(NamedTuple):
     """SQL to write instead; `exact`: it is NULL, TRUE and FALSE for the same rows."""
 
     sql: str
     exact: bool
 
 
-def rewrite_of(node: Node) -> Rewrite | None:
+def rewrite_of(node: SyntaxNode) -> OperandRewrite | None:
     """Return a rewrite of an equality or inequality that casts its column or its literal, or None."""
     match node:
         case Comparison(Literal(value), operand, Op.EQ | Op.NE as op) | Comparison(
@@ -42,16 +42,16 @@ def rewrite_of(node: Node) -> Rewrite | None:
             return None
 
 
-def _rewrite(operand: Node, op: str, value: SparkValue) -> Rewrite | None:
+def _rewrite(operand: SyntaxNode, op: str, value: SparkValue) -> OperandRewrite | None:
     match operand:
-        case Cast(Column() as name, to, is_try=False) if to == STRING and value.kind is Kind.STRING:
+        case Cast(Column() as name, to, is_try=False) if to == STRING and value.kind is ValueKind.STRING:
             literal, exact = _literal_like(name.bound.column, str(value.value)), True
-        case Column() as name if value.kind is Kind.INTEGER and op != Op.NE:
+        case Column() as name if value.kind is ValueKind.INTEGER and op != Op.NE:
             # `s = 5` also holds for '05' and '5.0', which `s = '5'` does not.
             literal, exact = _quoted(name.bound.column, value), False
         case _:
             return None
-    return Rewrite(f"{column_sql(name.parts)} {op} {literal}", exact) if literal else None
+    return OperandRewrite(f"{column_sql(name.parts)} {op} {literal}", exact) if literal else None
 
 
 def _literal_like(column: LeafColumn | None, text: str) -> str:

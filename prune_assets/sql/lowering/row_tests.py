@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import filled, numbers_from, valid_flags
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, OnPartitions, conjuncts_of, leaves
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, OnPartitions, conjuncts_of, leaves
 from prune_assets.sql.functions.terms import fixed_scalar
 from prune_assets.sql.syntax.nodes import HOLDS
 from prune_assets.sql.types.floats import INFINITIES
-from prune_assets.sql.types.ranges import Ranges, complement, span
+from prune_assets.sql.types.ranges import ValueRanges, complement, span
 from prune_assets.sql.types.spark_types import type_of_column
 from prune_assets.sql.types.zones import UncertainTime
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Op, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Op, Predicate
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 
@@ -42,7 +43,7 @@ class RowTest:
     """
 
     chains: tuple[Chain, ...]
-    by: Ranges | Op | None
+    by: ValueRanges | Op | None
     limits: ClassVar[str] = ""
     is_full: ClassVar[bool] = False
 
@@ -57,7 +58,7 @@ class RowTest:
         results, known, valid = zip(*(_evaluate(chain, by_path) for chain in self.chains), strict=True)
         outcomes = np.full(len(known[0]), Outcomes.TRUE, np.uint8)
         if self.by is not None:
-            holds = _contains(self.by, *results) if isinstance(self.by, Ranges) else HOLDS[self.by](*results)
+            holds = _contains(self.by, *results) if isinstance(self.by, ValueRanges) else HOLDS[self.by](*results)
             outcomes[~np.asarray(holds, np.bool_)] = Outcomes.FALSE
             outcomes[~np.logical_and.reduce(valid)] = Outcomes.NULL
         outcomes[~np.logical_and.reduce(known)] = Outcomes.UNKNOWN
@@ -184,7 +185,7 @@ def _array(ordinals: list[int]) -> Ordinals:
         return np.array(ordinals, object)
 
 
-def _contains(ranges: Ranges, ordinals: Ordinals) -> Flags:
+def _contains(ranges: ValueRanges, ordinals: Ordinals) -> Flags:
     """Return whether each ordinal is in a set."""
     if not ranges.pairs:
         return np.zeros(len(ordinals), np.bool_)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 from prune_assets.sql.binding.bind import column_of, why_not
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import Role
@@ -18,11 +18,11 @@ from prune_assets.sql.functions.texts import JOINED
 from prune_assets.sql.lowering.like import compare_start
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax import nodes
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.types.spark_values import SparkValue
 
 
@@ -36,7 +36,7 @@ class Start:
 
 def compare_call(start: Start, op: Op, value: SparkValue) -> Predicate:
     """Return `start op value`; raises Refusal."""
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return NULL
     literal = plain_text(start.column, value)
     if start.count is None:
@@ -47,10 +47,10 @@ def compare_call(start: Start, op: Op, value: SparkValue) -> Predicate:
 def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
     """Return the value of a string for a column of strings, of bytes for one of bytes; raises Refusal for another."""
     if pa.types.is_binary(column.type):
-        if value.kind is Kind.BINARY and isinstance(value.value, bytes):
+        if value.kind is ValueKind.BINARY and isinstance(value.value, bytes):
             return value.value
         raise Refusal("Spark casts the bytes of the column here", "write X'1C07'")
-    if value.kind is Kind.STRING and isinstance(value.value, str):
+    if value.kind is ValueKind.STRING and isinstance(value.value, str):
         return value.value
     raise Refusal(f"a string beside a {value.kind} is cast", "write a string")
 
@@ -58,7 +58,7 @@ def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
 _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 
 
-def read_call(node: nodes.Node) -> Start | None:
+def read_call(node: nodes.SyntaxNode) -> Start | None:
     """Return the start of a column that a node calls for, None for any other node; raises Refusal for other calls."""
     if isinstance(node, (nodes.Call, nodes.Concat)) and not node.has(nodes.Column):
         return None
@@ -66,13 +66,13 @@ def read_call(node: nodes.Node) -> Start | None:
     return read_start(node) if role_of(node) in _PREFIXES else None
 
 
-def role_of(node: nodes.Node) -> Role | None:
+def role_of(node: nodes.SyntaxNode) -> Role | None:
     """Return the role of the function that a node calls, None where it has none or the node is no call."""
     function = find(node.name) if isinstance(node, nodes.Call) else None
     return None if function is None else function.role
 
 
-def read_start(node: nodes.Node) -> Start:
+def read_start(node: nodes.SyntaxNode) -> Start:
     """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
     role = role_of(node)
     if not isinstance(node, nodes.Call) or role not in _PREFIXES:
@@ -90,7 +90,7 @@ def read_start(node: nodes.Node) -> Start:
     return Start(_text_column(column), bounds[1] if len(bounds) == 2 else None)
 
 
-def read_string_start(node: nodes.Node) -> Start:
+def read_string_start(node: nodes.SyntaxNode) -> Start:
     """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
     start = read_start(node)
     if pa.types.is_binary(start.column.type):
@@ -98,27 +98,27 @@ def read_string_start(node: nodes.Node) -> Start:
     return start
 
 
-def read_value(node: nodes.Node) -> SparkValue:
+def read_value(node: nodes.SyntaxNode) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
-    if isinstance(folded, (nodes.Opaque, nodes.UserCall)):
+    if isinstance(folded, (nodes.OpaqueNode, nodes.UserCall)):
         raise why_not(folded)
     if not isinstance(folded, nodes.Literal):
         raise Refusal("what a string is compared with is not a literal", "write a literal")
     return folded.value
 
 
-def read_text(node: nodes.Node) -> str | None:
+def read_text(node: nodes.SyntaxNode) -> str | None:
     """Return the text of a string literal, None for NULL; raises Refusal."""
     value = read_value(node)
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return None
-    if value.kind is not Kind.STRING or not isinstance(value.value, str):
+    if value.kind is not ValueKind.STRING or not isinstance(value.value, str):
         raise Refusal(f"a pattern that is a {value.kind} is cast", "write a string")
     return value.value
 
 
-def _refuse_call(node: nodes.Node) -> None:
+def _refuse_call(node: nodes.SyntaxNode) -> None:
     if isinstance(node, nodes.Concat):
         raise Refusal(*JOINED)
     function = find(node.name) if isinstance(node, nodes.Call) else None
@@ -126,15 +126,15 @@ def _refuse_call(node: nodes.Node) -> None:
         raise Refusal(*function.refusal)
 
 
-def _text_column(node: nodes.Node) -> LeafColumn:
+def _text_column(node: nodes.SyntaxNode) -> LeafColumn:
     column = column_of(node)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the column itself")
     return column
 
 
-def _character_count(node: nodes.Node) -> int:
+def _character_count(node: nodes.SyntaxNode) -> int:
     value = read_value(node)
-    if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
+    if value.kind is not ValueKind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
         raise Refusal("the place or count of characters is not a plain whole number", "write whole numbers")
     return value.number

@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.evidence.satisfiable import may_be_true
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, IsTruth, Not, Op, Or, Predicate, children_of, columns_of
+from parquet_core.pruning.evidence.satisfiable import may_be_true
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    Constant,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    Predicate,
+    children_of,
+    columns_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
 # Beyond so many operands nothing is taken apart, so that deep predicates cost no more than they are long.
 MOST = 100

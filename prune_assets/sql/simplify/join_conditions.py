@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, from_numpy
-from parquet_core.evidence.satisfiable import may_fulfil
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.pruning.evidence.satisfiable import may_fulfil
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     Compare,
     Constant,
     In,
@@ -31,7 +31,8 @@ from prune_assets.sql.functions.terms import NULL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Predicate
 
 # Beyond so many conditions on a column trying them costs more than it is likely to save.
 MOST = 32

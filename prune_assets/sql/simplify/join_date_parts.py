@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import Op
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.date_fields import DAY_OF_MONTH, MONTH, QUARTER, YEAR
 from prune_assets.sql.functions.dates import TO_DATE, TRUNC
 from prune_assets.sql.functions.registry import field_of_call
-from prune_assets.sql.syntax.nodes import Call, Column, Comparison, In, Literal, Node
+from prune_assets.sql.syntax.nodes import Call, Column, Comparison, ListTest, Literal, SyntaxNode
 from prune_assets.sql.types.calendar import date_of, day_of
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
 
-def join_date_parts(operands: Sequence[Node]) -> list[Node]:
+def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
     """Return operands of an AND in which months, quarters and days beside their year are dates.
 
     A new operand keeps the span of the one that it replaces.
@@ -42,7 +42,9 @@ def join_date_parts(operands: Sequence[Node]) -> list[Node]:
     return [_joined(operand, part, years, months) for operand, part in zip(operands, fields, strict=True)]
 
 
-def _named(operands: Sequence[Node], fields: Sequence[_Field | None], wanted: DateField) -> dict[tuple[str, ...], int]:
+def _named(
+    operands: Sequence[SyntaxNode], fields: Sequence[_Field | None], wanted: DateField
+) -> dict[tuple[str, ...], int]:
     """Return the numbers that a field is said to be equal to, by column."""
     by_name = {}
     for operand, part in zip(operands, fields, strict=True):
@@ -54,29 +56,29 @@ def _named(operands: Sequence[Node], fields: Sequence[_Field | None], wanted: Da
 
 
 def _joined(
-    operand: Node,
+    operand: SyntaxNode,
     part: _Field | None,
     years: Mapping[tuple[str, ...], int],
     months: Mapping[tuple[str, ...], int],
-) -> Node:
+) -> SyntaxNode:
     if part is None or part[0] not in _MOST or part[1] not in years or not 1 <= years[part[1]] <= _LAST_YEAR:
         return operand
     field, year, month = part[0], years[part[1]], months.get(part[1], 0)
     if field is DAY_OF_MONTH and not 1 <= month <= 12:
         return operand
-    assert isinstance(operand, (Comparison, In))
-    values = operand.listed() if isinstance(operand, In) else [operand.right]
+    assert isinstance(operand, (Comparison, ListTest))
+    values = operand.listed() if isinstance(operand, ListTest) else [operand.right]
     dates = [_date(field, year, month, _integer_of(value)) for value in values]
     known = [date for date in dates if date is not None]
     if not known or len(known) < len(dates):
         return operand
-    call = operand.operand if isinstance(operand, In) else operand.left
+    call = operand.operand if isinstance(operand, ListTest) else operand.left
     assert isinstance(call, Call)
-    column, unit = call.arguments[0], Literal(SparkValue(Kind.STRING, field.name))
+    column, unit = call.arguments[0], Literal(SparkValue(ValueKind.STRING, field.name))
     is_day = field is DAY_OF_MONTH
     first = Call(TO_DATE.names[0], (column,)) if is_day else Call(TRUNC.names[0], (column, unit))
-    if isinstance(operand, In):
-        return In(first, tuple(known), span=operand.span)
+    if isinstance(operand, ListTest):
+        return ListTest(first, tuple(known), span=operand.span)
     return Comparison(first, known[0], operand.op, span=operand.span)
 
 
@@ -90,16 +92,16 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> Litera
             return None
     else:
         day = day_of(year, number if field is MONTH else 3 * number - 2, 1)
-    return Literal(SparkValue(Kind.DATE, day))
+    return Literal(SparkValue(ValueKind.DATE, day))
 
 
-def _field(operand: Node) -> _Field | None:
+def _field(operand: SyntaxNode) -> _Field | None:
     """Return the field and column of a comparison or list of `field(column)`.
 
     Names that differ in case are not taken for one column.
     """
     match operand:
-        case Comparison(Call(name, [Column(parts)])) | In(Call(name, [Column(parts)])):
+        case Comparison(Call(name, [Column(parts)])) | ListTest(Call(name, [Column(parts)])):
             field = field_of_call(name)
             return None if field is None else (field, parts)
         case _:
@@ -107,7 +109,7 @@ def _field(operand: Node) -> _Field | None:
 
 
 def _integer_of(node: object) -> int | None:
-    if not isinstance(node, Literal) or node.value.kind is not Kind.INTEGER:
+    if not isinstance(node, Literal) or node.value.kind is not ValueKind.INTEGER:
         return None
     value = node.value.value
     return value if isinstance(value, int) else None

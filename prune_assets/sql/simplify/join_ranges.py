@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, scalar_of
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Op
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import domain_of, scalar
@@ -21,7 +21,8 @@ from prune_assets.sql.types.domain import domain_of, scalar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Predicate
 
 
 _EXACT = Context(prec=80)

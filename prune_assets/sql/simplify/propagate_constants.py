@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.evidence.satisfiable import may_be_true
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.pruning.evidence.satisfiable import may_be_true
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
+from parquet_core.pruning.trees import constant_answers, fold
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare
-from prune_assets.sql.syntax.nodes import Column, KnownColumn, Node, rebuilt
+from prune_assets.sql.syntax.nodes import Column, KnownColumn, SyntaxNode, rebuilt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Leaf, Predicate
 
     Known = Mapping[Path, pa.Scalar]
 
@@ -34,9 +35,9 @@ MOST_OPERANDS = 64
 
 
 def propagate_constants(
-    operands: Callable[[], Sequence[Node]],
+    operands: Callable[[], Sequence[SyntaxNode]],
     lowered: Sequence[Predicate],
-    again: Callable[[Node, Known], Predicate | None],
+    again: Callable[[SyntaxNode, Known], Predicate | None],
     *,
     of_or: bool = False,
 ) -> list[tuple[Predicate, ...]]:
@@ -73,12 +74,12 @@ def may_be_refined(leaf: Leaf) -> bool:
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 
-def substitute_constants(node: Node, known: Known) -> Node | None:
+def substitute_constants(node: SyntaxNode, known: Known) -> SyntaxNode | None:
     """Return a part with the values of columns in their place, None where it names no such column."""
     if isinstance(node, Column) or not _is_small(node):
         return None
 
-    def value_of(name: Node) -> Node | None:
+    def value_of(name: SyntaxNode) -> SyntaxNode | None:
         if not isinstance(name, Column):
             return name if isinstance(name, KnownColumn) else None
         column = name.bound.column
@@ -111,5 +112,5 @@ def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     return And((instead, NULL)) if of_or else Or((instead, NULL))
 
 
-def _is_small(node: Node) -> bool:
+def _is_small(node: SyntaxNode) -> bool:
     return next(islice(node.walk(), MOST_NODES, None), None) is None

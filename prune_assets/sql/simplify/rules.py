@@ -9,7 +9,7 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import And, Or
+from parquet_core.pruning.predicate import And, Or
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.simplify.flatten import MOST, conjuncts, disjuncts, inverse
 from prune_assets.sql.simplify.join_conditions import join_conditions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
 
     Rule: TypeAlias = Callable[[Sequence[Predicate]], tuple[Predicate, ...]]
 

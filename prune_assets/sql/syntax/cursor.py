@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.sql.syntax.lexer import Token
-    from prune_assets.sql.syntax.nodes import Node
+    from prune_assets.sql.syntax.nodes import SyntaxNode
 
 _CLOSING = {"(": ")", "[": "]"}
 
@@ -96,12 +96,12 @@ class Cursor:
         """Raise PredicateSyntaxError for the token that comes."""
         refuse(self.sql, len(self.sql) if self.at_end else self.tokens[self.position].start, problem)
 
-    def mark(self, node: Node, first: int) -> Node:
+    def mark(self, node: SyntaxNode, first: int) -> SyntaxNode:
         """Note that a node reaches from token `first` to the last one read."""
         return mark(node, (first, self.position - 1))
 
 
-def text_of(node: Node, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
+def text_of(node: SyntaxNode, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
     """Return the source of a node, without its comments; any gap becomes one space.
 
     `brackets`: False leaves out those around the whole.

@@ -43,17 +43,17 @@ from prune_assets.sql.syntax.nodes import (
     Case,
     Cast,
     ILike,
-    In,
     InSubquery,
-    IsNull,
-    IsTruth,
-    Like,
     LikeList,
+    LikeTest,
+    ListTest,
+    Negation,
     Negative,
-    Not,
     NullSafe,
-    Opaque,
+    NullTest,
+    OpaqueNode,
     Row,
+    TruthTest,
 )
 from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand, read_suffixes
 from prune_assets.sql.syntax.string_literals import read_string
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.sql.syntax.lexer import Token
-    from prune_assets.sql.syntax.nodes import Build, Node
+    from prune_assets.sql.syntax.nodes import Build, SyntaxNode
 
 # Calls whose arguments are not plain expressions: units are written like columns.
 _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
@@ -71,7 +71,7 @@ _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
 _WITH_UNIT = frozenset({"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"})
 # Of which the first of three arguments is a unit.
 _ADDS = frozenset({"timestampadd", "dateadd", "date_add"})
-_PREFIXES = {"-": Negative, "~": BitwiseNot, "NOT": Not, "!": Not}
+_PREFIXES = {"-": Negative, "~": BitwiseNot, "NOT": Negation, "!": Negation}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
 _CLAUSES = frozenset({"GROUP", "HAVING", "LIMIT", "ORDER"})
@@ -98,10 +98,10 @@ class _Pending:
     negated: bool = False
     name: str = ""
     has_value: bool = False
-    arguments: list[Node] = field(default_factory=list)
+    arguments: list[SyntaxNode] = field(default_factory=list)
 
 
-def parse(sql: str, tokens: Sequence[Token]) -> Node:
+def parse(sql: str, tokens: Sequence[Token]) -> SyntaxNode:
     """Return the tree of a whole predicate, its nodes marked with their tokens; raises PredicateSyntaxError."""
     return _Parser(Cursor(sql, tokens)).run()
 
@@ -114,11 +114,11 @@ class _Parser:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.pending: list[_Pending] = []
-        self.done: list[Node] = []
+        self.done: list[SyntaxNode] = []
         self.wants_operand = True
         self.after_predicate = False
 
-    def run(self) -> Node:
+    def run(self) -> SyntaxNode:
         if not self.cursor.tokens:
             raise PredicateSyntaxError("the predicate is empty; write a condition")
         while self.wants_operand or not self.cursor.at_end:
@@ -170,7 +170,7 @@ class _Parser:
         first = self.cursor.position
         if self.cursor.sign(1) in QUERY_STARTS:
             self.cursor.skip_brackets()
-            self._finish(Opaque("a subquery is not run while planning"), first)
+            self._finish(OpaqueNode("a subquery is not run while planning"), first)
         else:
             self.cursor.take()
             self.pending.append(_Pending("(", 0, first))
@@ -220,7 +220,7 @@ class _Parser:
             self.pending[-1].name = "WHEN"
             self.cursor.take()
 
-    def _finish(self, node: Node, first: int, *, is_call: bool = False) -> None:
+    def _finish(self, node: SyntaxNode, first: int, *, is_call: bool = False) -> None:
         whole = read_suffixes(self.cursor, self.cursor.mark(node, first), is_call=is_call)
         self.done.append(self.cursor.mark(whole, first))
         self.wants_operand = False
@@ -326,7 +326,7 @@ class _Parser:
         elif sign == "NULL" or sign in TRUTHS:
             cursor.take()
             operand = self.done[-1]
-            self._settle(IsTruth(operand, TRUTHS[sign]) if sign in TRUTHS else IsNull(operand), negated=negated)
+            self._settle(TruthTest(operand, TRUTHS[sign]) if sign in TRUTHS else NullTest(operand), negated=negated)
         else:
             cursor.fail("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected after IS")
 
@@ -340,16 +340,16 @@ class _Parser:
             self.cursor.take()
             literals = self.cursor.take().text
             self.cursor.expect(")")
-            self._settle(In(self.done[-1], source=literals), negated=negated)
+            self._settle(ListTest(self.done[-1], source=literals), negated=negated)
         else:
             self.cursor.take()
             self._wait(_Pending("IN", 0, first, negated=negated))
 
-    def _settle(self, node: Node, *, negated: bool) -> None:
+    def _settle(self, node: SyntaxNode, *, negated: bool) -> None:
         """Replace the operand by the predicate on it."""
         first = _first(self.done.pop())
         self.cursor.mark(node, first)
-        self.done.append(self.cursor.mark(Not(node), first) if negated else node)
+        self.done.append(self.cursor.mark(Negation(node), first) if negated else node)
         self.wants_operand, self.after_predicate = False, True
 
     def _escape(self) -> None:
@@ -364,11 +364,11 @@ class _Parser:
             self.cursor.fail("ESCAPE takes a string of a single character")
         self.cursor.position += 2
         if of_list:
-            self._settle(Opaque("the escape of a list of patterns is not looked into"), negated=False)
+            self._settle(OpaqueNode("the escape of a list of patterns is not looked into"), negated=False)
             return
         like = self.pending.pop()
         if like.sign == "LIKE":
-            like.node = partial(Like, escape=escape)
+            like.node = partial(LikeTest, escape=escape)
         self._apply(like)
         self.after_predicate = True
 
@@ -425,7 +425,7 @@ class _Parser:
             return
         self.pending.pop()
         if bracket.sign == "IN":
-            self._settle(In(self.done[-1], tuple(bracket.arguments)), negated=bracket.negated)
+            self._settle(ListTest(self.done[-1], tuple(bracket.arguments)), negated=bracket.negated)
         elif bracket.binding == 0 and "LIKE" in bracket.sign:
             self._like_list(bracket)
         elif bracket.sign == "CALL":
@@ -438,7 +438,7 @@ class _Parser:
         kind, quantifier = bracket.sign.split()
         value, negated = self.done[-1], bracket.negated
         if kind == "ILIKE":
-            self._settle(ILike(value, Opaque("")), negated=negated)
+            self._settle(ILike(value, OpaqueNode("")), negated=negated)
         else:
             node = LikeList(value, tuple(bracket.arguments), is_all=quantifier == "ALL", negated=negated)
             self._settle(node, negated=False)
@@ -455,22 +455,22 @@ class _Parser:
             return
         if operator.sign == "BETWEEN":
             low, value = self.done.pop(), self.done.pop()
-            node: Node = Between(value, low, right)
+            node: SyntaxNode = Between(value, low, right)
         else:
             value = self.done.pop()
             assert operator.node is not None
             node = operator.node(value, right)
         first = _first(value)
         self.cursor.mark(node, first)
-        self.done.append(self.cursor.mark(Not(node), first) if operator.negated else node)
+        self.done.append(self.cursor.mark(Negation(node), first) if operator.negated else node)
 
 
-def _first(node: Node) -> int:
+def _first(node: SyntaxNode) -> int:
     assert node.span is not None
     return node.span[0]
 
 
-def _unary(sign: str, operand: Node) -> Node:
+def _unary(sign: str, operand: SyntaxNode) -> SyntaxNode:
     return Call("positive", (operand,)) if sign == "+" else _PREFIXES[sign](operand)
 
 
@@ -481,7 +481,7 @@ def _operands_held(pending: _Pending) -> int:
     return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
 
 
-def _call(name: str, arguments: list[Node]) -> Node:
+def _call(name: str, arguments: list[SyntaxNode]) -> SyntaxNode:
     """Return a call; `between(a, 1, 2)` is how Spark writes `a BETWEEN 1 AND 2`, since 4.0."""
     if name == "between" and len(arguments) == 3:
         value, low, high = arguments
@@ -489,5 +489,5 @@ def _call(name: str, arguments: list[Node]) -> Node:
     return Call(name, tuple(arguments))
 
 
-def _opaque_call(name: str) -> Opaque:
-    return Opaque(f"{name}() is not supported for pruning", "compare the column itself", name)
+def _opaque_call(name: str) -> OpaqueNode:
+    return OpaqueNode(f"{name}() is not supported for pruning", "compare the column itself", name)

@@ -14,10 +14,10 @@ from functools import partial
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Op
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Op
 from prune_assets.sql.types.number_literals import read_number
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.sql.types.spark_types import SparkType
 
     Span: TypeAlias = tuple[int, int]
-    Build: TypeAlias = Callable[["Node", "Node"], "Node"]
-    _Class = TypeVar("_Class", bound="Node")
+    Build: TypeAlias = Callable[["SyntaxNode", "SyntaxNode"], "SyntaxNode"]
+    _Class = TypeVar("_Class", bound="SyntaxNode")
 
 DEFAULT_ESCAPE = "\\"
 
@@ -48,7 +47,7 @@ class Sign(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class SyntaxNode:
     """A part of a predicate, equal to itself alone.
 
     `span`: its first and last token, brackets around it included; None for a node that was made, not read.
@@ -56,21 +55,21 @@ class Node:
 
     span: Span | None = field(default=None, kw_only=True, repr=False)
 
-    def children(self) -> tuple[Node, ...]:
+    def children(self) -> tuple[SyntaxNode, ...]:
         """Return the operands from left to right, without the values of a long list."""
-        found: list[Node] = []
+        found: list[SyntaxNode] = []
         names: tuple[str, ...] = self.__match_args__
         for name in names:
             part = getattr(self, name)
-            if isinstance(part, Node):
+            if isinstance(part, SyntaxNode):
                 found.append(part)
             elif isinstance(part, tuple):
-                found += [one for one in part if isinstance(one, Node)]
+                found += [one for one in part if isinstance(one, SyntaxNode)]
         return tuple(found)
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[SyntaxNode]:
         """Yield the node and all below it, each before its operands."""
-        stack: list[Node] = [self]
+        stack: list[SyntaxNode] = [self]
         while stack:
             node = stack.pop()
             yield node
@@ -80,34 +79,34 @@ class Node:
         """Yield the nodes of some classes, in the order of `walk`."""
         return (node for node in self.walk() if isinstance(node, classes))
 
-    def has(self, *classes: type[Node]) -> bool:
+    def has(self, *classes: type[SyntaxNode]) -> bool:
         """Tell whether a node of one of the classes is in the tree."""
         return next(self.all_of(*classes), None) is not None
 
-    def with_children(self, children: Sequence[Node]) -> Node:
+    def with_children(self, children: Sequence[SyntaxNode]) -> SyntaxNode:
         """Return the node with other operands, given in the order of `children`."""
         left = iter(children)
         parts: dict[str, Any] = {}
         names: tuple[str, ...] = self.__match_args__
         for name in names:
             part = getattr(self, name)
-            if isinstance(part, Node):
+            if isinstance(part, SyntaxNode):
                 parts[name] = next(left)
             elif isinstance(part, tuple):
-                parts[name] = tuple(next(left) if isinstance(one, Node) else one for one in part)
+                parts[name] = tuple(next(left) if isinstance(one, SyntaxNode) else one for one in part)
         return replace(self, **parts)
 
 
-def mark(node: Node, span: Span | None) -> Node:
+def mark(node: SyntaxNode, span: Span | None) -> SyntaxNode:
     """Set the span of a node that has just been made, and return it."""
     object.__setattr__(node, "span", span)
     return node
 
 
-def rebuilt(root: Node, replacement: Callable[[Node], Node | None]) -> Node:
+def rebuilt(root: SyntaxNode, replacement: Callable[[SyntaxNode], SyntaxNode | None]) -> SyntaxNode:
     """Return a tree in which each node with a replacement is replaced; unchanged subtrees are shared."""
-    done: list[Node] = []
-    stack: list[tuple[Node, int]] = [(root, 0)]
+    done: list[SyntaxNode] = []
+    stack: list[tuple[SyntaxNode, int]] = [(root, 0)]
     while stack:
         node, count = stack.pop()
         if count:
@@ -126,12 +125,12 @@ def rebuilt(root: Node, replacement: Callable[[Node], Node | None]) -> Node:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Literal(Node):
+class Literal(SyntaxNode):
     """A constant with its value in Spark."""
 
     value: SparkValue
 
-    def children(self) -> tuple[Node, ...]:
+    def children(self) -> tuple[SyntaxNode, ...]:
         """Return nothing."""
         return ()
 
@@ -160,19 +159,19 @@ UNBOUND = Bound(None, "names are not bound yet")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column(Node):
+class Column(SyntaxNode):
     """A name without backquotes, by its parts, and its meaning in a table."""
 
     parts: tuple[str, ...]
     bound: Bound = field(default=UNBOUND, repr=False)
 
-    def children(self) -> tuple[Node, ...]:
+    def children(self) -> tuple[SyntaxNode, ...]:
         """Return nothing."""
         return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KnownColumn(Node):
+class KnownColumn(SyntaxNode):
     """A column with the value that it has wherever more than this part holds."""
 
     column: Column
@@ -180,12 +179,12 @@ class KnownColumn(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parameter(Node):
+class Parameter(SyntaxNode):
     """`:name` or `?`: a value that is not in the text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opaque(Node):
+class OpaqueNode(SyntaxNode):
     """A part that does not prune: the reason, the remedy or "", and the name of the function if it is a call.
 
     `columns`: the columns that its text names, None if unknown or not bound yet.
@@ -198,18 +197,18 @@ class Opaque(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unary(Node):
+class Unary(SyntaxNode):
     """An operator before its operand."""
 
-    operand: Node
+    operand: SyntaxNode
 
-    def children(self) -> tuple[Node, ...]:
+    def children(self) -> tuple[SyntaxNode, ...]:
         """Return the operand."""
         return (self.operand,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Not(Unary):
+class Negation(Unary):
     """NOT; NOT IN, NOT BETWEEN and the like have it around the condition."""
 
 
@@ -224,12 +223,12 @@ class BitwiseNot(Unary):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IsNull(Unary):
+class NullTest(Unary):
     """`x IS NULL`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IsTruth(Unary):
+class TruthTest(Unary):
     """`x IS TRUE`, `IS FALSE` or `IS UNKNOWN` (`truth` NULL)."""
 
     truth: Outcomes
@@ -244,24 +243,24 @@ class Cast(Unary):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Binary(Node):
+class Binary(SyntaxNode):
     """An operator between two operands."""
 
-    left: Node
-    right: Node
+    left: SyntaxNode
+    right: SyntaxNode
 
-    def children(self) -> tuple[Node, ...]:
+    def children(self) -> tuple[SyntaxNode, ...]:
         """Return the left and the right operand."""
         return (self.left, self.right)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class And(Binary):
+class Conjunction(Binary):
     """AND."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Or(Binary):
+class Disjunction(Binary):
     """OR."""
 
 
@@ -299,7 +298,7 @@ class Concat(Binary):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Like(Binary):
+class LikeTest(Binary):
     """LIKE."""
 
     escape: str = DEFAULT_ESCAPE
@@ -318,31 +317,31 @@ class RLike(Binary):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LikeList(Node):
+class LikeList(SyntaxNode):
     """LIKE ALL or LIKE ANY (`is_all` False) of several patterns; `negated`: each of them is, not the whole."""
 
-    operand: Node
-    patterns: tuple[Node, ...]
+    operand: SyntaxNode
+    patterns: tuple[SyntaxNode, ...]
     is_all: bool
     negated: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Between(Node):
+class Between(SyntaxNode):
     """BETWEEN; `is_call`: written as `between(x, low, high)`, as Spark prints it."""
 
-    operand: Node
-    low: Node
-    high: Node
+    operand: SyntaxNode
+    low: SyntaxNode
+    high: SyntaxNode
     is_call: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class In(Node):
+class ListTest(SyntaxNode):
     """IN with a list; `source`: the text of a long list of plain whole numbers or plain strings, or ""."""
 
-    operand: Node
-    values: tuple[Node, ...] = ()
+    operand: SyntaxNode
+    values: tuple[SyntaxNode, ...] = ()
     source: str = ""
 
     def numbers(self) -> list[int] | None:
@@ -354,12 +353,12 @@ class In(Node):
         """Return the values of a long list of strings, None of another list."""
         return re.findall("'([^']*)'", self.source) if self.source.startswith("'") else None
 
-    def listed(self) -> Sequence[Node]:
+    def listed(self) -> Sequence[SyntaxNode]:
         """Return each value as a node; of a long list they are made."""
         if not self.source:
             return self.values
         if (strings := self.strings()) is not None:
-            return [Literal(SparkValue(Kind.STRING, value)) for value in strings]
+            return [Literal(SparkValue(ValueKind.STRING, value)) for value in strings]
         sources = (source.strip() for source in self.source.split(","))
         return [Literal(read_number(source.lstrip("-"), negative=source[0] == "-")) for source in sources]
 
@@ -370,36 +369,36 @@ class InSubquery(Unary):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case(Node):
+class Case(SyntaxNode):
     """CASE; `operand`: the value compared with each test, None if the tests are conditions."""
 
-    operand: Node | None
-    tests: tuple[Node, ...]
-    results: tuple[Node, ...]
-    default: Node | None
+    operand: SyntaxNode | None
+    tests: tuple[SyntaxNode, ...]
+    results: tuple[SyntaxNode, ...]
+    default: SyntaxNode | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call(Node):
+class Call(SyntaxNode):
     """A call by its name in small letters; a unit or field that the grammar reads as a word follows the name."""
 
     name: str
-    arguments: tuple[Node, ...] = ()
+    arguments: tuple[SyntaxNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UserCall(Node):
+class UserCall(SyntaxNode):
     """A call of a function that is not one of Spark's own in the session."""
 
     name: str
-    arguments: tuple[Node, ...]
+    arguments: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row(Node):
+class Row(SyntaxNode):
     """Several values in brackets."""
 
-    values: tuple[Node, ...]
+    values: tuple[SyntaxNode, ...]
 
 
 _NO_SUFFIX = str.maketrans("", "", "lL")
@@ -433,8 +432,8 @@ _SUMS = (Sign.PLUS, Sign.MINUS)
 _SHIFTS = dict.fromkeys(("<<", ">>", ">>>"), Binding.SHIFT)
 _BITWISE = {"|": Binding.BIT_OR, "^": Binding.BIT_XOR, "&": Binding.BIT_AND, **_SHIFTS}
 BINARY: Mapping[str, tuple[Binding, Build]] = {
-    "OR": (Binding.OR, Or),
-    "AND": (Binding.AND, And),
+    "OR": (Binding.OR, Disjunction),
+    "AND": (Binding.AND, Conjunction),
     "<=>": (Binding.COMPARISON, partial(NullSafe, is_same=True)),
     "||": (Binding.SUM, Concat),
     **{text: (Binding.COMPARISON, partial(Comparison, op=op)) for text, op in _SPELLINGS.items()},
@@ -444,7 +443,7 @@ BINARY: Mapping[str, tuple[Binding, Build]] = {
     },
     **{sign: (binding, partial(Bitwise, sign=sign)) for sign, binding in _BITWISE.items()},
 }
-PATTERNS: Mapping[str, Build] = {"LIKE": Like, "ILIKE": ILike, "RLIKE": RLike, "REGEXP": RLike}
+PATTERNS: Mapping[str, Build] = {"LIKE": LikeTest, "ILIKE": ILike, "RLIKE": RLike, "REGEXP": RLike}
 PATTERNS_OF_NOT: Mapping[str, Build] = {
     **PATTERNS,
     **dict.fromkeys(("RLIKE", "REGEXP"), partial(RLike, within_not=True)),

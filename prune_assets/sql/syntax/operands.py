@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.syntax.lexer import TokenKind
-from prune_assets.sql.syntax.nodes import Call, Cast, Column, Literal, Opaque, Parameter
+from prune_assets.sql.syntax.nodes import Call, Cast, Column, Literal, OpaqueNode, Parameter
 from prune_assets.sql.syntax.string_literals import read_string, read_strings
 from prune_assets.sql.syntax.type_names import read_type
 from prune_assets.sql.types.date_literals import (
@@ -22,15 +22,15 @@ from prune_assets.sql.types.date_literals import (
     read_interval,
 )
 from prune_assets.sql.types.number_literals import NumberOutOfRange, read_number
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 from prune_assets.sql.types.timestamps import is_day_with_zone, is_no_time, read_timestamp
 
 if TYPE_CHECKING:
     from prune_assets.sql.syntax.cursor import Cursor
-    from prune_assets.sql.syntax.nodes import Node
+    from prune_assets.sql.syntax.nodes import SyntaxNode
 
 
-def read_suffixes(cursor: Cursor, operand: Node, *, is_call: bool) -> Node:
+def read_suffixes(cursor: Cursor, operand: SyntaxNode, *, is_call: bool) -> SyntaxNode:
     """Return the operand, cast where a cast follows, or an opaque node that includes what else follows it."""
     assert operand.span is not None
     first = operand.span[0]
@@ -40,15 +40,15 @@ def read_suffixes(cursor: Cursor, operand: Node, *, is_call: bool) -> Node:
             cursor.take()
             operand = Cast(operand, read_type(cursor))
         elif reason := _suffix(cursor, is_call=is_call):
-            operand = Opaque(reason, call=_called(operand))
+            operand = OpaqueNode(reason, call=_called(operand))
         else:
             return operand
 
 
-def _called(operand: Node) -> str:
+def _called(operand: SyntaxNode) -> str:
     if isinstance(operand, Call):
         return operand.name
-    return operand.call if isinstance(operand, Opaque) else ""
+    return operand.call if isinstance(operand, OpaqueNode) else ""
 
 
 def _suffix(cursor: Cursor, *, is_call: bool) -> str:
@@ -91,16 +91,16 @@ QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "R
 _NO_NAMES = frozenset({"AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE"})
 _NO_NAMES |= {"WHEN", "THEN", "ELSE", "END", "AS"}
 _CONSTANTS = {
-    "NULL": SparkValue(Kind.NULL),
-    "TRUE": SparkValue(Kind.BOOLEAN, value=True),
-    "FALSE": SparkValue(Kind.BOOLEAN, value=False),
+    "NULL": SparkValue(ValueKind.NULL),
+    "TRUE": SparkValue(ValueKind.BOOLEAN, value=True),
+    "FALSE": SparkValue(ValueKind.BOOLEAN, value=False),
 }
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
 _TIMESTAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 _TYPED = _TIMESTAMPS | {"TIME"}
 
 
-def read_operand(cursor: Cursor) -> Node:
+def read_operand(cursor: Cursor) -> SyntaxNode:
     """Read a literal, a column or a parameter marker."""
     sign = cursor.sign()
     if cursor.kind() == TokenKind.STRING:
@@ -117,7 +117,7 @@ def read_operand(cursor: Cursor) -> Node:
     return typed if typed is not None else _column(cursor, sign)
 
 
-def read_numeral(cursor: Cursor, *, negative: bool) -> Node:
+def read_numeral(cursor: Cursor, *, negative: bool) -> SyntaxNode:
     """Read a number, the minus sign before it being read already."""
     try:
         value = read_number(cursor.tokens[cursor.position].text, negative=negative)
@@ -134,7 +134,7 @@ def _strings(cursor: Cursor) -> SparkValue:
     return read_strings(cursor.tokens[first : cursor.position])
 
 
-def _typed_literal(cursor: Cursor, sign: str) -> Node | None:
+def _typed_literal(cursor: Cursor, sign: str) -> SyntaxNode | None:
     if sign == "INTERVAL":
         return _interval(cursor)
     if cursor.kind(1) != TokenKind.STRING or not (sign in {"DATE", "X"} or sign in _TYPED):
@@ -153,10 +153,10 @@ def _typed_literal(cursor: Cursor, sign: str) -> Node | None:
     if sign in _TIMESTAMPS and (is_other_format(literal) or is_no_moment(literal)):
         cursor.fail(f"{sign} '{literal}' is in no form that Spark reads; write {sign} 'yyyy-MM-dd HH:mm:ss'")
     cursor.position += 2
-    return Literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
+    return Literal(read_timestamp(sign, literal) if sign in _TIMESTAMPS else SparkValue(ValueKind.OTHER))
 
 
-def _date(cursor: Cursor) -> Node:
+def _date(cursor: Cursor) -> SyntaxNode:
     literal = read_string(cursor.tokens[cursor.position + 1].text).strip(" ")
     if is_other_format(literal) or is_no_moment(literal):
         cursor.fail(f"DATE '{literal}' is in no form that Spark reads; write DATE 'yyyy-MM-dd'")
@@ -168,19 +168,19 @@ def _date(cursor: Cursor) -> Node:
     return Literal(value)
 
 
-def _bytes(cursor: Cursor) -> Node:
+def _bytes(cursor: Cursor) -> SyntaxNode:
     digits = read_string(cursor.tokens[cursor.position + 1].text)
     if _HEXADECIMAL.fullmatch(digits) is None:
         cursor.fail("X takes hexadecimal digits")
     cursor.position += 2
-    return Literal(SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
+    return Literal(SparkValue(ValueKind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
 
 
-def _interval(cursor: Cursor) -> Node | None:
+def _interval(cursor: Cursor) -> SyntaxNode | None:
     """Read INTERVAL with one or more counts and units; None when `interval` is a column."""
     if cursor.kind(1) == TokenKind.STRING and cursor.sign(2) not in UNITS:
         cursor.position += 2
-        return Literal(SparkValue(Kind.INTERVAL))
+        return Literal(SparkValue(ValueKind.INTERVAL))
     if not _counts_unit(cursor, 1):
         return None
     cursor.take()
@@ -189,7 +189,7 @@ def _interval(cursor: Cursor) -> Node | None:
         values.append(_count_and_unit(cursor))
     if cursor.sign() == "TO" and cursor.sign(1) in UNITS:
         cursor.position += 2
-        return Literal(SparkValue(Kind.INTERVAL))
+        return Literal(SparkValue(ValueKind.INTERVAL))
     return Literal(join_intervals(values))
 
 
@@ -205,10 +205,10 @@ def _count_and_unit(cursor: Cursor) -> SparkValue:
     count = read_string(token.text) if token.kind == TokenKind.STRING else token.text
     signed_twice = sign in {"+", "-"} and not count.strip(" ").isdigit()
     unit = cursor.take().text
-    return SparkValue(Kind.INTERVAL) if signed_twice else read_interval(count, unit, negative=sign == "-")
+    return SparkValue(ValueKind.INTERVAL) if signed_twice else read_interval(count, unit, negative=sign == "-")
 
 
-def _column(cursor: Cursor, sign: str) -> Node:
+def _column(cursor: Cursor, sign: str) -> SyntaxNode:
     if not cursor.is_name():
         if sign == "&" == cursor.sign(-1):
             cursor.fail("Spark has no operator &&; write AND")

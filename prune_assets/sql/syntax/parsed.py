@@ -9,7 +9,7 @@ from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import LONG_REMEDY, Token, TokenKind, refuse, tokenize
-from prune_assets.sql.syntax.nodes import And, Binary, Node, mark, rebuilt
+from prune_assets.sql.syntax.nodes import Binary, Conjunction, SyntaxNode, mark, rebuilt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,19 +29,19 @@ class ParsedPredicate:
 
     sql: str
     tokens: Sequence[Token]
-    tree: Node
+    tree: SyntaxNode
 
-    def text(self, node: Node, *, brackets: bool = True) -> str:
+    def text(self, node: SyntaxNode, *, brackets: bool = True) -> str:
         """Return the source of a node; `brackets`: False leaves out those around the whole."""
         return text_of(node, self.sql, self.tokens, brackets=brackets)
 
-    def part(self, node: Node) -> ParsedPredicate:
+    def part(self, node: SyntaxNode) -> ParsedPredicate:
         """Return a part of the predicate."""
         return replace(self, tree=node)
 
     def conjuncts(self) -> list[ParsedPredicate]:
         """Return each operand of the topmost AND, or the whole where there is none."""
-        return [self.part(node) for node in chain_of(self.tree, And)]
+        return [self.part(node) for node in chain_of(self.tree, Conjunction)]
 
     def with_literals(self, literals: Mapping[Span, str]) -> ParsedPredicate:
         """Return the predicate with a literal in place of each span of tokens, given by its first and last one.
@@ -63,8 +63,8 @@ class ParsedPredicate:
             tokens += [Token(TokenKind.SIGN, "", len(sql), len(sql)) for _ in range(last - i)]
         return ParsedPredicate(sql + self.sql[end:], tokens, self._tree_with(literals))
 
-    def _tree_with(self, literals: Mapping[Span, str]) -> Node:
-        def replacement(node: Node) -> Node | None:
+    def _tree_with(self, literals: Mapping[Span, str]) -> SyntaxNode:
+        def replacement(node: SyntaxNode) -> SyntaxNode | None:
             first, last = node.span or (0, -1)
             while (first, last) not in literals and first < last and self._is_bracketed(first, last):
                 first, last = first + 1, last - 1
@@ -93,16 +93,16 @@ def parse_predicate(sql: str) -> ParsedPredicate:
         raise
 
 
-def _literal_node(literal: str, replaced: Node) -> Node:
+def _literal_node(literal: str, replaced: SyntaxNode) -> SyntaxNode:
     tree = parse_predicate(literal).tree
     for node in tree.walk():
         mark(node, replaced.span)
     return tree
 
 
-def chain_of(node: Node, connective: type[Binary]) -> list[Node]:
+def chain_of(node: SyntaxNode, connective: type[Binary]) -> list[SyntaxNode]:
     """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
-    operands: list[Node] = []
+    operands: list[SyntaxNode] = []
     stack = [node]
     while stack:
         part = stack.pop()

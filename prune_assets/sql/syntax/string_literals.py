@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.syntax.lexer import TokenKind, tokenize
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,9 @@ def read_strings(tokens: Sequence[Token]) -> SparkValue:
         before = token
     joined = _encodable(text)
     if joined is None:
-        return SparkValue(Kind.OTHER)
+        return SparkValue(ValueKind.OTHER)
     quoted = len(tokens) == 1 and tokens[0].text.startswith('"')
-    return SparkValue(Kind.STRING, joined, name=joined if quoted else None)
+    return SparkValue(ValueKind.STRING, joined, name=joined if quoted else None)
 
 
 def read_string(source: str) -> str:

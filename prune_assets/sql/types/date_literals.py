@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.calendar import months_later as months_on
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ UNITS = frozenset(
     for plural in ("", "S")
 )
 _LENGTHS = {
-    "YEAR": (Kind.MONTHS, 12),
-    "MONTH": (Kind.MONTHS, 1),
-    "WEEK": (Kind.DAYS, 7),
-    "DAY": (Kind.DAYS, 1),
-    "HOUR": (Kind.TIME, 3_600_000_000),
-    "MINUTE": (Kind.TIME, 60_000_000),
-    "SECOND": (Kind.TIME, 1_000_000),
-    "MILLISECOND": (Kind.TIME, 1_000),
-    "MICROSECOND": (Kind.TIME, 1),
+    "YEAR": (ValueKind.MONTHS, 12),
+    "MONTH": (ValueKind.MONTHS, 1),
+    "WEEK": (ValueKind.DAYS, 7),
+    "DAY": (ValueKind.DAYS, 1),
+    "HOUR": (ValueKind.TIME, 3_600_000_000),
+    "MINUTE": (ValueKind.TIME, 60_000_000),
+    "SECOND": (ValueKind.TIME, 1_000_000),
+    "MILLISECOND": (ValueKind.TIME, 1_000),
+    "MICROSECOND": (ValueKind.TIME, 1),
 }
 
 
@@ -50,11 +50,11 @@ def read_date(text: str) -> SparkValue:
     """Return DATE 'text'; its value is not known when it is not written year-month-day. Raises InvalidDate."""
     match = _DATE.fullmatch(text)
     if match is None:
-        return SparkValue(Kind.DATE)
+        return SparkValue(ValueKind.DATE)
     year, month, day = map(int, match.groups())
     if not 1 <= month <= 12 or not day >= 1 or date_of(day_of(year, month, day)).day != day:
         raise InvalidDate(f"there is no day {text}")
-    return SparkValue(Kind.DATE, day_of(year, month, day))
+    return SparkValue(ValueKind.DATE, day_of(year, month, day))
 
 
 def is_dashed(text: str) -> bool:
@@ -96,7 +96,7 @@ def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
     length = _LENGTHS.get(unit.upper().removesuffix("S"))
     count = count.strip(" ")
     if length is None or not _COUNT.fullmatch(count) or (negative and not count.isdigit()):
-        return SparkValue(Kind.INTERVAL)
+        return SparkValue(ValueKind.INTERVAL)
     kind, size = length
     return SparkValue(kind, (-int(count) if negative else int(count)) * size)
 
@@ -106,11 +106,11 @@ def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
     if len(parts) == 1:
         return parts[0]
     kinds = {part.kind for part in parts}
-    if kinds == {Kind.MONTHS}:
-        return SparkValue(Kind.MONTHS, sum(part.number for part in parts))
-    if Kind.TIME not in kinds or not kinds <= {Kind.DAYS, Kind.TIME}:
-        return SparkValue(Kind.INTERVAL)
-    return SparkValue(Kind.TIME, sum(part.number * (DAY if part.kind is Kind.DAYS else 1) for part in parts))
+    if kinds == {ValueKind.MONTHS}:
+        return SparkValue(ValueKind.MONTHS, sum(part.number for part in parts))
+    if ValueKind.TIME not in kinds or not kinds <= {ValueKind.DAYS, ValueKind.TIME}:
+        return SparkValue(ValueKind.INTERVAL)
+    return SparkValue(ValueKind.TIME, sum(part.number * (DAY if part.kind is ValueKind.DAYS else 1) for part in parts))
 
 
 def months_later(day: int, months: int) -> int | None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 
 @dataclass(frozen=True, slots=True)

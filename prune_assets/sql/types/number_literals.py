@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind, SparkValue, decimal, integer
+from prune_assets.sql.types.spark_values import MAX_DIGITS, SparkValue, ValueKind, decimal, integer
 
 # The limits are what Java prints of its largest values, read as decimal digits.
 _LARGEST = {pa.float32(): Decimal("3.4028234663852886E+38"), pa.float64(): Decimal("1.7976931348623157E+308")}
@@ -22,7 +22,7 @@ def read_number(source: str, *, negative: bool) -> SparkValue:
     """Return the value of a number as written, with the minus sign that stood before it.
 
     >>> read_number("1.50", negative=True)
-    SparkValue(kind=<Kind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)
+    SparkValue(kind=<ValueKind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)
     """
     literal = source.upper()
     if literal.endswith("BD"):
@@ -46,7 +46,7 @@ def _floating(literal: str, negative: bool) -> SparkValue:  # noqa: FBT001  (pri
         raise NumberOutOfRange(f"{literal} is beyond the largest {kind}")
     # Java and Arrow round the decimal digits once, to the nearest; by way of a double a float is rounded twice.
     value = scalar_of(digits, pa.string()).cast(kind).as_py()
-    return SparkValue(Kind.DOUBLE, -value if negative else value, bits=kind.bit_width)
+    return SparkValue(ValueKind.DOUBLE, -value if negative else value, bits=kind.bit_width)
 
 
 def _sized(digits: str, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class ValueRanges:
     """Pairs (first, last), both included, in rising order with a gap between each and the next."""
 
     pairs: tuple[tuple[int, int], ...] = ()
@@ -25,15 +25,15 @@ class Ranges:
         return bool(self.pairs)
 
 
-NOTHING = Ranges()
+NOTHING = ValueRanges()
 
 
-def span(first: int, last: int) -> Ranges:
+def span(first: int, last: int) -> ValueRanges:
     """Return the ordinals from first to last, none when they are out of order."""
-    return Ranges(((first, last),)) if first <= last else NOTHING
+    return ValueRanges(((first, last),)) if first <= last else NOTHING
 
 
-def union(*sets: Ranges) -> Ranges:
+def union(*sets: ValueRanges) -> ValueRanges:
     """Return the union of the sets.
 
     >>> union(span(1, 2), span(3, 4), span(9, 9)).pairs
@@ -42,7 +42,7 @@ def union(*sets: Ranges) -> Ranges:
     return joined(pair for one in sets for pair in one.pairs)
 
 
-def joined(pairs: Iterable[tuple[int, int]]) -> Ranges:
+def joined(pairs: Iterable[tuple[int, int]]) -> ValueRanges:
     """Return the set of all that is in any of the pairs, which come in any order."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(pairs):
@@ -50,13 +50,13 @@ def joined(pairs: Iterable[tuple[int, int]]) -> Ranges:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
             merged.append((first, last))
-    return Ranges(tuple(merged))
+    return ValueRanges(tuple(merged))
 
 
-def intersection(left: Ranges, right: Ranges) -> Ranges:
+def intersection(left: ValueRanges, right: ValueRanges) -> ValueRanges:
     """Return the intersection of two sets.
 
-    >>> intersection(Ranges(((1, 5), (8, 9))), span(4, 8)).pairs
+    >>> intersection(ValueRanges(((1, 5), (8, 9))), span(4, 8)).pairs
     ((4, 5), (8, 8))
     """
     if not left.pairs or not right.pairs:
@@ -74,10 +74,10 @@ def intersection(left: Ranges, right: Ranges) -> Ranges:
             i += 1
         else:
             j += 1
-    return Ranges(tuple(shared))
+    return ValueRanges(tuple(shared))
 
 
-def complement(ranges: Ranges, first: int, last: int) -> Ranges:
+def complement(ranges: ValueRanges, first: int, last: int) -> ValueRanges:
     """Return the numbers from first to last that are not in the set.
 
     >>> complement(span(3, 4), 1, 9).pairs
@@ -91,4 +91,4 @@ def complement(ranges: Ranges, first: int, last: int) -> Ranges:
         start = high + 1
     if start <= last:
         gaps.append((start, last))
-    return Ranges(tuple(gaps))
+    return ValueRanges(tuple(gaps))

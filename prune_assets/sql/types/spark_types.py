@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from prune_assets.sql.types.floats import INFINITIES
-from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, SparkValue, ValueKind
 from prune_assets.sql.types.zones import UNKNOWN_ZONE
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _INTEGER_NAMES = {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}
 _UNSIGNED_WIDTH = {8: 16, 16: 32, 32: 64}
 _FORMATS = {32: ("<f", "<i"), 64: ("<d", "<q")}
-_ORDINAL_BITS = {Kind.DATE: 32, Kind.TIMESTAMP: 64, Kind.TIMESTAMP_NTZ: 64}
+_ORDINAL_BITS = {ValueKind.DATE: 32, ValueKind.TIMESTAMP: 64, ValueKind.TIMESTAMP_NTZ: 64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SparkType:
     what the session's clocks show (UNKNOWN_ZONE): of a column the former is known, of most literals the latter.
     """
 
-    kind: Kind
+    kind: ValueKind
     bits: int = 0
     digits: int = 0
     scale: int = 0
@@ -42,13 +42,13 @@ class SparkType:
 
     def __str__(self) -> str:
         match self.kind:
-            case Kind.INTEGER:
+            case ValueKind.INTEGER:
                 return _INTEGER_NAMES[self.bits]
-            case Kind.DECIMAL:
+            case ValueKind.DECIMAL:
                 return f"decimal({self.digits},{self.scale})"
-            case Kind.DOUBLE:
+            case ValueKind.DOUBLE:
                 return "float" if self.bits == 32 else "double"
-            case Kind.NULL:
+            case ValueKind.NULL:
                 return "void"
             case kind:
                 return str(kind)
@@ -56,27 +56,30 @@ class SparkType:
     @property
     def is_ordinal(self) -> bool:
         """Whether its values have ordinals."""
-        return self.kind in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.BOOLEAN} or self.kind in _ORDINAL_BITS
+        return (
+            self.kind in {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.BOOLEAN}
+            or self.kind in _ORDINAL_BITS
+        )
 
     @property
     def is_unzoned(self) -> bool:
         """Whether it is a timestamp in a session whose zone is not known."""
-        return self.kind is Kind.TIMESTAMP and (self.zone is None or self.zone == UNKNOWN_ZONE)
+        return self.kind is ValueKind.TIMESTAMP and (self.zone is None or self.zone == UNKNOWN_ZONE)
 
     @property
     def is_number(self) -> bool:
         """Whether arithmetic is possible with it."""
-        return self.kind in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}
+        return self.kind in {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE}
 
     @property
     def least(self) -> int:
         """The ordinal of the least value."""
         match self.kind:
-            case Kind.DECIMAL:
+            case ValueKind.DECIMAL:
                 return 1 - int(10**self.digits)
-            case Kind.DOUBLE:
+            case ValueKind.DOUBLE:
                 return -INFINITIES[self.bits]
-            case Kind.BOOLEAN:
+            case ValueKind.BOOLEAN:
                 return 0
             case kind:
                 return -1 << ((self.bits or _ORDINAL_BITS[kind]) - 1)
@@ -85,11 +88,11 @@ class SparkType:
     def greatest(self) -> int:
         """The ordinal of the greatest value."""
         match self.kind:
-            case Kind.DOUBLE:
+            case ValueKind.DOUBLE:
                 return self.nan
-            case Kind.BOOLEAN:
+            case ValueKind.BOOLEAN:
                 return 1
-            case Kind.DECIMAL:
+            case ValueKind.DECIMAL:
                 return -self.least
             case _:
                 return -self.least - 1
@@ -105,19 +108,21 @@ class SparkType:
         return INFINITIES[self.bits] + 1
 
 
-BOOLEAN = SparkType(Kind.BOOLEAN)
-TINYINT, SMALLINT, INT, BIGINT = (SparkType(Kind.INTEGER, bits=bits) for bits in (8, 16, 32, 64))
+BOOLEAN = SparkType(ValueKind.BOOLEAN)
+TINYINT, SMALLINT, INT, BIGINT = (SparkType(ValueKind.INTEGER, bits=bits) for bits in (8, 16, 32, 64))
 INTEGERS = {type_.bits: type_ for type_ in (TINYINT, SMALLINT, INT, BIGINT)}
-FLOAT, DOUBLE = SparkType(Kind.DOUBLE, bits=32), SparkType(Kind.DOUBLE, bits=64)
-DATE, TIMESTAMP, STRING, BINARY = (SparkType(kind) for kind in (Kind.DATE, Kind.TIMESTAMP, Kind.STRING, Kind.BINARY))
-TIMESTAMP_NTZ = SparkType(Kind.TIMESTAMP_NTZ)
-ON_UNKNOWN_CLOCKS = SparkType(Kind.TIMESTAMP, zone=UNKNOWN_ZONE)
-VOID = SparkType(Kind.NULL)
+FLOAT, DOUBLE = SparkType(ValueKind.DOUBLE, bits=32), SparkType(ValueKind.DOUBLE, bits=64)
+DATE, TIMESTAMP, STRING, BINARY = (
+    SparkType(kind) for kind in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.STRING, ValueKind.BINARY)
+)
+TIMESTAMP_NTZ = SparkType(ValueKind.TIMESTAMP_NTZ)
+ON_UNKNOWN_CLOCKS = SparkType(ValueKind.TIMESTAMP, zone=UNKNOWN_ZONE)
+VOID = SparkType(ValueKind.NULL)
 
 
 def decimal_type(digits: int, scale: int) -> SparkType:
     """Return decimal(digits, scale)."""
-    return SparkType(Kind.DECIMAL, digits=digits, scale=scale)
+    return SparkType(ValueKind.DECIMAL, digits=digits, scale=scale)
 
 
 def digits_of(integer: SparkType) -> int:
@@ -134,15 +139,15 @@ def type_of_column(arrow: pa.DataType) -> SparkType | None:
     """Return the type that Spark reads a column as, None where it is not known here."""
     type_: SparkType | None = None
     if pa.types.is_signed_integer(arrow):
-        type_ = SparkType(Kind.INTEGER, bits=arrow.bit_width)
+        type_ = SparkType(ValueKind.INTEGER, bits=arrow.bit_width)
     elif pa.types.is_uint64(arrow):
         type_ = decimal_type(20, 0)
     elif pa.types.is_unsigned_integer(arrow):
-        type_ = SparkType(Kind.INTEGER, bits=_UNSIGNED_WIDTH[arrow.bit_width])
+        type_ = SparkType(ValueKind.INTEGER, bits=_UNSIGNED_WIDTH[arrow.bit_width])
     elif pa.types.is_decimal128(arrow):
         type_ = decimal_type(arrow.precision, arrow.scale)
     elif pa.types.is_float32(arrow) or pa.types.is_float64(arrow):
-        type_ = SparkType(Kind.DOUBLE, bits=arrow.bit_width)
+        type_ = SparkType(ValueKind.DOUBLE, bits=arrow.bit_width)
     else:
         type_ = next((kind for test, kind in _OTHERS if test(arrow)), None)
     return type_
@@ -161,11 +166,11 @@ _OTHERS = (
 
 def type_of_value(value: SparkValue) -> SparkType:
     """Return the type of a literal."""
-    if value.kind is Kind.INTEGER:
+    if value.kind is ValueKind.INTEGER:
         return INTEGERS[value.bits]
-    if value.kind is Kind.DECIMAL:
+    if value.kind is ValueKind.DECIMAL:
         return decimal_type(value.digits, value.scale)
-    return SparkType(value.kind, bits=value.bits if value.kind is Kind.DOUBLE else 0)
+    return SparkType(value.kind, bits=value.bits if value.kind is ValueKind.DOUBLE else 0)
 
 
 def ordinal_of_float(value: float, bits: int = 64) -> int:

@@ -14,7 +14,7 @@ MAX_DIGITS = 38
 DIGITS_OF_BITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """Families of SQL types, as far as comparisons tell them apart."""
 
     INTEGER = "integer"
@@ -34,13 +34,13 @@ class Kind(StrEnum):
     OTHER = "literal"
 
 
-_NUMBERS = dict.fromkeys((Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE), "number")
+_NUMBERS = dict.fromkeys((ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE), "number")
 
 
-def kind_text(kind: Kind) -> str:
+def kind_text(kind: ValueKind) -> str:
     """Return how messages call a value of a kind.
 
-    >>> kind_text(Kind.DECIMAL), kind_text(Kind.INTERVAL)
+    >>> kind_text(ValueKind.DECIMAL), kind_text(ValueKind.INTERVAL)
     ('a number', 'an interval')
     """
     name = _NUMBERS.get(kind, kind)
@@ -57,7 +57,7 @@ class SparkValue:
     of an INTEGER. `name`: for a string in double quotes, its text, because a setting of Spark makes that a column name.
     """
 
-    kind: Kind
+    kind: ValueKind
     value: int | str | bool | float | bytes | Moment | None = None
     bits: int = 0
     digits: int = 0
@@ -67,7 +67,7 @@ class SparkValue:
     @property
     def is_exact_number(self) -> bool:
         """Whether it is an integer or a decimal."""
-        return self.kind in {Kind.INTEGER, Kind.DECIMAL}
+        return self.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}
 
     @property
     def number(self) -> int:
@@ -79,14 +79,14 @@ class SparkValue:
 def integer(value: int, bits: int) -> SparkValue:
     """Return a literal integer; its digits count for decimals, not its width, except that of a tinyint."""
     digits = DIGITS_OF_BITS[8] if bits == 8 else len(str(abs(value)))
-    return SparkValue(Kind.INTEGER, value, bits=bits, digits=digits)
+    return SparkValue(ValueKind.INTEGER, value, bits=bits, digits=digits)
 
 
 def decimal(unscaled: int, digits: int, scale: int) -> SparkValue:
     """Return `unscaled / 10**scale` as a literal of that many digits and that scale."""
-    return SparkValue(Kind.DECIMAL, unscaled, digits=digits, scale=scale)
+    return SparkValue(ValueKind.DECIMAL, unscaled, digits=digits, scale=scale)
 
 
 def computed(value: SparkValue) -> SparkValue:
     """Return the value as the result of an operation: an integer then counts with its whole width."""
-    return replace(value, digits=DIGITS_OF_BITS[value.bits]) if value.kind is Kind.INTEGER else value
+    return replace(value, digits=DIGITS_OF_BITS[value.bits]) if value.kind is ValueKind.INTEGER else value

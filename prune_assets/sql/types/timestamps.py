@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.date_literals import months_later
-from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.spark_values import SparkValue, ValueKind
 from prune_assets.sql.types.zones import DAY, SECOND, UNKNOWN_ZONE, UncertainTime, Zone, most_shift, zone_named
 
 if TYPE_CHECKING:
@@ -20,23 +20,23 @@ _TEXT = re.compile(
     r"([+-]?[0-9]{4,6})-([0-9]{1,2})-([0-9]{1,2})"
     r"(?:[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,6}))? ?(\S*))?"
 )
-_KINDS: Mapping[str, Kind] = {
-    "TIMESTAMP": Kind.TIMESTAMP,
-    "TIMESTAMP_LTZ": Kind.TIMESTAMP,
-    "TIMESTAMP_NTZ": Kind.TIMESTAMP_NTZ,
+_KINDS: Mapping[str, ValueKind] = {
+    "TIMESTAMP": ValueKind.TIMESTAMP,
+    "TIMESTAMP_LTZ": ValueKind.TIMESTAMP,
+    "TIMESTAMP_NTZ": ValueKind.TIMESTAMP_NTZ,
 }
 UNCERTAIN_TIME = (
     "clocks change near this time, or zone databases differ about it",
     "set the session's time zone to UTC, or write the time with Z or an offset",
 )
 WRITE_TIMESTAMP = "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss'"
-TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
-INTERVALS = frozenset({Kind.MONTHS, Kind.DAYS, Kind.TIME})
+TIMES = frozenset({ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ})
+INTERVALS = frozenset({ValueKind.MONTHS, ValueKind.DAYS, ValueKind.TIME})
 # Where the day is not known, the same months later is up to so much earlier or later: months have 28 to 31 days.
 _DAY_AND_MONTHS = 4 * DAY
 
 
-class Step(NamedTuple):
+class TimestampStep(NamedTuple):
     """Calendar months, or microseconds of which whole days are calendar days."""
 
     months: int
@@ -54,7 +54,7 @@ class Moment:
     local: int
     zone: str | None = None
     is_day: bool = False
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TimestampStep, ...] = ()
 
     def instant(self, session: Zone) -> int:
         """Return the instant meant in a session of that zone; raises UncertainTime."""
@@ -82,7 +82,7 @@ class Moment:
         return moved, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
 
 
-def moved_by(instant: int, step: Step, session: Zone) -> int:
+def moved_by(instant: int, step: TimestampStep, session: Zone) -> int:
     """Move an instant as Spark does: months and whole days on the clocks, the rest in time that passes.
 
     Raises UncertainTime.
@@ -145,7 +145,7 @@ def is_day_with_zone(text: str) -> bool:
 def read_timestamp(sign: str, text: str) -> SparkValue:
     """Return TIMESTAMP 'text', or TIMESTAMP_LTZ or TIMESTAMP_NTZ; its value is not known where it is not certain."""
     kind, moment = _KINDS[sign], read_moment(text)
-    if kind is Kind.TIMESTAMP_NTZ and moment is not None and moment.zone is not None:
+    if kind is ValueKind.TIMESTAMP_NTZ and moment is not None and moment.zone is not None:
         moment = None
     return SparkValue(kind, moment)
 
@@ -157,14 +157,14 @@ def move_time(start: SparkValue, interval: SparkValue, sign: int) -> SparkValue 
     """
     if interval.kind not in INTERVALS:
         return None
-    if start.kind is Kind.DATE and interval.kind is Kind.TIME:
-        start = SparkValue(Kind.TIMESTAMP, Moment(start.number * DAY, is_day=True))
+    if start.kind is ValueKind.DATE and interval.kind is ValueKind.TIME:
+        start = SparkValue(ValueKind.TIMESTAMP, Moment(start.number * DAY, is_day=True))
     if start.kind not in TIMES or not isinstance(start.value, Moment):
         return None
     amount = sign * interval.number
     step = {
-        Kind.MONTHS: Step(amount, 0),
-        Kind.DAYS: Step(0, amount * DAY),
-        Kind.TIME: Step(0, amount),
+        ValueKind.MONTHS: TimestampStep(amount, 0),
+        ValueKind.DAYS: TimestampStep(0, amount * DAY),
+        ValueKind.TIME: TimestampStep(0, amount),
     }[interval.kind]
     return replace(start, value=replace(start.value, steps=(*start.value.steps, step)))

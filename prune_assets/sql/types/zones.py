@@ -133,7 +133,7 @@ class Zone:
             return True
         return len({self.offset(instant + hours * HOUR) for hours in range(-48, 49)}) == 1
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[OffsetChange, ...]:
         """Return the changes of clocks from 1840 on, before which there are none, to 2100."""
         return _changes(self)
 
@@ -168,7 +168,7 @@ def _micros(offset: timedelta | None) -> int:
 UNKNOWN_ZONE = Zone("", UTC)
 
 
-class Change(NamedTuple):
+class OffsetChange(NamedTuple):
     """A change of clocks: the first instant of it, and the offsets before and from then on."""
 
     instant: int
@@ -177,7 +177,7 @@ class Change(NamedTuple):
 
 
 @cache
-def _changes(zone: Zone) -> tuple[Change, ...]:
+def _changes(zone: Zone) -> tuple[OffsetChange, ...]:
     if zone.is_fixed:
         return ()
     zone = Zone(zone.name, zone.rules)
@@ -191,7 +191,7 @@ def _changes(zone: Zone) -> tuple[Change, ...]:
             while late - early > SECOND:
                 middle = (early + late) // 2 // SECOND * SECOND
                 early, late = (middle, late) if zone.offset(middle) == before else (early, middle)
-            changes.append(Change(late, before, zone.offset(late)))
+            changes.append(OffsetChange(late, before, zone.offset(late)))
         offset = following
     return tuple(changes)
 

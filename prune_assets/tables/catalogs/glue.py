@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
-from parquet_core.storage.aws_profile import is_wrong_setting
+from parquet_core.storage.stores import is_wrong_setting
 from prune_assets.extras import needing
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 

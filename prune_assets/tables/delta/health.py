@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.fix import Fix, Step
-from parquet_core.layout.entry import Check, Code
-from parquet_core.layout.faults import by_fault
+from parquet_core.layout.entry import Check, Code, by_fault
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from prune_assets.tables.small_files import small_files

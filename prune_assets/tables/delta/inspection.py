@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.examination import InspectOptions
 

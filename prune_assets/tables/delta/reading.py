@@ -41,7 +41,7 @@ _FILE, _ROW = "__prune_file", "__prune_row"
 _FIELD_ID = "parquet.field.id"
 
 
-class LiveFile(NamedTuple):
+class ReadableFile(NamedTuple):
     """A file of a version: its partition values as the log writes them, in the order of the partition columns."""
 
     path: str
@@ -62,7 +62,7 @@ def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) ->
 
 
 def open_live(
-    spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile], *, labels: Sequence[int], label: str
+    spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile], *, labels: Sequence[int], label: str
 ) -> DataFrame:
     """Open files with the columns of the table but for its partition columns, without their deleted rows.
 
@@ -86,7 +86,7 @@ def open_live(
     return frame.join(fn.broadcast(known), _FILE).select(*_data_columns(table, schema), label)
 
 
-def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[LiveFile]:
+def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[ReadableFile]:
     """Return live files by their numbers, which ascend, with what the log says of them."""
     from deltalog.log.deletion_vectors import vector_of
 
@@ -101,7 +101,7 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
         assert block is not None  # an index numbers the live files of its version
         at = file - start
         values = tuple(_text(block.partition.get(name), at) for name in names)
-        files.append(LiveFile(index.files[file].path, values, vector_of(block, at)))
+        files.append(ReadableFile(index.groups.files[file].path, values, vector_of(block, at)))
     return files
 
 
@@ -162,10 +162,14 @@ def partition_names(table: DeltaTable) -> list[str]:
 
 
 def _open(
-    spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile], options: Mapping[str, str]
+    spark: SparkSession,
+    table: DeltaTable,
+    schema: StructType,
+    files: Sequence[ReadableFile],
+    options: Mapping[str, str],
 ) -> DataFrame:
     """Open files that all have a deletion vector, or all have none; `options`: of this read alone."""
-    by_values: dict[tuple[str | None, ...], list[LiveFile]] = defaultdict(list)
+    by_values: dict[tuple[str | None, ...], list[ReadableFile]] = defaultdict(list)
     for file in files:
         by_values[file.values].append(file)
     if len(by_values) <= MAX_READS:
@@ -181,7 +185,11 @@ def _open(
 
 
 def _stored(
-    spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile], options: Mapping[str, str]
+    spark: SparkSession,
+    table: DeltaTable,
+    schema: StructType,
+    files: Sequence[ReadableFile],
+    options: Mapping[str, str],
 ) -> DataFrame:
     """Open files by the names that they have for columns, and add the place of each row."""
     from pyspark.sql.types import StructType
@@ -211,7 +219,7 @@ def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:
     return frame.select("*", *texts)
 
 
-def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[LiveFile]) -> DataFrame:
+def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[ReadableFile]) -> DataFrame:
     from pyspark.sql import functions as fn
 
     texts = {_value(i): [file.values[i] for file in files] for i in range(len(files[0].values))}
@@ -221,7 +229,7 @@ def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[LiveFile
     return frame.join(fn.broadcast(from_arrow(spark, known)), _FILE)
 
 
-def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) -> DataFrame:
+def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile]) -> DataFrame:
     """Return the places of the deleted rows of files."""
     from deltalog.log.deletion_vectors import read_vector
 

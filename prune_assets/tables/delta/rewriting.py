@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltalog.stats.footer_statistics import NewFile
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.storage import DataFile
-    from prune_assets.tables.delta.reading import LiveFile
+    from prune_assets.tables.delta.reading import ReadableFile
     from prune_assets.tables.delta.table import DeltaTable
     from prune_assets.tables.rewriting import Rewrite
 
@@ -77,7 +77,7 @@ def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) ->
     return Rewritten(sizes, frozenset(file.path for file in rewrite.files))
 
 
-def _open(spark: SparkSession, table: DeltaTable, live: Sequence[LiveFile], rewrite: Rewrite) -> DataFrame:
+def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], rewrite: Rewrite) -> DataFrame:
     """Open the picked files with the columns of their table, and the group of each row."""
     from prune_assets.tables.delta.reading import open_live
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import FileBlock, Texts
     from deltalog.snapshot.snapshot import Snapshot
-    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path as ColumnPath
-    from parquet_core.predicate import Predicate
+    from parquet_core.format.schema import Path as ColumnPath
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import TableSnapshot
@@ -167,16 +167,16 @@ class DeltaTable(LoggedTable):
         """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
         from deltalog.stats.file_bounds import ABSENT, record_counts
 
-        if self.counted or index.opened is None or index.opened.all():
+        if self.counted or index.groups.opened is None or index.groups.opened.all():
             return
-        unopened = ~index.opened
+        unopened = ~index.groups.opened
         rows = record_counts(self.snapshot, unopened)
         self.unknown_rows = int(np.count_nonzero((rows == ABSENT) & unopened))
         self.counted = True
-        here = unopened[index.file]
-        counts = index.row_count.copy()
-        counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
-        index.put_row_count(counts, here & (rows == ABSENT)[index.file])
+        here = unopened[index.groups.file]
+        counts = index.groups.row_count.copy()
+        counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.groups.file[here]]
+        index.groups.put_row_count(counts, here & (rows == ABSENT)[index.groups.file])
 
     def describe(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
@@ -190,8 +190,8 @@ class DeltaTable(LoggedTable):
             format="delta",
             version=self.snapshot.version,
             timestamp=None if made is None else utc_text(made),
-            files=len(index.files),
-            opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
+            files=len(index.groups.files),
+            opened_files=len(index.groups.files) if index.groups.opened is None else int(index.groups.opened.sum()),
             files_with_deletes=int(np.count_nonzero(self.deleted)),
             deleted_rows=int(self.deleted.sum()),
             kept_deleted_rows=int(self.deleted[read].sum()),

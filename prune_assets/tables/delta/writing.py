@@ -24,8 +24,8 @@ from parquet_core.errors import (
     UnsupportedFeature,
     WrongUse,
 )
-from parquet_core.predicate import Unsupported, columns_of, leaves
 from parquet_core.printable import printable, redacted
+from parquet_core.pruning.predicate import Unsupported, columns_of, leaves
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import address, is_remote, list_data_files, local_path
 from parquet_core.storage.partition_discovery import unescape
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from deltalog.table.constraints import Constraint
     from deltalog.table.schema import TableSchema
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Predicate
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.writing.write_result import Mode
 
@@ -115,7 +115,7 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         )
         files = list_data_files(directory) if rows else []
         index = read_dataset([file.path for file in files]) if files else None
-        rows_in_files = 0 if index is None else int(index.row_count.sum())
+        rows_in_files = 0 if index is None else int(index.groups.row_count.sum())
         if rows_in_files != rows:
             raise MalformedFile(
                 f"{directory}: Spark reports {rows} rows written, but the files hold {rows_in_files}; nothing was "

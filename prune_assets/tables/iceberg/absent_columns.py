@@ -31,7 +31,7 @@ def absent_values(
 
     Columns that are null wherever a file lacks them are left to the reader.
     """
-    kind = index.kinds[int(index.kind[file])]
+    kind = index.groups.kinds[int(index.groups.kind[file])]
     values = {}
     for column in columns:
         leaf = column.leaf

@@ -105,7 +105,7 @@ def _is_wrong_setting(error: Exception) -> bool:
         return True
     package = type(error).__module__.partition(".")[0]
     if package == "botocore":
-        from parquet_core.storage.aws_profile import is_wrong_setting
+        from parquet_core.storage.stores import is_wrong_setting
 
         return is_wrong_setting(error)
     if package == "requests":

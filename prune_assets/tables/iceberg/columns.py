@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyiceberg.schema import Schema
 
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
 
 _REPEATED = "a repeated column is not pruned on"
 # By Iceberg's name of a type that of Spark; decimals have one name in both.

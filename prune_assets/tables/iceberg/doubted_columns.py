@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import may_match, unknown
-from parquet_core.predicate import (
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import may_match, unknown
+from parquet_core.pruning.predicate import (
     ColumnLeaf,
     Compare,
     In,
@@ -29,12 +29,13 @@ from parquet_core.predicate import (
     columns_of_leaf,
     leaves,
 )
-from parquet_core.pruning import fold
+from parquet_core.pruning.trees import fold
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.iceberg.file_bounds import bounds_of, enclosing_bounds, is_converted
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 

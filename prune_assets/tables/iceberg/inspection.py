@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import TableSnapshot
     from prune_assets.tables.examination import InspectOptions
@@ -107,8 +107,8 @@ def planned_snapshot(
         format="iceberg",
         version=snapshot.snapshot_id,
         timestamp=utc_text(snapshot.timestamp_ms),
-        files=len(index.files),
-        opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
+        files=len(index.groups.files),
+        opened_files=len(index.groups.files) if index.groups.opened is None else int(index.groups.opened.sum()),
         files_with_deletes=len(table.deletes),
         deleted_rows=None if table.deletes else 0,
         kept_deleted_rows=None if table.deletes else 0,

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy
-from parquet_core.evidence.many_leaves import bounds_of_values
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import Compare, In, Op
+from parquet_core.pruning.evidence.many_leaves import bounds_of_values
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, unknown
+from parquet_core.pruning.predicate import Compare, In, Op
 from parquet_core.trust.bounds import Bounds
 from prune_assets.sql.types.zones import DAY
 from prune_assets.tables.iceberg.single_values import as_array, number_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from pyiceberg.types import IcebergType
 
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 

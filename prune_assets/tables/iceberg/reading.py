@@ -55,14 +55,14 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
         return spark.createDataFrame([], schema)
     for number in numbers:
         if number in table.deletes:
-            path = wanted.index.files[number].path
+            path = wanted.index.groups.files[number].path
             raise UnsupportedFeature(f"{path}: some of its rows are deleted in other files; {_REMEDY}")
-    for kind in np.unique(wanted.index.kind[wanted.files]).tolist():
+    for kind in np.unique(wanted.index.groups.kind[wanted.files]).tolist():
         why = _differs(wanted.index, kind)
         if why:
-            number = next(i for i in numbers if wanted.index.kind[i] == kind)
-            raise UnsupportedFeature(f"{wanted.index.files[number].path}: {why}; {_REMEDY}")
-    paths = [wanted.index.files[number].path for number in numbers]
+            number = next(i for i in numbers if wanted.index.groups.kind[i] == kind)
+            raise UnsupportedFeature(f"{wanted.index.groups.files[number].path}: {why}; {_REMEDY}")
+    paths = [wanted.index.groups.files[number].path for number in numbers]
     reader = reader_of(spark, paths[0]).options(**wanted.options).schema(schema).option("recursiveFileLookup", "true")
     with explaining(spark, paths[0]):
         return reader.parquet(*(escaped(absolute(path)) for path in paths))
@@ -70,13 +70,13 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
 def _differs(index: MetadataIndex, kind: int) -> str:
     """Say why Spark would read other columns of files than Iceberg; empty where it does not."""
-    called, stored = index.kinds[kind], index.names.kinds[kind]
+    called, stored = index.groups.kinds[kind], index.groups.names.kinds[kind]
     if called.is_unnamed:
         return "does not number its columns"
     own = {leaf.path: stored.columns[leaf.index].path for leaf in called.columns}
     there = {folded(leaf.path) for leaf in stored.columns}
     tops = {path[0] for path in there}
-    for column in index.columns:
+    for column in index.groups.columns:
         name, path = column.name, own.get(column.path)
         is_there = folded(column.path) in there or (column.max_repetition_level and folded(column.path)[0] in tops)
         if path is None and (is_there or not (column.unsupported or reads_as_null(column, called))):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.dataset.logged import ByList, FileAnswers
-from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.outcomes import intersect, may_match, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.file_answers import ByList, FileAnswers
+from parquet_core.pruning.outcomes import intersect, may_match, unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.pruning.trees import constant_answers, fold
 from prune_assets.tables.iceberg.file_bounds import with_statistics
 from prune_assets.tables.iceberg.manifests.manifest_skipping import outcomes_of_manifests
 from prune_assets.tables.iceberg.metadata_files import understood
 from prune_assets.tables.iceberg.partition_values import outcomes_of_partitions
 
 if TYPE_CHECKING:
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.iceberg.table import IcebergTable

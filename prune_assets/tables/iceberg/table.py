@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path as ColumnPath
-    from parquet_core.predicate import Predicate
+    from parquet_core.format.schema import Path as ColumnPath
+    from parquet_core.pruning.file_answers import FileAnswers
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.declared_type import DeclaredType
@@ -180,16 +180,16 @@ class IcebergTable(LoggedTable):
 
         Of manifests that were not read their list knows the rows, and the snapshot the bytes of all files.
         """
-        if index.opened is None or index.opened.all():
+        if index.groups.opened is None or index.groups.opened.all():
             return
         from prune_assets.tables.iceberg.manifests.unread_manifests import totals_of
 
         rows, sizes = totals_of(self.snapshot)
-        here = ~index.opened[index.file]
-        counts = index.row_count.copy()
-        counts[here] = rows[index.file[here]]
-        index.sizes_of_files()[:] = sizes
-        index.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
+        here = ~index.groups.opened[index.groups.file]
+        counts = index.groups.row_count.copy()
+        counts[here] = rows[index.groups.file[here]]
+        index.groups.sizes_of_files()[:] = sizes
+        index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file position deletes take away; those without a count in manifests are read.

@@ -16,7 +16,7 @@ from prune_assets.tables.examination import Claims, Examination, Inspection
 from prune_assets.tables.parquet.table import ParquetTable
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Path
+    from parquet_core.format.schema import Path
     from prune_assets.tables.examination import InspectOptions
 
 
@@ -47,10 +47,10 @@ class DirectoryClaims(Claims):
     def partition(self, path: Path, file: int) -> Bounds | None:
         """Return the value of a partition column; None where none is certain."""
         index = self.table.schema
-        values = index.partition_values.get(path)
+        values = index.groups.partition_values.get(path)
         if values is None:
             return None
-        (column,) = (column for column in index.partitions if column.path == path)
+        (column,) = (column for column in index.groups.partitions if column.path == path)
         value = values[file : file + 1].cast(bounds_type(column))
         return Bounds(value, value, from_numpy(np.array([value.null_count], np.int64)), np.ones(1, np.int64))
 

@@ -37,18 +37,18 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
     index, opening, given = wanted.index, wanted.opening, table.given
-    paths = [index.files[number].path for number in wanted.files.tolist()]
+    paths = [index.groups.files[number].path for number in wanted.files.tolist()]
     if any(map(_is_staged_in_partition, paths)):
         _refuse_unfinished(table)
     base = _base_path(given)
-    schema = None if index.partitions and base is None else known_schema(index)
+    schema = None if index.groups.partitions and base is None else known_schema(index)
     if schema is None:
-        if opening is Opening.TABLE or (index.partitions and base is None):
+        if opening is Opening.TABLE or (index.groups.partitions and base is None):
             # Of several directories each has partition columns of its own: only Spark sorts them out.
             _refuse_unfinished(table)
             return reader_of(spark, given).options(**wanted.options).parquet(*patterns_of(given))
         whole = open_for_schema(spark, given, index, options=wanted.options)
-        if index.partitions and not _agree(whole, index.partitions):
+        if index.groups.partitions and not _agree(whole, index.groups.partitions):
             _refuse_unfinished(table)
             return whole
         schema = whole.schema

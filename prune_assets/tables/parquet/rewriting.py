@@ -84,14 +84,14 @@ def _check_columns(rewrite: Rewrite) -> None:
     Spark would read and write those of one file for all of them.
     """
     index = rewrite.index
-    ours = _types(index.columns)
+    ours = _types(index.groups.columns)
     for file in rewrite.numbers:
-        kind = index.kinds[index.kind[file]]
+        kind = index.groups.kinds[index.groups.kind[file]]
         theirs = _types(kind.columns)
         if theirs != ours:
             name = min({path for path, _ in theirs.items() ^ ours.items()})
             raise UnsupportedFeature(
-                f"{index.files[file].path}: column {'.'.join(name)} differs from the table's schema; "
+                f"{index.groups.files[file].path}: column {'.'.join(name)} differs from the table's schema; "
                 "optimize rewrites files of one schema only; write the table again with the schemas merged: "
                 "pr.write(spark.read.option('mergeSchema', True).parquet(..), .., layout=..)"
             )
@@ -99,8 +99,8 @@ def _check_columns(rewrite: Rewrite) -> None:
 
 def _check_types(stage: Path, rewrite: Rewrite) -> None:
     """Refuse what Spark has written with other types than it has read, e.g. unsigned numbers."""
-    there = _types(rewrite.index.columns)
-    for path, kind in _types(read_dataset(str(stage)).columns).items():
+    there = _types(rewrite.index.groups.columns)
+    for path, kind in _types(read_dataset(str(stage)).groups.columns).items():
         if there.get(path) != kind:
             raise UnsupportedFeature(
                 f"{rewrite.table.name}: column {'.'.join(path)} is {there.get(path)}, but Spark writes it as {kind}, "

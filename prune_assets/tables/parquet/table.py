@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.errors import WrongUse
-from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.format.comparable_values import bounds_type
-from parquet_core.outcomes import unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.pruning.file_answers import FileAnswers, answers_of_directories
 from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
@@ -25,16 +20,14 @@ from prune_assets.writing.table_formats import refuse_unread, table_inside
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
-    from parquet_core.predicate import Path as ColumnPath
+    from parquet_core.format.schema import Path as ColumnPath
+    from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.examination import Examination
@@ -75,7 +68,7 @@ class ParquetTable(TableDefaults):
     @property
     def partitions(self) -> Sequence[LeafColumn]:
         """The columns that directory names give a value."""
-        return self.schema.partitions
+        return self.schema.groups.partitions
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open files with the schema that the whole table has, listed by Spark itself."""
@@ -89,7 +82,7 @@ class ParquetTable(TableDefaults):
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return the values that directory names give files."""
         columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
-        known = {name: index.partition_values.get(column.path) for name, column in columns.items()}
+        known = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
         unknown = {
             name: f"{columns[name].unsupported}, so its values are unknown"
             for name, values in known.items()
@@ -112,7 +105,7 @@ class ParquetTable(TableDefaults):
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
         """Read the footers of files, and of the one that decides on the schema."""
-        return self.schema if self.schema.opened is None else self.listed.read(wanted)
+        return self.schema if self.schema.groups.opened is None else self.listed.read(wanted)
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of all files."""
@@ -127,7 +120,7 @@ class ParquetTable(TableDefaults):
 
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""
-        opened = self.schema.opened
+        opened = self.schema.groups.opened
         return self.listed.unread() & (np.zeros(len(self.listed.files), np.bool_) if opened is None else ~opened)
 
     def part(self, numbers: NDArray[np.int64]) -> ListedDataset:
@@ -140,7 +133,7 @@ class ParquetTable(TableDefaults):
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the value that a directory name gives a file, in words; None where none gives the column one."""
-        values = self.schema.partition_values.get(path)
+        values = self.schema.groups.partition_values.get(path)
         if values is None:
             return None
         return f"{value_text(values[file]) if values[file].is_valid else 'null'} by its directory"
@@ -152,43 +145,17 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     Where the two are spelled differently it depends on the session which is meant: that of the files stands
     for both, marked as not to be pruned on.
     """
-    in_directories = {column.path[0] for column in index.partitions}
-    in_files = {column.path[0] for column in index.columns}
+    in_directories = {column.path[0] for column in index.groups.partitions}
+    in_files = {column.path[0] for column in index.groups.columns}
     folded = {name.casefold() for name in in_files}
     return [
-        *(column for column in index.columns if column.path[0] not in in_directories),
+        *(column for column in index.groups.columns if column.path[0] not in in_directories),
         *(
             column
-            for column in index.partitions
+            for column in index.groups.partitions
             if column.path[0] in in_files or column.path[0].casefold() not in folded
         ),
     ]
-
-
-def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
-    values = {
-        column.path: index.partition_values[column.path].cast(bounds_type(column))
-        for column in index.partitions
-        if column.path in index.partition_values
-    }
-    constants_count = any(path in values for path in columns_of(predicate))
-    by_leaf = tuple(
-        _of_leaf(leaf, values, len(index.files), constants_count=constants_count) for leaf in leaves(predicate)
-    )
-    folded = fold(predicate, list(by_leaf))
-    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
-
-
-def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
-    if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
-        answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
-        return answered
-    if isinstance(leaf, ColumnLeaf) and leaf.column in values:
-        return outcomes_of_values(leaf, values[leaf.column])
-    if isinstance(leaf, Constant) and constants_count:
-        return constant_answers(leaf, files)
-    return unknown(files)
 
 
 def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other format

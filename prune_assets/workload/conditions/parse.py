@@ -10,7 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.nodes import BINARY, And, Call, Column, IsNull, Like, Node, Not, Opaque, Or
+from prune_assets.sql.syntax.nodes import (
+    BINARY,
+    Call,
+    Column,
+    Conjunction,
+    Disjunction,
+    LikeTest,
+    Negation,
+    NullTest,
+    OpaqueNode,
+    SyntaxNode,
+)
 from prune_assets.workload.conditions.part_of_column import part_of_column
 from prune_assets.workload.conditions.printed_nodes import PrintedConstant, PrintedElement, PrintedList
 from prune_assets.workload.conditions.pushed_texts import hidden_text
@@ -32,7 +43,7 @@ def parse_condition(
     attributes: Mapping[str, str],
     types: Mapping[tuple[str, ...], str] | None = None,
     texts: Sequence[str] = (),
-) -> Node:
+) -> SyntaxNode:
     """Return the tree of a condition; `attributes`: the name of each column of the scan by its text, such as `id#4L`.
 
     `types`: types of columns and of fields, by path. `texts`: the texts of placeholders (`pushed_texts.py`).
@@ -40,10 +51,10 @@ def parse_condition(
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
     Comparison(left=Column(parts=('k',)), right=PrintedConstant(text='3', exact=False), op=<Op.GT: '>'>)
     """
-    return _Parser(text, attributes, types or {}, texts).parse(0, len(text), 0)
+    return _ConditionParser(text, attributes, types or {}, texts).parse(0, len(text), 0)
 
 
-class _Parser:
+class _ConditionParser:
     """A text with the place of the closing bracket for each opening one; parts of it are from `start` to `end`."""
 
     def __init__(
@@ -65,16 +76,16 @@ class _Parser:
             elif opened:
                 self.closing[opened.pop()] = bracket.start()
 
-    def parse(self, start: int, end: int, depth: int) -> Node:
+    def parse(self, start: int, end: int, depth: int) -> SyntaxNode:
         if depth > _MOST_NESTED:
-            return Opaque("nested too deeply")
+            return OpaqueNode("nested too deeply")
         text = self.text[start:end]
         if (column := self._column(text)) is not None:
             return column
         if text.startswith("(") and self.closing.get(start) == end - 1:
             return self._group(start + 1, end - 1, depth)
         if text.startswith("NOT "):
-            return Not(self.parse(start + 4, end, depth + 1))
+            return Negation(self.parse(start + 4, end, depth + 1))
         if (hidden := hidden_text(text, self.texts)) is not None:
             return PrintedConstant(hidden, exact=True)
         return self._list_or_like(start, end, depth) or self._call(start, end, depth) or PrintedConstant(text)
@@ -87,31 +98,31 @@ class _Parser:
             return None
         return part_of_column(self.attributes[found[1]], found[2], self.types)
 
-    def _group(self, start: int, end: int, depth: int) -> Node:
+    def _group(self, start: int, end: int, depth: int) -> SyntaxNode:
         split = self._find(_OPERATOR, start, end)
         if split is None:
-            return Opaque("ambiguous text")
+            return OpaqueNode("ambiguous text")
         left = self.parse(start, split.start(), depth + 1)
         right = self.parse(split.end(), end, depth + 1)
         _, build = BINARY[split[1].upper()]
         node = build(left, right)
-        if isinstance(node, And | Or):
+        if isinstance(node, Conjunction | Disjunction):
             constants = {one.text for one in (left, right) if isinstance(one, PrintedConstant)}
             if not constants <= {"true", "false"}:
-                return Opaque("ambiguous text")
+                return OpaqueNode("ambiguous text")
         return node
 
-    def _list_or_like(self, start: int, end: int, depth: int) -> Node | None:
+    def _list_or_like(self, start: int, end: int, depth: int) -> SyntaxNode | None:
         """Read `x IN (a,b)`, `x INSET a, b` and `x LIKE a`, where x is a column or an expression, never a constant."""
         found = self._find(_LIST, start, end)
         if found is None:
             return None
         child = self.parse(start, found.start(), depth + 1)
         rest = self.text[found.end() : end]
-        if isinstance(child, PrintedConstant | Opaque):
+        if isinstance(child, PrintedConstant | OpaqueNode):
             return None
         if found[1] == "LIKE":
-            return Like(child, PrintedConstant(rest))
+            return LikeTest(child, PrintedConstant(rest))
         is_long = found[1] == "INSET"
         if not is_long and not (rest.startswith("(") and rest.endswith(")")):
             return None
@@ -121,7 +132,7 @@ class _Parser:
             return PrintedList(child, hidden, ",", exact=True)
         return PrintedList(child, text, ", " if is_long else ",")
 
-    def _call(self, start: int, end: int, depth: int) -> Node | None:
+    def _call(self, start: int, end: int, depth: int) -> SyntaxNode | None:
         found = _CALL.match(self.text, start, end)
         if found is None or self.closing.get(found.end() - 1) != end - 1:
             return None
@@ -131,11 +142,11 @@ class _Parser:
             return None if word < 0 else Call("cast", (self.parse(found.end(), word, depth + 1), kind))
         arguments = tuple(self._arguments(found.end(), end - 1, depth))
         if len(arguments) == 1 and found[1] in {"isnull", "isnotnull"}:
-            is_null = IsNull(*arguments)
-            return is_null if found[1] == "isnull" else Not(is_null)
+            is_null = NullTest(*arguments)
+            return is_null if found[1] == "isnull" else Negation(is_null)
         return Call(found[1], arguments)
 
-    def _arguments(self, start: int, end: int, depth: int) -> Iterator[Node]:
+    def _arguments(self, start: int, end: int, depth: int) -> Iterator[SyntaxNode]:
         while (comma := self._find(_COMMA, start, end)) is not None:
             yield self.parse(start, comma.start(), depth + 1)
             start = comma.end()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prune_assets.sql.syntax.nodes import Node, Unary
+from prune_assets.sql.syntax.nodes import SyntaxNode, Unary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrintedElement(Node):
+class PrintedElement(SyntaxNode):
     """An element of a map or an array in a column, as SQL, with its type."""
 
     path: tuple[str, ...]
@@ -21,7 +21,7 @@ class PrintedElement(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrintedConstant(Node):
+class PrintedConstant(SyntaxNode):
     """A constant without its quotes and type; `exact`: the plan proves that the text is a single constant."""
 
     text: str

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
-from prune_assets.sql.syntax.nodes import And, Column, IsNull, Node, Not, Opaque, Or
+from prune_assets.sql.syntax.nodes import Column, Conjunction, Disjunction, Negation, NullTest, OpaqueNode, SyntaxNode
 from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.workload.conditions.parse import parse_condition
 from prune_assets.workload.conditions.printed_nodes import PrintedConstant
 from prune_assets.workload.conditions.pushed_texts import hide_texts, pushed_filters_of
 from prune_assets.workload.conditions.read_schema import leaf_types, split_outside
-from prune_assets.workload.conditions.write_sql import Writer
+from prune_assets.workload.conditions.write_sql import SqlWriter
 from prune_assets.workload.not_understood import NotUnderstood
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ def scan_filter(
     types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
     joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
     leaves = [path for path in types if path[0] in attributes.values()]
-    made = _Made(Writer(types, zone), joined, {*leaves})
+    made = _Made(SqlWriter(types, zone), joined, {*leaves})
     for condition in conditions:
         texts: list[str] = []
         hidden = hide_texts(condition, pushed, attributes, texts)
-        made.add(chain_of(parse_condition(hidden, attributes, types, texts), And), pushed_filters)
+        made.add(chain_of(parse_condition(hidden, attributes, types, texts), Conjunction), pushed_filters)
     made.add(_of_list(applied_filters, attributes, types), pushed_filters)
     made.add(_of_list(partition_filters, attributes, types), None)
     structs = {path[0] for path in leaves}
@@ -110,7 +110,7 @@ def scan_filter(
 class _Made:
     """What is understood so far: conjuncts with their columns, and tests for NULL, which others often imply."""
 
-    def __init__(self, writer: Writer, joined: set[Path], leaves: set[Path]) -> None:
+    def __init__(self, writer: SqlWriter, joined: set[Path], leaves: set[Path]) -> None:
         self.writer = writer
         self.joined = joined
         self.leaves = leaves
@@ -118,7 +118,7 @@ class _Made:
         self.not_null: list[tuple[str, Path]] = []
         self.not_understood: list[str] = []
 
-    def add(self, nodes: Sequence[Node], pushed_filters: str | None) -> None:
+    def add(self, nodes: Sequence[SyntaxNode], pushed_filters: str | None) -> None:
         self.writer.texts.clear()
         conjuncts: list[tuple[str, set[Path]]] = []
         not_null: list[tuple[str, Path]] = []
@@ -132,10 +132,10 @@ class _Made:
                 self.not_understood.append(error.reason)
                 continue
             match node:
-                case Not(IsNull(Column(path))):
+                case Negation(NullTest(Column(path))):
                     not_null.append((sql, path))
                 case _:
-                    conjuncts.append((f"({sql})" if isinstance(node, Or) else sql, {*self.writer.columns}))
+                    conjuncts.append((f"({sql})" if isinstance(node, Disjunction) else sql, {*self.writer.columns}))
         if pushed_filters is not None and _is_contradicted(self.writer.texts, pushed_filters):
             self.not_understood.append("ambiguous text")
             return
@@ -169,13 +169,13 @@ def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, s
     yield from ((attribute, name) for name, texts in found.items() if len(texts) == 1 for attribute in texts)
 
 
-def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[Node]:
+def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
     """Return the conditions of a list; parts without a column belong to the constants of the one before them."""
     if text is None:
         return []
     # A text with a line break may have broken off.
     if not (text.startswith("[") and text.endswith("]")):
-        return [Opaque("ambiguous text")]
+        return [OpaqueNode("ambiguous text")]
     parts: list[str] = []
     for part in split_outside(text[1:-1], ", "):
         # Nothing was left of a filter made at run time.
@@ -185,7 +185,7 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
             parts[-1] += f", {part}"
         else:
             parts.append(part)
-    return [node for part in parts if part for node in chain_of(parse_condition(part, attributes, types), And)]
+    return [node for part in parts if part for node in chain_of(parse_condition(part, attributes, types), Conjunction)]
 
 
 def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.render import column_sql
 from prune_assets.sql.syntax.nodes import (
-    And,
     Arithmetic,
     Binary,
     Bitwise,
     Call,
     Column,
     Comparison,
-    IsNull,
-    Like,
-    Node,
-    Not,
+    Conjunction,
+    Disjunction,
+    LikeTest,
+    Negation,
     NullSafe,
-    Opaque,
-    Or,
+    NullTest,
+    OpaqueNode,
+    SyntaxNode,
 )
 from prune_assets.workload.conditions.functions import FUNCTIONS, SAME, WHOLE_OF
 from prune_assets.workload.conditions.literals import is_string, literal, literals
@@ -44,7 +44,7 @@ _DATE_FORMAT = re.compile(r"[yMd/. -]+")
 
 
 @dataclass(slots=True)
-class Writer:
+class SqlWriter:
     """Write nodes as SQL; collect the columns that occur, and the texts that are compared with one.
 
     `types`: of columns by path; `zone`: of the session, None where it is unknown.
@@ -55,7 +55,7 @@ class Writer:
     columns: set[Path] = field(default_factory=set)
     texts: list[tuple[Path, str, str]] = field(default_factory=list)
 
-    def write(self, node: Node, kind: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
+    def write(self, node: SyntaxNode, kind: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
         """Return a node as SQL; `kind`: the type of a constant. Raises NotUnderstood."""
         match node:
             case Column(path):
@@ -66,19 +66,19 @@ class Writer:
                 return sql
             case PrintedConstant():
                 return self._constant(node, kind)
-            case Opaque(reason):
+            case OpaqueNode(reason):
                 raise NotUnderstood(reason)
             case Call():
                 return self._call(node)
-            case And(left, right) | Or(left, right):
-                return f"{self._part(left)} {'AND' if isinstance(node, And) else 'OR'} {self._part(right)}"
-            case Like(left, right):
+            case Conjunction(left, right) | Disjunction(left, right):
+                return f"{self._part(left)} {'AND' if isinstance(node, Conjunction) else 'OR'} {self._part(right)}"
+            case LikeTest(left, right):
                 return f"{self._operand(left)} LIKE {self.write(right, 'string')}"
             case Binary():
                 return self._binary(node)
-            case Not(operand):
+            case Negation(operand):
                 return self._test(operand, "NOT ") or f"NOT ({self.write(operand, 'boolean')})"
-            case PrintedList() | IsNull():
+            case PrintedList() | NullTest():
                 return self._test(node, "")
             case _:
                 raise NotUnderstood(_AMBIGUOUS)
@@ -90,13 +90,13 @@ class Writer:
             raise NotUnderstood(_refusal("dynamicpruning"))
         return literal(node.text, kind, self.zone, exact=node.exact)
 
-    def _test(self, node: Node, negation: str) -> str:
+    def _test(self, node: SyntaxNode, negation: str) -> str:
         """Return IN or IS NULL, or their negations; "" for another node."""
         match node:
             case PrintedList(operand, text, separator, exact):
                 values = literals(text, separator, self.type_of(operand), self.zone, exact=exact)
                 return f"{self._operand(operand)} {negation}IN ({', '.join(values)})"
-            case IsNull(operand):
+            case NullTest(operand):
                 return f"{self._operand(operand)} IS {negation}NULL"
             case _:
                 return ""
@@ -107,7 +107,7 @@ class Writer:
             raise NotUnderstood("a column that the query computes" if is_computed else _AMBIGUOUS)
         kind = self.type_of(node.right if isinstance(node.left, PrintedConstant) else node.left)
         for one in (node.left, node.right):
-            if isinstance(one, Opaque):
+            if isinstance(one, OpaqueNode):
                 raise NotUnderstood(one.reason)
         if PrintedConstant not in {type(node.left), type(node.right)}:
             self._refuse_texts(node.left, node.right)
@@ -117,20 +117,20 @@ class Writer:
         self._note(node.left, sign, node.right, kind)
         return f"{self._operand(node.left, kind)} {sign} {self._operand(node.right, kind)}"
 
-    def _refuse_texts(self, *nodes: Node) -> None:
+    def _refuse_texts(self, *nodes: SyntaxNode) -> None:
         """Refuse what is read as an expression where a text may be: `(user#2 = name#3)` has perhaps the text name#3."""
         if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
             raise NotUnderstood(_AMBIGUOUS)
 
-    def _operand(self, node: Node, kind: str | None = None) -> str:
+    def _operand(self, node: SyntaxNode, kind: str | None = None) -> str:
         written = self.write(node, kind)
-        return f"({written})" if isinstance(node, Binary | Not | PrintedList | IsNull) else written
+        return f"({written})" if isinstance(node, Binary | Negation | PrintedList | NullTest) else written
 
-    def _part(self, node: Node) -> str:
+    def _part(self, node: SyntaxNode) -> str:
         written = self.write(node, "boolean")
-        return f"({written})" if isinstance(node, And | Or) else written
+        return f"({written})" if isinstance(node, Conjunction | Disjunction) else written
 
-    def _note(self, left: Node, operator: str, right: Node, kind: str | None) -> None:
+    def _note(self, left: SyntaxNode, operator: str, right: SyntaxNode, kind: str | None) -> None:
         if isinstance(left, Column) and isinstance(right, PrintedConstant) and (kind is None or is_string(kind)):
             self.texts.append((left.parts, operator, right.text))
 
@@ -174,7 +174,7 @@ class Writer:
             raise NotUnderstood("depends on the session time zone")
         return f"cast({self.write(operand)} AS {to.text})"
 
-    def type_of(self, node: Node) -> str | None:  # noqa: PLR0911 - one for each kind of node
+    def type_of(self, node: SyntaxNode) -> str | None:  # noqa: PLR0911 - one for each kind of node
         """Return the type of a node as Spark names it; None where the plan does not say."""
         match node:
             case Column(path):
@@ -187,12 +187,12 @@ class Writer:
                 return to
             case Call(name, arguments) if name in FUNCTIONS:
                 return self._type_of_call(FUNCTIONS[name].result, arguments)
-            case Binary() | Not() | PrintedList() | IsNull():
+            case Binary() | Negation() | PrintedList() | NullTest():
                 return "boolean"
             case _:
                 return None
 
-    def _type_of_call(self, result: str, arguments: tuple[Node, ...]) -> str | None:
+    def _type_of_call(self, result: str, arguments: tuple[SyntaxNode, ...]) -> str | None:
         if result not in {SAME, WHOLE_OF}:
             return result
         kind = next(map(self.type_of, arguments), None)

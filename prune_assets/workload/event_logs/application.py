@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from prune_assets.workload.event_logs.events import Event
-    from prune_assets.workload.event_logs.plan_scans import PlannedScan, ScanMetrics
+    from prune_assets.workload.event_logs.plan_scans import PlanMetrics, PlannedScan
 
 _NOTHING = ScanTotals()
 
@@ -173,7 +173,7 @@ class Application:
             if ran is not None:
                 yield ran
 
-    def _totals(self, metrics: ScanMetrics) -> ScanTotals:
+    def _totals(self, metrics: PlanMetrics) -> ScanTotals:
         time = None if metrics.seconds is None else self._value(metrics.seconds[0])
         rows = self._value(metrics.rows)
         return ScanTotals(
@@ -219,7 +219,7 @@ class Application:
         )
 
 
-def _with_zeros(totals: ScanTotals, metrics: ScanMetrics) -> ScanTotals:
+def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
     """Put 0 for what Spark did not report of a query that ended, as it does of a metric that stays 0."""
     rows = totals.rows_read if totals.rows_read is not None or metrics.rows is None else 0
     selected = totals.rows_selected

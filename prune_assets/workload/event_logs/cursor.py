@@ -34,7 +34,7 @@ class _Document(msgspec.Struct):
     logs: dict[str, _LogState] = {}
 
 
-class Cursor:
+class EventLogCursor:
     """A cursor in a file, which need not be there yet. It is written by `save`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -25,7 +25,7 @@ _SHORTENED = re.compile(r"\.\.\. ?\d+ more fields")
 _COMPARED = 10
 
 
-class ScanMetrics(NamedTuple):
+class PlanMetrics(NamedTuple):
     """Accumulators of a scan and of the filter on it; `held`: the plan alone does not say that it ran."""
 
     files: int | None = None
@@ -49,7 +49,7 @@ class PlannedScan(NamedTuple):
     direct_conditions: list[str]
     applied_filters: str | None
     joined_on: frozenset[str]
-    metrics: ScanMetrics
+    metrics: PlanMetrics
     # Behind a filter on what Python or a UDF computes, which is no filter on the scan.
     has_other_filter: bool
 
@@ -58,7 +58,7 @@ class _ScanNode(NamedTuple):
     name: str
     ids: tuple[str, ...]
     sections: dict[str, str]
-    metrics: ScanMetrics
+    metrics: PlanMetrics
 
 
 def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
@@ -97,7 +97,7 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
         direct,
         applied,
         frozenset(key for key in keys if key in fields.get("Output", "")),
-        ScanMetrics(held=True) if node is None else node.metrics,
+        PlanMetrics(held=True) if node is None else node.metrics,
         has_other,
     )
 
@@ -164,7 +164,7 @@ def _is_shortened(*sections: dict[str, str]) -> bool:
     return any(_SHORTENED.search(one.get("Output", "")) for one in sections)
 
 
-def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> ScanMetrics:
+def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics:
     metrics = {metric.name: metric for metric in node.metrics}
     files, size, rows, returned, time = (
         next((metrics[name] for name in names if name in metrics), None)
@@ -179,7 +179,7 @@ def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> ScanMetrics
     # The scan has applied its filters where it returns fewer rows than it reads.
     if selected is None and returned is not None and returned != rows:
         selected = returned.accumulatorId
-    return ScanMetrics(
+    return PlanMetrics(
         None if files is None else files.accumulatorId,
         None if size is None else size.accumulatorId,
         None if rows is None else rows.accumulatorId,

@@ -16,7 +16,7 @@ from prune_assets.workload.event_logs.events import EVENT, decode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from prune_assets.workload.event_logs.cursor import Cursor
+    from prune_assets.workload.event_logs.cursor import EventLogCursor
     from prune_assets.workload.event_logs.events import ApplicationStart
     from prune_assets.workload.event_logs.find_logs import EventLog
     from prune_assets.workload.event_logs.zips import LogFile
@@ -56,7 +56,7 @@ class LogReader:
         # Logs in which nothing is new.
         self.passed_over = 0
 
-    def read(self, log: EventLog, cursor: Cursor | None = None) -> Iterator[RanScan]:
+    def read(self, log: EventLog, cursor: EventLogCursor | None = None) -> Iterator[RanScan]:
         """Return the scans of a log; with a cursor those that it has not counted, of queries that have ended."""
         if cursor is not None and cursor.has_read(log):
             self.passed_over += 1

@@ -13,7 +13,7 @@ from row_truth import leaves, selected
 
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.predicate import Not
+from parquet_core.pruning.predicate import Not
 
 deltalake = pytest.importorskip("deltalake")
 

@@ -14,7 +14,7 @@ from log_writer import add
 
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.predicate import And, Compare, Op
+from parquet_core.pruning.predicate import And, Compare, Op
 
 INTERVAL, LAST = 10, 29
 

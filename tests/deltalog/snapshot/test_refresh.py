@@ -19,7 +19,7 @@ from deltalog.errors import NotADeltaTable
 from deltalog.log import commit_file
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 
 
 @pytest.mark.deep

@@ -18,7 +18,7 @@ from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.errors import StorageFailure
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 
 V2 = {
     "minReaderVersion": 3,

@@ -27,7 +27,7 @@ from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.dataset.metadata_cache import MetadataCache
-from parquet_core.predicate import And, Compare, Op
+from parquet_core.pruning.predicate import And, Compare, Op
 
 LONG_AGO = 1_600_000_000
 PREDICATE = Compare(("x",), Op.GT, pa.scalar(4))
@@ -331,7 +331,7 @@ from deltalog.snapshot import write_cache
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.dataset.metadata_cache import MetadataCache
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 write_cache._LEAST_BYTES = 0
 source = random.Random(int(sys.argv[3]))
 cache = MetadataCache(Path(sys.argv[2]), source.choice([1 << 30, 20_000]))

@@ -9,7 +9,7 @@ from log_writer import Log, add
 
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.predicate import IsNull, Not
+from parquet_core.pruning.predicate import IsNull, Not
 
 ROWS = 5
 CUT = "x" * 40 + "\ufffd"

@@ -13,7 +13,7 @@ from log_writer import Log, add
 from deltalog import inspect_snapshot
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 
 FILES = 8
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)

@@ -25,7 +25,7 @@ from deltalog.stats.footer_statistics import NewFile, adds_of
 from deltalog.stats.written_json import lower_string, upper_string
 from deltalog.table.schema import read_schema
 from parquet_core.errors import TableNotFound, WrongUse
-from parquet_core.predicate import Not
+from parquet_core.pruning.predicate import Not
 
 ROWS = 40
 START = dt.datetime(2024, 1, 1, 12, 30, 15, 678_912, tzinfo=dt.UTC)

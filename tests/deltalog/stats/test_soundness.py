@@ -16,8 +16,8 @@ from log_writer import add, field, remove
 
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, In, Interval, IsNaN, IsNull, Not, Op, Or, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNaN, IsNull, Not, Op, Or, Unsupported
 
 UTC = dt.UTC
 MICROS, INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")

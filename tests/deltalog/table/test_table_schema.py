@@ -11,7 +11,7 @@ from deltalog.errors import MalformedLog, UnsupportedTable
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.table.schema import read_schema
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.predicate import Compare, Op
 
 MAPPED = {"minReaderVersion": 2, "minWriterVersion": 5}
 

@@ -26,7 +26,7 @@ from deltalog.transaction.change import Change, Reads
 from deltalog.transaction.commit import commit
 from deltalog.transaction.create import create_table
 from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
-from parquet_core.predicate import Compare, IsNull, Op
+from parquet_core.pruning.predicate import Compare, IsNull, Op
 
 ONE, TWO = "2024-01-01", "2024-01-02"
 LEVELS = ["Serializable", "WriteSerializable"]

@@ -16,7 +16,7 @@ from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.transaction.create import create_table
 from deltalog.transaction.operations import append
-from parquet_core.predicate import Compare, IsNull, Op
+from parquet_core.pruning.predicate import Compare, IsNull, Op
 
 KINDS = {
     "s": (pa.string(), "x"),

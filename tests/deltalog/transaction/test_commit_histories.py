@@ -20,7 +20,7 @@ from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.change import Reads
 from deltalog.transaction.commit import Committed
 from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
-from parquet_core.predicate import Compare, IsNull, Op, Or
+from parquet_core.pruning.predicate import Compare, IsNull, Op, Or
 
 DAYS = ["1", "2", "3", None]
 

@@ -28,7 +28,7 @@ from deltalog.transaction.create import create_table
 from deltalog.transaction.live_files import live_files
 from deltalog.transaction.operations import append, compact, overwrite, replace_partitions, rewrite
 from parquet_core.errors import StorageFailure, UncertainWrite
-from parquet_core.predicate import Compare, In, IsNull, Not, Op
+from parquet_core.pruning.predicate import Compare, In, IsNull, Not, Op
 
 ONE, TWO = "2024-01-01", "2024-01-02"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, StartsWith
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, StartsWith
 from prune_assets.tables.iceberg.reading_with_iceberg import _filtered, loaded
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parquet_core.errors import PruneError
-from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import IsTruth, Not
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import IsTruth, Not
 from prune_assets.explain.plan import plan
 
 from .exceptions import UNSEEN_NAN, case_number, rests_on_unseen_nan
@@ -238,7 +238,7 @@ def _error(ground, text):
 
 def _count(case, evaluation, selected, tally):
     """Count what each level skipped, in row groups and at last in rows, out of what held no selected row."""
-    base, rows = case.ground.planner.base, case.ground.planner.index.row_count
+    base, rows = case.ground.planner.base, case.ground.planner.index.groups.row_count
     hit = np.logical_or.reduceat(selected, base) if len(base) else np.zeros(0, np.bool_)
     alive = np.ones(len(base), np.bool_)
     tally.levels["row groups"] += len(base)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parquet_core.predicate import Compare, In, Interval, columns_of_leaf, leaves
+from parquet_core.pruning.predicate import Compare, In, Interval, columns_of_leaf, leaves
 
 from .planned import without_unseen_nan
 

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, In, Op, columns_of_leaf, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Compare, In, Op, columns_of_leaf, leaves
+from parquet_core.pruning.trees import fold
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
@@ -86,7 +86,7 @@ class Ground:
         """Return a flag a row: whether it is in a row group with some of these."""
         index = self.planner.index
         groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
-        return np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
+        return np.isin(np.repeat(np.arange(len(index)), index.groups.row_count), groups)
 
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
@@ -166,7 +166,9 @@ class Ground:
         whole = _in_microseconds(arrow_rows(self.table)).to_pylist()
         rows = []
         for number, file in enumerate(self.files_in_order()):
-            named = {key[0]: values[number].as_py() for key, values in self.planner.index.partition_values.items()}
+            named = {
+                key[0]: values[number].as_py() for key, values in self.planner.index.groups.partition_values.items()
+            }
             missing = dict.fromkeys(file.without)
             rows += [row | missing | named for row in whole[file.start : file.stop]]
         return rows

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from datafusion import SessionConfig, SessionContext, col, lit
 from datafusion import functions as f
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, columns_of
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, columns_of
 
 from .java_reader import JavaReader
 from .tables import ROW
@@ -26,7 +26,7 @@ class ParquetJava:
         self.rows = spark.read.parquet(str(directory))
         self.reader = JavaReader.of(spark)
         self.files = [Path(path).as_uri() for path in planner.paths]
-        self.first = [np.flatnonzero(planner.index.file == i)[:1] for i in range(len(self.files))]
+        self.first = [np.flatnonzero(planner.index.groups.file == i)[:1] for i in range(len(self.files))]
 
     def keeps(self, where, predicate):
         """Return a flag a row; None where the session pushes nothing down, or knows the answer without a file."""
@@ -66,7 +66,7 @@ class DataFusion:
         rows = 0
         names = {path[0] for path in columns_of(predicate)}
         for i in range(len(self.planner.paths)):
-            count = int(self.planner.index.row_count[self.planner.index.file == i].sum())
+            count = int(self.planner.index.groups.row_count[self.planner.index.groups.file == i].sum())
             if names <= self.columns[i]:
                 kept[rows : rows + count][self._rows_read(f"t{i}", asked)] = True
             else:

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.evidence import many_leaves, min_max, two_columns
-from parquet_core.predicate import Unsupported, leaves
-from prune_assets.planner import evaluation
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
+from parquet_core.pruning import evaluation, prune
+from parquet_core.pruning.evidence import many_leaves, min_max, two_columns
+from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.sql.lower import lower
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.cursor import text_of
@@ -39,9 +38,9 @@ class Planner:
         self.index = read_dataset(directory)
         self.columns = named_columns(self.index)
         self.semantics = semantics
-        self.base = np.cumsum(self.index.row_count) - self.index.row_count
-        self.rows = int(self.index.row_count.sum())
-        self.paths = [file.path for file in self.index.files]
+        self.base = np.cumsum(self.index.groups.row_count) - self.index.groups.row_count
+        self.rows = int(self.index.groups.row_count.sum())
+        self.paths = [file.path for file in self.index.groups.files]
 
     def lower(self, where):
         return lower(where, self.columns, semantics=self.semantics).predicate
@@ -53,17 +52,17 @@ class Planner:
 
     def _weakened(self, node, text, instead):
         match node:
-            case nodes.And() | nodes.Or():
-                word = " AND " if isinstance(node, nodes.And) else " OR "
+            case nodes.Conjunction() | nodes.Disjunction():
+                word = " AND " if isinstance(node, nodes.Conjunction) else " OR "
                 return word.join(f"({self._weakened(part, text, instead)})" for part in (node.left, node.right))
             # Not that of `x IS NOT NULL`, whose operand has no text of its own.
-            case nodes.Not(operand) if text(operand, brackets=False) != text(node, brackets=False):
+            case nodes.Negation(operand) if text(operand, brackets=False) != text(node, brackets=False):
                 return f"NOT ({self._weakened(operand, text, 'false' if instead == 'true' else 'true')})"
             case _:
                 return instead if refused(self.lower(text(node))) else text(node)
 
     def evaluate(self, predicate, *, pages=True):
-        return evaluate(predicate, self.index, pages=pages)
+        return prune(predicate, self.index, pages=pages)
 
     def plan(self, predicate, *, pages=True):
         access = self.evaluate(predicate, pages=pages).access
@@ -71,13 +70,15 @@ class Planner:
 
     def row_groups(self):
         """Yield the file of each row group, and a flag a row: whether it lies in that."""
-        for group, file in enumerate(self.index.file.tolist()):
-            yield file, np.repeat(np.arange(len(self.index.file)) == group, self.index.row_count)
+        for group, file in enumerate(self.index.groups.file.tolist()):
+            yield file, np.repeat(np.arange(len(self.index.groups.file)) == group, self.index.groups.row_count)
 
     def differs(self, path, number):
         """Say how a file differs in a column from the file that the schema is taken from; empty when it does not."""
-        whole = {leaf.path: leaf for leaf in self.index.columns}.get(path)
-        mine = {leaf.path: leaf for leaf in self.index.kinds[int(self.index.kind[number])].columns}.get(path)
+        whole = {leaf.path: leaf for leaf in self.index.groups.columns}.get(path)
+        mine = {leaf.path: leaf for leaf in self.index.groups.kinds[int(self.index.groups.kind[number])].columns}.get(
+            path
+        )
         if whole is None:
             return ""
         if mine is None:
@@ -87,18 +88,18 @@ class Planner:
     def flags_of(self, made):
         """Return what a plan keeps, which may have left files unopened: these count as one row each there."""
         index = made.index
-        base = np.cumsum(index.row_count) - index.row_count
-        kept = np.zeros(int(index.row_count.sum()), np.bool_)
+        base = np.cumsum(index.groups.row_count) - index.groups.row_count
+        kept = np.zeros(int(index.groups.row_count.sum()), np.bool_)
         for start, stop in made.evaluation.access.ranges.as_dataset_rows(base).tolist():
             kept[start:stop] = True
-        if index.opened is None:
+        if index.groups.opened is None:
             return kept
         found = np.zeros(self.rows, np.bool_)
-        opened = np.repeat(index.opened[index.file], index.row_count)
-        found[np.repeat(index.opened[self.index.file], self.index.row_count)] = kept[opened]
+        opened = np.repeat(index.groups.opened[index.groups.file], index.groups.row_count)
+        found[np.repeat(index.groups.opened[self.index.groups.file], self.index.groups.row_count)] = kept[opened]
         # Kept unopened, all rows of a file would be.
-        for file in np.unique(np.repeat(index.file, index.row_count)[kept & ~opened]):
-            found[np.repeat(self.index.file == file, self.index.row_count)] = True
+        for file in np.unique(np.repeat(index.groups.file, index.groups.row_count)[kept & ~opened]):
+            found[np.repeat(self.index.groups.file == file, self.index.groups.row_count)] = True
         return found
 
     def flags(self, ranges):

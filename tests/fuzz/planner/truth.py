@@ -64,7 +64,9 @@ class Truth:
 def _ranks(places, planner):
     """Return the position in the table of every row that Spark gave, in its order."""
     first, row = {}, 0
-    counts = np.bincount(planner.index.file, weights=planner.index.row_count, minlength=len(planner.paths))
+    counts = np.bincount(
+        planner.index.groups.file, weights=planner.index.groups.row_count, minlength=len(planner.paths)
+    )
     for path, count in zip(planner.paths, counts.astype(int).tolist(), strict=True):
         first[path], row = row, row + count
     paths, numbers = places["f"].to_pylist(), places["r"].to_pylist()

@@ -10,8 +10,8 @@ import duckdb
 from planner.truth import settings
 
 import prune_assets as pr
-from parquet_core.access_plan import Verdict
 from parquet_core.errors import PruneError
+from parquet_core.pruning.access_plan import Verdict
 
 from .recipes import ROW
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_filters import build_filter, serialize
 
 from parquet_core.bloom import estimated_fpp, estimated_ndv, fill, may_contain, parse_filter
-from parquet_core.bloom.fold import folded
+from parquet_core.bloom.blocks import folded
 
 HASHES = st.lists(st.integers(0, 2**64 - 1), max_size=200).map(lambda numbers: np.array(numbers, np.uint64))
 SIZES = st.integers(1, 100).map(lambda blocks: 32 * blocks)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_filters import build_filter, serialize
 
 from parquet_core.bloom import guess_length, may_contain, parse_filter, parse_guess, parse_header
-from parquet_core.bloom.parse import GUESS_BYTES
+from parquet_core.bloom.blocks import GUESS_BYTES
 
 GOOD = serialize(build_filter(np.array([1, 2**63], np.uint64), 96))
 

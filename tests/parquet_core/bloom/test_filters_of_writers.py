@@ -78,7 +78,7 @@ def written_filters(path, table):
     data = path.read_bytes()
     index = read_dataset(str(path))
     assert len(index) == 1
-    for column in index.columns:
+    for column in index.groups.columns:
         leaf = replace(column, type=table.schema.field(column.name).type, unsupported="")
         offset, length = index.footers.chunks(column).chunk(0).bloom_filter
         if length is None:

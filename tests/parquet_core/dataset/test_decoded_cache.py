@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset.decoded_cache import DecodedCache, bytes_of
-from parquet_core.dataset.metadata_cache import MetadataCache, TableCache
+from parquet_core.dataset.metadata_cache import DecodedCache, MetadataCache, TableCache, bytes_of
 from parquet_core.dataset.opening import list_dataset, read_dataset
-from parquet_core.trust.inconsistencies import Doubt
+from parquet_core.trust.contradictions import Doubt
 
 LONG_AGO = 1_600_000_000
 
@@ -42,7 +41,7 @@ def write(directory, number, *, shift=0, at=LONG_AGO):
 
 def look(index):
     """Return what every level says of the column, as Python has it."""
-    (column,), everywhere = index.columns, np.arange(len(index))
+    (column,), everywhere = index.groups.columns, np.arange(len(index))
     return [
         index.footers.bounds(column).lower.to_pylist(),
         index.page_indexes.read(column, everywhere).bounds.upper.to_pylist(),
@@ -63,7 +62,7 @@ def test_the_second_look_reads_neither_files_nor_the_disk(table, cache, monkeypa
     monkeypatch.setattr(TableCache, "read", lambda *_: pytest.fail("read from disk"))
     index, second = looked_at(table, cache)
     assert second == first == look(read_dataset(table))
-    assert index.traffic.requests == 0
+    assert index.groups.traffic.requests == 0
 
 
 @pytest.mark.parametrize(
@@ -108,7 +107,7 @@ def test_what_is_gone_from_the_disk_is_written_again(table, cache):
 def test_a_doubt_of_one_index_is_there_for_the_next_and_not_for_one_that_was_open(table, cache):
     looked_at(table, cache)
     open_before, doubting = (read_dataset(table, cache=cache) for _ in range(2))
-    (column,) = doubting.columns
+    (column,) = doubting.groups.columns
     expected = open_before.footers.bounds(column).lower.to_pylist()
     doubting.footers.doubt(column, np.array([2]), Doubt.FILTER)
     doubting.save()
@@ -121,7 +120,7 @@ def test_a_doubt_of_one_index_is_there_for_the_next_and_not_for_one_that_was_ope
 
 def test_more_that_is_read_is_added_and_changes_nothing_at_hand(table, cache):
     looked_at_some = read_dataset(table, cache=cache)
-    (column,) = looked_at_some.columns
+    (column,) = looked_at_some.groups.columns
     looked_at_some.page_indexes.read(column, np.array([4, 1]))
     looked_at_some.save()
     some, others = (read_dataset(table, cache=cache) for _ in range(2))
@@ -129,16 +128,16 @@ def test_more_that_is_read_is_added_and_changes_nothing_at_hand(table, cache):
     others.page_indexes.read(column, np.array([0, 5]))
     others.save()
     assert some.page_indexes.read(column, np.array([4])).bounds.lower.to_pylist()[0] == 2000
-    assert some.traffic.requests == 0
+    assert some.groups.traffic.requests == 0
     after = read_dataset(table, cache=cache)
     assert after.page_indexes.read(column, np.array([5, 4, 1, 0])).bounds.lower.to_pylist()[::3][:1] == [2000]
-    assert after.traffic.requests == 0
+    assert after.groups.traffic.requests == 0
 
 
 def test_what_was_not_asked_for_is_not_at_hand(table, cache):
     looked_at(table, cache)
     index = read_dataset(table, cache=cache)
-    (column,), first = index.columns, np.array([0])
+    (column,), first = index.groups.columns, np.array([0])
     assert index.dictionaries.at_hand(column, first) == index.bloom_filters.at_hand(column, first) == [None]
     index.dictionaries.read(column, first)
     assert index.dictionaries.at_hand(column, np.array([0, 1]))[0] is not None
@@ -154,10 +153,10 @@ def test_row_groups_of_other_opened_files_are_others(tmp_path, cache):
         listed.known = None  # as if no other process had read these files
         wanted = np.isin(np.arange(3), chosen)
         index = listed.read(wanted)
-        (column,) = index.columns
+        (column,) = index.groups.columns
         lows = index.footers.bounds(column).lower.to_pylist()
         assert [low for low in lows if low is not None] == [day for day in chosen for _ in range(2)], chosen
-        at = index.read_from()
+        at = index.groups.read_from()
         assert index.page_indexes.read(column, at).bounds.lower.to_pylist()[::3] == [
             d for d in chosen for _ in range(2)
         ]

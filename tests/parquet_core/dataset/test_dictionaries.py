@@ -41,7 +41,7 @@ def sample():
 
 
 def columns_of(index):
-    return {column.name: column for column in index.columns}
+    return {column.name: column for column in index.groups.columns}
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd", "brotli", "lz4"])
@@ -65,11 +65,11 @@ def test_complete_dictionaries_hold_every_value(tmp_path, compression, page_inde
 def test_neighbours_come_in_one_request(tmp_path):
     pq.write_table(sample().select(["int"]), tmp_path / "t.parquet", row_group_size=100, write_page_index=True)
     index = read_dataset(tmp_path / "t.parquet")
-    column = index.columns[0]
+    column = index.groups.columns[0]
     index.page_indexes.locations([column], np.arange(6))
-    before = index.traffic.requests
+    before = index.groups.traffic.requests
     index.dictionaries.read(column, np.arange(6))
-    assert index.traffic.requests - before == 1
+    assert index.groups.traffic.requests - before == 1
 
 
 def test_a_guess_that_is_too_short_is_made_good(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_a_guess_that_is_too_short_is_made_good(tmp_path, monkeypatch):
     words = pa.table({"w": [f"word number {i}" for i in range(100)] * 3})
     pq.write_table(words, tmp_path / "t.parquet", compression="none")
     index = read_dataset(tmp_path / "t.parquet")
-    (values,) = index.dictionaries.read(index.columns[0], np.array([0]))
+    (values,) = index.dictionaries.read(index.groups.columns[0], np.array([0]))
     assert sorted(values.to_pylist()) == sorted({f"word number {i}".encode() for i in range(100)})
 
 
@@ -107,11 +107,11 @@ def test_entries_of_a_narrower_type_become_those_of_the_column(tmp_path):
 def test_values_beyond_the_type_are_not_believed(tmp_path):
     pq.write_table(pa.table({"a": pa.array([5, 300], pa.int32())}), tmp_path / "t.parquet", store_schema=False)
     index = read_dataset(tmp_path / "t.parquet")
-    (column,) = index.columns
+    (column,) = index.groups.columns
     assert index.dictionaries.read(column, np.array([0]))[0].to_pylist() == [5, 300]
     narrow = pa.table({"a": pa.array([5, 44], pa.int8())})
     pq.write_table(narrow, tmp_path / "t.parquet", store_schema=False, compression="none")
     data = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(data.replace((44).to_bytes(4, "little"), (300).to_bytes(4, "little"), 1))
     index = read_dataset(tmp_path / "t.parquet")
-    assert "its type cannot" in index.dictionaries.read(index.columns[0], np.array([0]))[0]
+    assert "its type cannot" in index.dictionaries.read(index.groups.columns[0], np.array([0]))[0]

@@ -31,13 +31,13 @@ def kilobytes(name):
 
 def read(path):
     index = read_dataset(path)
-    return index, index.page_indexes.read(index.columns[0], np.array([0]))
+    return index, index.page_indexes.read(index.groups.columns[0], np.array([0]))
 
 read(sys.argv[1])
 before = kilobytes("VmRSS")
 index, pages = read(sys.argv[2])
 found = {"grown": 1024 * (kilobytes("VmHWM") - before)}
-found |= {"index": index.traffic.bytes["index"], "pages": len(pages.bounds)}
+found |= {"index": index.groups.traffic.bytes["index"], "pages": len(pages.bounds)}
 found |= {"reason": pages.reason[0], "last": [pages.bounds.lower[-1].as_py(), pages.bounds.upper[-1].as_py()]}
 print(json.dumps(found))
 """
@@ -126,12 +126,12 @@ def test_footer_and_page_indexes_take_two_requests(web, tmp_path, columns, group
     web.files = {"/t.parquet": data}
     within_hint = int.from_bytes(data[-8:-4], "little") + 8 <= 64 << 10
     index = read_dataset([f"{web.url}/t.parquet"])
-    assert len(web.reads()) == index.traffic.requests == (1 if within_hint else 2)
+    assert len(web.reads()) == index.groups.traffic.requests == (1 if within_hint else 2)
     positions = np.arange(len(index))
-    index.page_indexes.fetch(index.columns, positions)
-    assert len(web.reads()) == index.traffic.requests == (2 if within_hint else 3)
+    index.page_indexes.fetch(index.groups.columns, positions)
+    assert len(web.reads()) == index.groups.traffic.requests == (2 if within_hint else 3)
     assert within_hint == (groups * columns < 600)
-    for column in index.columns:
+    for column in index.groups.columns:
         pages = index.page_indexes.read(column, positions)
         assert set(pages.reason) == {""}
         assert pages.bounds.lower.to_pylist() == list(range(0, 200, 10))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.bloom import estimated_fpp, may_hold, probe_hashes
-from parquet_core.dataset import kept_filters
+from parquet_core.dataset import bloom_filters
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import read_dataset
 
@@ -48,16 +48,16 @@ def write(table, number, *, keys=None, at=LONG_AGO):
 def looked_at(table, cache, *, may_be_folded=True):
     """Return the filters of all files, and how many requests that took."""
     index = read_dataset(table, cache=cache)
-    (column,) = index.columns
-    before = index.traffic.requests
+    (column,) = index.groups.columns
+    before = index.groups.traffic.requests
     filters = index.bloom_filters.read(column, np.arange(len(index)), may_be_folded=may_be_folded)
-    requests = index.traffic.requests - before
+    requests = index.groups.traffic.requests - before
     index.save()
     return filters, requests
 
 
 def holders(filters, table, keys):
-    (column,) = read_dataset(table).columns
+    (column,) = read_dataset(table).groups.columns
     return may_hold(filters, probe_hashes(column, pa.array(keys, pa.int64())))
 
 
@@ -67,9 +67,9 @@ def test_the_next_process_opens_no_file_and_loses_no_key(table, cache):
     assert (asked > 0, asked_again) == (True, 0)
     assert all(holders(kept, table, keys_of(number))[number].all() for number in range(FILES))
     assert sum(len(blocks) for blocks in kept) * 8 <= sum(len(blocks) for blocks in first)
-    assert max(map(estimated_fpp, kept)) <= kept_filters.FOLDED_FPP
+    assert max(map(estimated_fpp, kept)) <= bloom_filters.FOLDED_FPP
     absent = range(FILES * ROWS, FILES * ROWS + 1000)
-    assert holders(kept, table, absent).mean() <= kept_filters.FOLDED_FPP
+    assert holders(kept, table, absent).mean() <= bloom_filters.FOLDED_FPP
 
 
 def test_who_asks_for_the_filters_of_the_files_gets_those(table, cache):
@@ -115,10 +115,10 @@ def test_filters_beyond_the_room_are_read_from_their_files(table, cache, monkeyp
     assert looked_at(table, cache)[1] == FILES
     size = max(blocks.nbytes for blocks in looked_at(table, cache)[0])
     assert size == 4096, "it is full"
-    monkeypatch.setattr(kept_filters, "MOST_FILTER_BYTES", size - 1)
+    monkeypatch.setattr(bloom_filters, "MOST_FILTER_BYTES", size - 1)
     write(table, 5, keys=[*range(50_000)], at=LONG_AGO + 1)
     assert [looked_at(table, cache)[1] for _ in range(3)] == [1, 1, 1]
-    monkeypatch.setattr(kept_filters, "MOST_BYTES", 1024)
+    monkeypatch.setattr(bloom_filters, "MOST_BYTES", 1024)
     for number in range(FILES):
         write(table, number, at=LONG_AGO + 2)
     looked_at(table, cache)
@@ -128,10 +128,10 @@ def test_filters_beyond_the_room_are_read_from_their_files(table, cache, monkeyp
 
 def test_for_few_of_many_row_groups_the_entry_is_left_alone(table, cache, monkeypatch):
     looked_at(table, cache)
-    monkeypatch.setattr(kept_filters, "_SHARE", 2)
+    monkeypatch.setattr(bloom_filters, "_SHARE", 2)
     index = read_dataset(table, cache=cache)
-    (column,) = index.columns
+    (column,) = index.groups.columns
     index.bloom_filters.read(column, np.arange(FILES // 2 - 1), may_be_folded=True)
-    assert index.traffic.requests == FILES // 2 - 1
+    assert index.groups.traffic.requests == FILES // 2 - 1
     index.bloom_filters.read(column, np.arange(FILES // 2 - 1, FILES), may_be_folded=True)
-    assert index.traffic.requests == FILES // 2 - 1
+    assert index.groups.traffic.requests == FILES // 2 - 1

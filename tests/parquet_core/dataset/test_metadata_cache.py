@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset import footer_columns, metadata_cache, opening, stored_index
-from parquet_core.dataset.decoded_cache import DecodedCache
-from parquet_core.dataset.metadata_cache import MetadataCache
+from parquet_core.dataset.metadata_cache import DecodedCache, MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
-from parquet_core.storage import DataFile, Listing
+from parquet_core.storage import DataFile, PartitionListing
 
 LONG_AGO = 1_600_000_000
 OPTIONS = {"row_group_size": 100, "write_page_index": True, "max_rows_per_page": 20}
@@ -57,14 +56,14 @@ def look(index):
     """Everything that an index says of its columns."""
     positions = np.arange(len(index))
     found = []
-    for column in index.columns:
+    for column in index.groups.columns:
         found += [
             index.footers.chunks(column),
             index.footers.bounds(column),
             index.page_indexes.read(column, positions),
         ]
-    found += index.page_indexes.locations(index.columns, positions)
-    return [index.row_count, index.file, index.ordinal, *found]
+    found += index.page_indexes.locations(index.groups.columns, positions)
+    return [index.groups.row_count, index.groups.file, index.groups.ordinal, *found]
 
 
 def same(left, right):
@@ -79,10 +78,10 @@ def assert_as_from_files(table, cache):
     """Look through the cache and without it; returns the requests of the look through the cache."""
     index = read_dataset(table, cache=cache)
     expected = read_dataset(table)
-    assert index.columns == expected.columns
+    assert index.groups.columns == expected.groups.columns
     assert all(same(a, b) for a, b in zip(look(index), look(expected), strict=True))
     index.save()
-    return index.traffic.requests
+    return index.groups.traffic.requests
 
 
 def test_the_second_look_reads_no_file(table, cache):
@@ -107,11 +106,11 @@ def test_files_that_come_go_and_change_are_read_again(table, cache):
 def test_no_kind_of_footer_outlives_its_files(table, cache):
     pq.write_table(pa.table({"other": [1]}), table / "0.parquet")
     os.utime(table / "0.parquet", (LONG_AGO, LONG_AGO))
-    assert len(read_dataset(table, cache=cache).kinds) == 2
+    assert len(read_dataset(table, cache=cache).groups.kinds) == 2
     (table / "0.parquet").unlink()
     index = read_dataset(table, cache=cache)
-    assert index.kinds == read_dataset(table).kinds
-    assert index.traffic.requests == 0
+    assert index.groups.kinds == read_dataset(table).groups.kinds
+    assert index.groups.traffic.requests == 0
 
 
 def test_no_page_outlives_its_file(table, cache):
@@ -119,14 +118,14 @@ def test_no_page_outlives_its_file(table, cache):
         write(table, 2, shift=350 * change, at=LONG_AGO + change)
         assert_as_from_files(table, cache)
     index = read_dataset(table, cache=cache)
-    column = index.columns[0]
+    column = index.groups.columns[0]
     pages, offsets = index.page_indexes._pages_of(column), index.page_indexes._offsets_of(column)
     assert len(pages.kept) == len(offsets.kept) == len(index)
 
 
 def test_columns_of_other_generations_are_used(table, cache):
     index = read_dataset(table, cache=cache)
-    n, w, _ = index.columns
+    n, w, _ = index.groups.columns
     index.footers.bounds(n)
     index.save()
     write(table, 7)
@@ -135,24 +134,24 @@ def test_columns_of_other_generations_are_used(table, cache):
     index.save()
     write(table, 8)
     index = read_dataset(table, cache=cache)
-    before = index.traffic.requests
+    before = index.groups.traffic.requests
     assert before == 1, "the footer of the newest file"
     expected = read_dataset(table)
     for column in (n, w):
         assert same(index.footers.bounds(column), expected.footers.bounds(column))
-    assert index.traffic.requests - before == 3, "the two newest files for n, the newest for w"
+    assert index.groups.traffic.requests - before == 3, "the two newest files for n, the newest for w"
 
 
 def test_only_some_row_groups_may_be_known(table, cache):
     index = read_dataset(table, cache=cache)
-    column = index.columns[0]
+    column = index.groups.columns[0]
     index.page_indexes.read(column, np.array([1, 4]))
     index.save()
     index = read_dataset(table, cache=cache)
     chosen = np.array([4, 1, 5])
     expected = read_dataset(table).page_indexes.read(column, chosen)
     assert same(index.page_indexes.read(column, chosen), expected)
-    assert index.traffic.requests == 1, "the page index of the row group that was not read before"
+    assert index.groups.traffic.requests == 1, "the page index of the row group that was not read before"
 
 
 def test_a_column_of_another_type_is_another_column(table, cache):
@@ -336,11 +335,11 @@ from parquet_core.dataset.metadata_cache import MetadataCache
 cache = MetadataCache(Path(sys.argv[2]), most_bytes=int(sys.argv[3]))
 for _ in range(15):
     index = read_dataset(sys.argv[1], cache=cache)
-    for column in index.columns:
+    for column in index.groups.columns:
         lows = index.footers.bounds(column).lower.to_pylist()
         assert len(lows) == 12, lows
         assert len(index.page_indexes.read(column, np.arange(12)).bounds) == 60
-    assert index.footers.bounds(index.columns[0]).lower.to_pylist()[:4] == [0, 100, 200, 1000]
+    assert index.footers.bounds(index.groups.columns[0]).lower.to_pylist()[:4] == [0, 100, 200, 1000]
     index.save()
     cache.evict()
 """
@@ -369,14 +368,14 @@ def test_a_file_that_changed_meanwhile_is_noticed(table, monkeypatch):
     data = write(table, 2, rows=90).read_bytes()
     (table / "2.parquet").write_bytes(b"PAR1" + bytes(size - len(data)) + data[4:])
     with pytest.raises(StorageFailure, match="changed while it was read"):
-        index.footers.bounds(index.columns[0])
+        index.footers.bounds(index.groups.columns[0])
 
 
 def test_generations_tell_every_state_apart(table):
-    files = read_dataset(table).files
+    files = read_dataset(table).groups.files
     seen = {metadata_cache.generation_of(files), metadata_cache.generation_of(files[1:])}
     write(table, 0, at=LONG_AGO + 1)
-    seen.add(metadata_cache.generation_of(read_dataset(table).files))
+    seen.add(metadata_cache.generation_of(read_dataset(table).groups.files))
     assert len(seen) == 3
 
 
@@ -401,7 +400,7 @@ def test_a_file_written_again_while_it_is_read_is_not_believed_next_time(table, 
 
     monkeypatch.setattr(opening.FooterSource, "read", read_slowly)
     read_dataset(table, cache=cache)
-    assert read_dataset(table, cache=cache).traffic.requests == 1
+    assert read_dataset(table, cache=cache).groups.traffic.requests == 1
 
 
 @pytest.mark.parametrize(("told", "requests"), [({}, 1), ({"etag": "a"}, 0), ({"modified_ns": LONG_AGO * 10**9}, 0)])
@@ -409,9 +408,9 @@ def test_a_file_of_which_neither_time_nor_etag_is_told_is_read_again(table, cach
     """As some web servers have it: one of the same size may be another file."""
     path = table / "1.parquet"
     file = DataFile(str(path), path.stat().st_size, 0)._replace(**told)
-    monkeypatch.setattr(opening, "list_table", lambda _: Listing([file]))
+    monkeypatch.setattr(opening, "list_table", lambda _: PartitionListing([file]))
     read_dataset(path, cache=cache)
-    assert read_dataset(path, cache=cache).traffic.requests == requests
+    assert read_dataset(path, cache=cache).groups.traffic.requests == requests
 
 
 def test_what_cannot_be_marked_as_used_serves_all_the_same(table, cache, monkeypatch):
@@ -434,4 +433,4 @@ def test_a_file_that_lost_its_last_row_groups_is_noticed(table, monkeypatch):
     data = write(table, 3, rows=200).read_bytes()
     path.write_bytes(b"PAR1" + bytes(size - len(data)) + data[4:])
     with pytest.raises(StorageFailure, match="changed while it was read"):
-        index.footers.bounds(index.columns[0])
+        index.footers.bounds(index.groups.columns[0])

@@ -84,7 +84,7 @@ def assert_bounds_hold(path):
     claims = 0
     with pq.ParquetFile(path) as file:
         groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
-    for column in index.columns:
+    for column in index.groups.columns:
         assert not column.unsupported, column
         bounds = index.footers.bounds(column)
         positions = np.arange(len(index))
@@ -128,9 +128,9 @@ def test_bounds_and_null_counts_of_spark_hold(written_by_spark):
 def test_footers_agree_with_pyarrow(written):
     index = read_dataset(written)
     theirs = pq.read_metadata(written)
-    assert index.row_count.tolist() == [theirs.row_group(i).num_rows for i in range(theirs.num_row_groups)]
+    assert index.groups.row_count.tolist() == [theirs.row_group(i).num_rows for i in range(theirs.num_row_groups)]
     for i in range(theirs.num_row_groups):
-        for column in index.columns:
+        for column in index.groups.columns:
             other = theirs.row_group(i).column(column.index)
             chunk = index.footers.chunks(column).chunk(i)
             assert other.path_in_schema == column.name
@@ -147,7 +147,7 @@ def test_filters_of_pyarrow_know_every_value(tmp_path, column, integers):
     filters = {column: {"ndv": 1000, "fpp": 0.01}}
     by_pyarrow(sample().select([column]), path, bloom_filter_options=filters, store_decimal_as_integer=integers)
     index = read_dataset(path)
-    leaf = next(leaf for leaf in index.columns if leaf.path == (column,))
+    leaf = next(leaf for leaf in index.groups.columns if leaf.path == (column,))
     filters = index.bloom_filters.read(leaf, np.arange(len(index)))
     assert not [blocks for blocks in filters if isinstance(blocks, str)]
     with pq.ParquetFile(path) as file:
@@ -168,7 +168,7 @@ def test_a_filter_that_may_be_of_another_column_of_its_file_is_not_asked(tmp_pat
     for name, table in (("0", alone), ("1", clashing)):
         pq.write_table(table, tmp_path / name, bloom_filter_options={"a.b": {"ndv": 9}}, use_dictionary=False)
     index = read_dataset(tmp_path)
-    (column,) = index.columns
+    (column,) = index.groups.columns
     first, second = index.bloom_filters.read(column, np.arange(2))
     assert not isinstance(first, str)
     assert "dotted path" in second
@@ -184,7 +184,7 @@ def test_filters_of_spark_know_every_value(spark, tmp_path):
     options |= {f"parquet.bloom.filter.expected.ndv#{name}": "3000" for name in names}
     spark.read.parquet(str(rows)).coalesce(1).write.options(**options).parquet(str(tmp_path / "spark"))
     index = read_dataset(tmp_path / "spark")
-    for leaf in index.columns:
+    for leaf in index.groups.columns:
         (blocks,) = index.bloom_filters.read(leaf, np.array([0]))
         assert not isinstance(blocks, str), f"{leaf.name}: {blocks}"
         values = sample().column(leaf.name).combine_chunks().drop_null().unique()
@@ -195,7 +195,9 @@ def test_a_file_without_page_index_has_none(tmp_path):
     pq.write_table(sample(), tmp_path / "plain.parquet")
     index = read_dataset(tmp_path / "plain.parquet")
     positions = np.arange(len(index))
-    for column, offsets in zip(index.columns, index.page_indexes.locations(index.columns, positions), strict=True):
+    for column, offsets in zip(
+        index.groups.columns, index.page_indexes.locations(index.groups.columns, positions), strict=True
+    ):
         pages = index.page_indexes.read(column, positions)
         assert (pages.reason != "").all()
         assert (offsets.reason != "").all()
@@ -205,17 +207,17 @@ def test_a_file_without_page_index_has_none(tmp_path):
 def test_neighbouring_indexes_come_in_one_request(tmp_path):
     by_pyarrow(sample(), tmp_path / "a.parquet")
     index = read_dataset(tmp_path / "a.parquet")
-    assert index.traffic.requests == 1
-    index.page_indexes.fetch(index.columns[:2], np.arange(len(index)))
-    assert index.traffic.requests == 2
-    index.page_indexes.fetch(index.columns[:2], np.arange(len(index)))
-    assert index.traffic.requests == 2, "what was read is kept"
+    assert index.groups.traffic.requests == 1
+    index.page_indexes.fetch(index.groups.columns[:2], np.arange(len(index)))
+    assert index.groups.traffic.requests == 2
+    index.page_indexes.fetch(index.groups.columns[:2], np.arange(len(index)))
+    assert index.groups.traffic.requests == 2, "what was read is kept"
 
 
 def test_a_row_group_asked_for_twice_is_read_once(tmp_path):
     by_pyarrow(sample(), tmp_path / "a.parquet", bloom_filter_options={"word": {"ndv": 1000}})
     once, twice = read_dataset(tmp_path), read_dataset(tmp_path)
-    column = next(leaf for leaf in once.columns if leaf.path == ("word",))
+    column = next(leaf for leaf in once.groups.columns if leaf.path == ("word",))
     repeated = np.array([1, 0, 1])
     assert (twice.page_indexes.read(column, repeated).reason == "").all()
     expected = once.page_indexes.read(column, np.arange(2)).take(repeated)
@@ -227,7 +229,7 @@ def test_an_offset_index_of_another_column_says_nothing(tmp_path):
     """Its pages may be as many and hold other rows: whoever goes by them skips rows that are selected."""
     by_pyarrow(sample(), tmp_path / "a.parquet")
     index = read_dataset(tmp_path)
-    column, other, *_ = index.columns
+    column, other, *_ = index.groups.columns
     positions = np.arange(len(index))
     index.footers.chunks(column).offset_index[:] = index.footers.chunks(other).offset_index
     (offsets,) = index.page_indexes.locations([column], positions)

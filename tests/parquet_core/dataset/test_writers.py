@@ -127,8 +127,8 @@ def test_nested_columns(write, tmp_path):
 def test_no_rows(write, tmp_path):
     write(flat(0), tmp_path / "t.parquet")
     index = read_dataset(tmp_path / "t.parquet")
-    assert index.row_count.sum() == 0
-    for column in index.columns:
+    assert index.groups.row_count.sum() == 0
+    for column in index.groups.columns:
         positions = np.arange(len(index))
         assert index.footers.bounds(column).lower.null_count == len(index)
         index.page_indexes.read(column, positions)
@@ -141,9 +141,9 @@ def test_no_columns(tmp_path, rows):
     with pq.ParquetWriter(tmp_path / "t.parquet", table.schema, write_page_index=True) as writer:
         writer.write_table(table)
     index = read_dataset(tmp_path / "t.parquet")
-    assert index.columns == ()
+    assert index.groups.columns == ()
     index.page_indexes.fetch([], np.arange(len(index)))
-    assert index.traffic.requests == 1
+    assert index.groups.traffic.requests == 1
 
 
 @pytest.mark.parametrize(("rows", "of_a_page"), [(5_000, 5_000), (40_000, 1)])
@@ -153,7 +153,7 @@ def test_one_page_and_very_many(tmp_path, rows, of_a_page):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": values}), path, write_page_index=True, row_group_size=rows, **options)
     index = read_dataset(path)
-    (column,) = index.columns
+    (column,) = index.groups.columns
     pages = index.page_indexes.read(column, np.array([0]))
     assert len(pages.bounds) == rows // of_a_page
     assert pages.bounds.row_count.tolist() == [of_a_page] * (rows // of_a_page)
@@ -171,14 +171,14 @@ def test_two_columns_of_a_huge_footer(tmp_path):
     table = pa.table({f"c{i}": rng.integers(0, 1000, 100) for i in range(2000)})
     pq.write_table(table, path, row_group_size=2, use_dictionary=False, compression="none")
     index = read_dataset(path)
-    assert (len(index.columns), len(index)) == (2000, 50)
-    assert index.traffic.bytes["footer"] > 5_000_000
-    for column in (index.columns[3], index.columns[1999]):
+    assert (len(index.groups.columns), len(index)) == (2000, 50)
+    assert index.groups.traffic.bytes["footer"] > 5_000_000
+    for column in (index.groups.columns[3], index.groups.columns[1999]):
         pairs = table.column(column.name).to_numpy().reshape(50, 2)
         assert index.footers.bounds(column).lower.to_pylist() == pairs.min(axis=1).tolist()
         assert index.footers.bounds(column).upper.to_pylist() == pairs.max(axis=1).tolist()
     assert len(index.footers._columns) == 2
-    assert index.traffic.requests == 2
+    assert index.groups.traffic.requests == 2
 
 
 # Filters: 5,000 distinct values and as many that are not there.
@@ -223,7 +223,7 @@ def filters_by_spark(spark, tmp_path):
 def assert_filters_hold(path, fpp):
     """Every value is found, and of those that are not there not many more than were asked for."""
     index = read_dataset(path)
-    for column in index.columns:
+    for column in index.groups.columns:
         filters = index.bloom_filters.read(column, np.arange(len(index)))
         assert not [blocks for blocks in filters if isinstance(blocks, str)]
         there, absent = (part.cast(column.type) for part in (NUMBERS[:5_000], NUMBERS[5_000:]))
@@ -303,7 +303,7 @@ def assert_dictionaries_hold(path, codec, dictionary):
     index, data = read_dataset(path), path.read_bytes()
     read = 0
     with pq.ParquetFile(path) as file:
-        for column in index.columns[:-2]:
+        for column in index.groups.columns[:-2]:
             for position in range(len(index)):
                 chunk = index.footers.chunks(column).chunk(position)
                 assert chunk.codec == CODECS[codec]

@@ -82,7 +82,7 @@ def structures(tmp_path_factory):
         for place, spec in (
             (chunk.column_index, page_index._COLUMN_INDEX),
             (chunk.offset_index, page_index._OFFSET_INDEX),
-            (chunk.bloom_filter, bloom.parse._HEADER),
+            (chunk.bloom_filter, bloom.blocks._HEADER),
         ):
             if place is not None:
                 found.append((data[place.offset : place.offset + min(place.length or 64, 1000)], spec))

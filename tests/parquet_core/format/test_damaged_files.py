@@ -192,7 +192,7 @@ def test_mutated_files_end_in_an_error_or_keep_the_rows(file, part):
         try:
             index = read_dataset(str(file))
             positions = np.arange(len(index))
-            for column in index.columns:
+            for column in index.groups.columns:
                 assert len(index.footers.bounds(column)) == len(index)
                 pages = index.page_indexes.read(column, positions)
                 assert len(pages.bounds) == len(pages.row_group)
@@ -278,7 +278,7 @@ def test_chunks_that_are_not_the_columns_of_the_schema_are_refused(tmp_path):
     path.write_bytes(data.replace(a, b"\x19\x18\x01?").replace(b, a).replace(b"\x19\x18\x01?", b))
     index = read_dataset(str(path))
     with pytest.raises(MalformedFile, match="is not the column"):
-        index.footers.bounds(index.columns[0])
+        index.footers.bounds(index.groups.columns[0])
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_structures_that_share_bytes_are_not_believed(file):
 
     edit_footer(file, share)
     index = read_dataset(str(file))
-    column, positions = index.columns[0], np.arange(len(index))
-    before = index.traffic.requests
+    column, positions = index.groups.columns[0], np.arange(len(index))
+    before = index.groups.traffic.requests
     for position in positions:
         (blocks,), (reason,) = (
             index.bloom_filters.read(column, positions[[position]]),
@@ -326,12 +326,12 @@ def test_structures_that_share_bytes_are_not_believed(file):
         )
         assert "same bytes" in blocks
         assert "same bytes" in reason
-    assert index.traffic.requests == before
+    assert index.groups.traffic.requests == before
 
 
 def test_encrypted_columns_have_no_indexes(file):
     index = read_dataset(str(file))
-    column = index.columns[0]
+    column = index.groups.columns[0]
     (footers,) = index.footers.source._kept
     chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
     # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
@@ -343,7 +343,7 @@ def test_encrypted_columns_have_no_indexes(file):
             start=stops - [len(chunk) for chunk in marked],
             stop=stops,
             physical=np.array([column.physical] * 2),
-            row_count=index.row_count,
+            row_count=index.groups.row_count,
             file_size=np.array([10**9] * 2),
             path=column.path,
             place=str,
@@ -353,12 +353,12 @@ def test_encrypted_columns_have_no_indexes(file):
     assert not found.present.any()
     for ranges in (found.column_index, found.offset_index, found.bloom_filter):
         assert (ranges == -1).all()
-    trusts = [trust(column, index.provenance(0))]
+    trusts = [trust(column, index.groups.provenance(0))]
     bounds = trusted_bounds(column, statistics, trusts, np.array([0, 0]))
     assert bounds.lower.null_count == bounds.null_count.null_count == len(index)
 
 
 def test_only_the_columns_asked_for_are_decoded(file):
     index = read_dataset(str(file))
-    index.footers.bounds(index.columns[1])
+    index.footers.bounds(index.groups.columns[1])
     assert list(index.footers._columns) == [("b",)]

@@ -74,7 +74,7 @@ def read(data, chunk, leaf, *, known=None):
 def dictionaries(path):
     """Yield leaf, position, chunk and dictionary (or the reason) of every column chunk of a file."""
     data, index = path.read_bytes(), read_dataset(str(path))
-    for leaf in index.columns:
+    for leaf in index.groups.columns:
         for position in range(len(index)):
             chunk = index.footers.chunks(leaf).chunk(position)
             found = read(data, chunk, leaf)
@@ -457,7 +457,7 @@ def test_an_offset_that_was_left_out(parquet_testing):
 def test_a_negative_number_of_values(parquet_testing):
     index = read_dataset(str(parquet_testing / "bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet"))
     data = (parquet_testing / "bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet").read_bytes()
-    leaf = next(leaf for leaf in index.columns if leaf.name == "n_name" or leaf.physical is Physical.BYTE_ARRAY)
+    leaf = next(leaf for leaf in index.groups.columns if leaf.name == "n_name" or leaf.physical is Physical.BYTE_ARRAY)
     found = read(data, index.footers.chunks(leaf).chunk(0), leaf)
     assert "-26 values" in found
 

@@ -49,7 +49,7 @@ def facts(path):
     index = read_dataset(str(path))
     groups = np.arange(len(index))
     found = {}
-    for column in index.columns:
+    for column in index.groups.columns:
         bounds, pages = index.footers.bounds(column), index.page_indexes.read(column, groups)
         found[column.path] = [
             (of.lower.to_pylist(), of.upper.to_pylist(), of.null_count.to_pylist()) for of in (bounds, pages.bounds)
@@ -120,7 +120,7 @@ def test_other_columns_are_known_beside_a_type_that_is_not(path):
     assert found.pop(("x",))[0][:2] == ([None] * 4, [None] * 4)
     expected.pop(("x",))
     assert found == expected
-    (column, *_) = read_dataset(str(path)).columns
+    (column, *_) = read_dataset(str(path)).groups.columns
     assert column.unsupported == "type of logical type 25 is not supported by this version"
 
 
@@ -171,4 +171,4 @@ def test_a_dictionary_is_not_complete_beside_pages_of_a_type_to_come(path, pages
         path, lambda footer: [put(each, ENCODING_STATS, LIST, (STRUCT, entries)) for each in metadata_of(footer, 0)]
     )
     index = read_dataset(str(path))
-    assert index.footers.chunks(index.columns[0]).dictionary_only.tolist() == [complete] * 4
+    assert index.footers.chunks(index.groups.columns[0]).dictionary_only.tolist() == [complete] * 4

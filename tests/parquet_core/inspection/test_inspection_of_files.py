@@ -63,11 +63,11 @@ def index(path):
 
 
 def row_groups(index, *, pages=True):
-    return list(read_row_groups(index, index.columns, np.arange(len(index)), pages=pages))
+    return list(read_row_groups(index, index.groups.columns, np.arange(len(index)), pages=pages))
 
 
 def test_the_footer_agrees_with_pyarrow(path, index):
-    found, by_pyarrow = inspect_file(index, index.columns), pq.read_metadata(path)
+    found, by_pyarrow = inspect_file(index, index.groups.columns), pq.read_metadata(path)
     assert (found.path, found.bytes) == (str(path), path.stat().st_size)
     assert (found.rows, found.footer_rows) == (by_pyarrow.num_rows, by_pyarrow.num_rows)
     assert found.created_by == by_pyarrow.created_by
@@ -82,7 +82,7 @@ def test_the_footer_agrees_with_pyarrow(path, index):
 
 
 def test_the_schema_agrees_with_pyarrow(path, index):
-    found, schema = inspect_file(index, index.columns), pq.ParquetFile(path).schema
+    found, schema = inspect_file(index, index.groups.columns), pq.ParquetFile(path).schema
     assert found.all_columns == len(found.columns) == len(schema)
     for i, facts in enumerate(found.columns):
         assert (facts.name, facts.physical) == (schema.column(i).path, schema.column(i).physical_type)
@@ -126,7 +126,7 @@ def test_bounds_are_values_of_json(index):
 
 
 def test_columns_sum_their_chunks_up(index):
-    found = {facts.name: facts for facts in inspect_file(index, index.columns).columns}
+    found = {facts.name: facts for facts in inspect_file(index, index.groups.columns).columns}
     assert (found["id"].lower, found["id"].upper, found["id"].null_count) == (0, 999, 0)
     assert found["word"].null_count == 200
     assert found["none"].null_count == found["none"].values == ROWS
@@ -162,7 +162,7 @@ def test_pages_are_not_listed_unasked(index):
 
 def test_boundary_orders_are_recomputed_as_for_a_single_chunk(index):
     orders = {}
-    for column in index.columns:
+    for column in index.groups.columns:
         batch = index.page_indexes.read(column, np.arange(len(index)))
         for i, order in enumerate(recomputed_orders(batch).tolist()):
             pages = batch.bounds.take(np.arange(batch.first[i], batch.first[i + 1]))
@@ -215,7 +215,7 @@ def test_without_a_filter_the_answer_is_unknown_and_says_why(index):
 
 def test_a_column_to_ask_must_be_clear(index, tmp_path):
     with pytest.raises(WrongUse, match=r"2 columns have bloom filters \(id, word\); choose one with --column"):
-        inspect_file(index, index.columns, bloom="1")
+        inspect_file(index, index.groups.columns, bloom="1")
     with pytest.raises(WrongUse, match="'x' is not a value of column id"):
         inspect_file(index, choose_columns(index, ["id"]), bloom="x")
     with pytest.raises(WrongUse, match=r"values of flag \(bool, stored as BOOLEAN\) cannot be looked up"):
@@ -223,13 +223,13 @@ def test_a_column_to_ask_must_be_clear(index, tmp_path):
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "bare.parquet")
     bare = read_dataset(tmp_path / "bare.parquet")
     with pytest.raises(WrongUse, match="no column has a bloom filter"):
-        inspect_file(bare, bare.columns, bloom="1")
+        inspect_file(bare, bare.groups.columns, bloom="1")
 
 
 def test_columns_are_chosen_by_name_by_struct_and_in_any_case(index):
     names = [[column.name for column in choose_columns(index, [name])] for name in ("id", "inner", "WORD", "inner.b")]
     assert names == [["id"], ["inner.a", "inner.b"], ["word"], ["inner.b"]]
-    assert choose_columns(index, []) == index.columns
+    assert choose_columns(index, []) == index.groups.columns
     with pytest.raises(UnknownColumn, match="did you mean word"):
         choose_columns(index, ["wrod"])
 
@@ -238,7 +238,7 @@ def test_what_is_no_text_is_told_as_hex(tmp_path):
     path = tmp_path / "bytes.parquet"
     pq.write_table(pa.table({"b": pa.array([b"\xff\x00", b"a"]), "u": ["é", "z"]}), path)
     index = read_dataset(path)
-    found = {facts.name: facts for facts in inspect_file(index, index.columns).columns}
+    found = {facts.name: facts for facts in inspect_file(index, index.groups.columns).columns}
     assert (found["b"].lower, found["b"].upper) == (Hex("61"), Hex("ff00"))
     assert (found["u"].lower, found["u"].upper) == ("z", "é")
 
@@ -249,7 +249,7 @@ def test_a_file_of_duckdb(tmp_path):
         f"COPY (SELECT i, 'w' || (i % 3) AS w FROM range(3000) t(i)) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)"
     )
     index = read_dataset(path)
-    found = inspect_file(index, index.columns)
+    found = inspect_file(index, index.groups.columns)
     assert "DuckDB" in found.created_by
     assert found.rows == 3000
     for group in row_groups(index):
@@ -269,7 +269,7 @@ def test_files_of_spark(spark, tmp_path):
     rows = spark.sql("SELECT id, cast(id % 3 AS string) AS w, timestamp_seconds(id) AS at FROM range(1000)")
     rows.repartition(2).write.option("parquet.bloom.filter.enabled#id", "true").parquet(str(table))
     index = read_dataset(table)
-    found = inspect_table(str(table), index, index.columns, bloom="77")
+    found = inspect_table(str(table), index, index.groups.columns, bloom="77")
     assert [(writer.files, writer.created_by[:10]) for writer in found.writers] == [(2, "parquet-mr")]
     assert (found.rows, len(found.files), found.differences) == (1000, 2, ())
     assert {facts.name: facts.null_count for facts in found.columns} == {"id": 0, "w": 0, "at": 0}
@@ -289,7 +289,7 @@ def test_differences_of_schemas_are_told_with_their_files(tmp_path):
     pq.write_table(pa.table({"a": pa.array([1], pa.int32()), "c": [1.5]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"a": pa.array([2], pa.int64()), "b": ["y"]}), tmp_path / "2.parquet")
     index = read_dataset(tmp_path)
-    found = inspect_table(str(tmp_path), index, index.columns)
+    found = inspect_table(str(tmp_path), index, index.groups.columns)
     assert found.differences == (
         "1 of 3 files: column a is int32 stored as INT32, in the table int64 stored as INT64",
         "1 of 3 files: column b is not there",
@@ -307,7 +307,7 @@ def test_a_filter_of_another_type_is_not_asked(tmp_path):
             bloom_filter_options={"a": {"ndv": 3, "fpp": 0.01}},
         )
     index = read_dataset(tmp_path)
-    probe = inspect_table(str(tmp_path), index, index.columns, bloom="2").probe
+    probe = inspect_table(str(tmp_path), index, index.groups.columns, bloom="2").probe
     assert [fact.verdict for fact in probe.row_groups] == ["maybe", "unknown"]
 
 
@@ -319,7 +319,7 @@ def test_filters_that_writers_may_have_mixed_up_are_not_asked(tmp_path):
         bloom_filter_options={"a.b": {"ndv": 1, "fpp": 0.01}},
     )
     index = read_dataset(path)
-    probe = inspect_file(index, index.columns[:1], bloom="99").probe
+    probe = inspect_file(index, index.groups.columns[:1], bloom="99").probe
     assert [fact.verdict for fact in probe.row_groups] == ["unknown"]
 
 
@@ -327,7 +327,7 @@ def test_a_file_without_rows_is_told(tmp_path):
     path = tmp_path / "empty.parquet"
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
     index = read_dataset(path)
-    found = inspect_file(index, index.columns)
+    found = inspect_file(index, index.groups.columns)
     assert found.rows == 0
     assert (found.columns[0].lower, found.columns[0].upper, found.columns[0].overlap_depth) == (None, None, None)
     assert len(row_groups(index)) == len(index)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquet_core.layout.clustering import _VALUES, _average_cover
-from parquet_core.layout.values_between import as_ordered, values_between
+from parquet_core.layout.clustering import _VALUES, _average_cover, as_ordered, values_between
 from prune_assets.checks.health.health import check_files
 
 INT64, WIDTH = st.integers(-(2**63), 2**63 - 1), 2 * _VALUES

@@ -494,7 +494,7 @@ def test_order_and_overlap_of_long_strings_are_told_from_their_pages(spark, tabl
     options = {"parquet.block.row.count.limit": "100", "parquet.page.row.count.limit": "20"}
     rows.coalesce(1).write.mode("overwrite").options(**options).parquet(str(table))
     index = read_dataset(table)
-    (column,) = index.columns
+    (column,) = index.groups.columns
     assert index.footers.bounds(column).lower.null_count == len(index) == 4
     bounds = index.page_indexes.filled_bounds(column)
     assert [low[:4] for low in bounds.lower.to_pylist()] == [b"0000", b"0100", b"0200", b"0300"]

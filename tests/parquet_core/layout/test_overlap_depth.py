@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
+from parquet_core.layout.overlap import intervals_of, overlap_depth
 from parquet_core.trust.bounds import Bounds
 
 ROWS, POINTS = 10, range(9)

@@ -83,7 +83,7 @@ def test_files_that_lack_a_column_have_as_many_nulls_as_rows(tmp_path):
     pq.write_table(pa.table({"z": [1, 2, 3]}), tmp_path / "1.parquet", row_group_size=2)
     pq.write_table(pa.table({"A": [1, 2, 3], "f": ["x", "y", "z"]}), tmp_path / "2.parquet")
     index = read_dataset(tmp_path)
-    by_name = {column.name: index.footers.bounds(column) for column in index.columns}
+    by_name = {column.name: index.footers.bounds(column) for column in index.groups.columns}
     assert by_name["a"].null_count.to_pylist() == [1, 2, 1, None]
     assert by_name["a"].lower.to_pylist() == [1, None, None, None]
     assert by_name["f"].null_count.to_pylist() == [0, 2, 1, None]

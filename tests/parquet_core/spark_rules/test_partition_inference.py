@@ -59,13 +59,13 @@ def write_tree(root, texts):
 def assert_as_spark(spark, root, *, infer_types=True):
     """Return whether the values are certain; those that are must be Spark's, of Spark's type."""
     index = read_dataset(root, infer_partition_types=infer_types)
-    (column,) = index.partitions
+    (column,) = index.groups.partitions
     if column.unsupported:
         return False
     whole = spark.read.parquet(str(root)).selectExpr("_metadata.file_path AS file", "p")
-    values = index.partition_values["p",]
+    values = index.groups.partition_values["p",]
     assert dict(whole.dtypes)["p"] == spark_type(column.type), sorted(root.iterdir())
-    found = dict(zip((file.path for file in index.files), values.to_pylist(), strict=True))
+    found = dict(zip((file.path for file in index.groups.files), values.to_pylist(), strict=True))
     assert found == {unquote(urlsplit(row.file).path): row.p for row in whole.collect()}, sorted(root.iterdir())
     return True
 
@@ -118,7 +118,7 @@ def test_files_that_are_named_have_no_partition_columns(spark, tmp_path):
     for table in (files, files[0], str(tmp_path / "p=1")):
         paths = [table] if isinstance(table, str) else table
         assert spark.read.parquet(*paths).columns == ["id"]
-        assert read_dataset(table).partitions == ()
+        assert read_dataset(table).groups.partitions == ()
 
 
 def partitions_of(paths, base):
@@ -164,7 +164,7 @@ def test_a_query_of_a_url_is_no_directory(web):
     web.files["/day=1/a.parquet"] = buffer.getvalue()
     url = f"{web.url}/day=1/a.parquet?token=a/b=2/c"
     for table in (url, [url]):
-        assert read_dataset(table).partitions == ()
+        assert read_dataset(table).groups.partitions == ()
 
 
 def test_decimals_are_as_wide_as_spark_makes_them():

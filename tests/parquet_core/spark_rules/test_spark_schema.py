@@ -18,7 +18,7 @@ def reasons(tmp_path, spark_type, metadata=None, table=NESTED):
     fields = [{"name": name, "type": spark_type, "nullable": True, "metadata": metadata or {}} for name in ("s", "b")]
     schema = json.dumps({"type": "struct", "fields": fields})
     pq.write_table(table.replace_schema_metadata({SPARK_SCHEMA_KEY: schema}), tmp_path / "t.parquet")
-    return {column.name: column.unsupported for column in read_dataset(tmp_path / "t.parquet").columns}
+    return {column.name: column.unsupported for column in read_dataset(tmp_path / "t.parquet").groups.columns}
 
 
 def struct(**field):
@@ -50,7 +50,7 @@ def test_no_field_is_pruned_on_where_one_compares_in_its_own_way(tmp_path, spark
 def test_what_spark_wrote_and_nobody_can_read_keeps_all_but_plain_numbers(tmp_path):
     table = NESTED.append_column("i", pa.array([1]))
     pq.write_table(table.replace_schema_metadata({SPARK_SCHEMA_KEY: "{"}), tmp_path / "t.parquet")
-    found = {column.name: bool(column.unsupported) for column in read_dataset(tmp_path / "t.parquet").columns}
+    found = {column.name: bool(column.unsupported) for column in read_dataset(tmp_path / "t.parquet").groups.columns}
     assert found == {"s.a": True, "s.n": True, "b": True, "i": False}
 
 
@@ -63,5 +63,5 @@ def test_parts_of_lists_maps_and_variants_are_no_fields(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    found = {column.name: column.unsupported == "" for column in read_dataset(tmp_path / "t.parquet").columns}
+    found = {column.name: column.unsupported == "" for column in read_dataset(tmp_path / "t.parquet").groups.columns}
     assert [name for name, pruned in found.items() if pruned] == ["s.x"]

@@ -21,7 +21,7 @@ def test_the_files_that_count(tmp_path, case):
         with pytest.raises(PruneError):
             read_dataset(table)
     else:
-        assert relative((file.path for file in read_dataset(table).files), tmp_path / "t") == case.read
+        assert relative((file.path for file in read_dataset(table).groups.files), tmp_path / "t") == case.read
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not set("*?{\\") & {*str(case.named)}], ids=str)
@@ -38,7 +38,10 @@ def test_an_object_store_is_judged_by_the_same_rule(tmp_path, case, memory):
     else:
         # As a pattern goes before an object of that very name here, none of them is refused.
         read = case.read or {"a[1]": ["a1"], "x[1]": ["x1/b"]}[case.named]
-        assert relative((file.path.removeprefix(memory) for file in read_dataset(uris).files), tmp_path / "t") == read
+        assert (
+            relative((file.path.removeprefix(memory) for file in read_dataset(uris).groups.files), tmp_path / "t")
+            == read
+        )
 
 
 def listed(*names, root="t"):

@@ -36,17 +36,17 @@ def files_of(plan, root):
 def test_the_same_metadata(table, root, upload):
     uri = upload(table, f"{root}/lake/t")
     here, there = read_dataset(table), read_dataset(uri)
-    assert [file.path.removeprefix(uri) for file in there.files] == [
-        file.path.removeprefix(str(table)) for file in here.files
+    assert [file.path.removeprefix(uri) for file in there.groups.files] == [
+        file.path.removeprefix(str(table)) for file in here.groups.files
     ]
-    assert there.columns == here.columns
-    assert there.partitions == here.partitions
-    assert [column.path for column in there.partitions] == [("day",)]
-    for column in here.columns:
+    assert there.groups.columns == here.groups.columns
+    assert there.groups.partitions == here.groups.partitions
+    assert [column.path for column in there.groups.partitions] == [("day",)]
+    for column in here.groups.columns:
         assert there.footers.bounds(column).lower.equals(here.footers.bounds(column).lower)
         assert there.footers.bounds(column).upper.equals(here.footers.bounds(column).upper)
     positions = np.arange(len(here))
-    for column in here.columns:
+    for column in here.groups.columns:
         mine, theirs = here.page_indexes.read(column, positions), there.page_indexes.read(column, positions)
         assert theirs.bounds.upper.equals(mine.bounds.upper)
         assert (theirs.first_row == mine.first_row).all()

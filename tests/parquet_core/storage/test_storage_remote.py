@@ -288,9 +288,9 @@ def test_footer_and_indexes_of_a_wide_file_take_two_requests(web, tmp_path):
     web.files = {"/wide.parquet": (tmp_path / "wide.parquet").read_bytes()}
     index = read_dataset([f"{web.url}/wide.parquet"])
     assert len(web.reads()) == 1, "the footer is inside of the 64 KiB at the end"
-    index.page_indexes.fetch(index.columns, np.arange(2))
-    assert all((index.page_indexes.read(column, np.arange(2)).reason == "").all() for column in index.columns)
-    assert index.traffic.requests == len(web.reads()) == 2
+    index.page_indexes.fetch(index.groups.columns, np.arange(2))
+    assert all((index.page_indexes.read(column, np.arange(2)).reason == "").all() for column in index.groups.columns)
+    assert index.groups.traffic.requests == len(web.reads()) == 2
 
 
 @pytest.mark.parametrize("path", ["/a b.parquet", "/t/day=a%3Ab/é+ü.parquet"])

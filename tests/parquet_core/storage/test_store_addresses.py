@@ -10,7 +10,7 @@ from azurite import ACCOUNT
 
 from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import Traffic, address, list_data_files, objects, read_range
-from parquet_core.storage.schemes import root_of
+from parquet_core.storage.stores import root_of
 
 DATA = b"x" * 1000
 LISTING = (

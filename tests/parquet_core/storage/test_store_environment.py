@@ -11,9 +11,9 @@ from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, Wron
 from parquet_core.storage import list_data_files
 from parquet_core.storage.connection import Connection
 from parquet_core.storage.failures import explaining
-from parquet_core.storage.known_stores import STORES
 from parquet_core.storage.object_writing import ObjectWriter
 from parquet_core.storage.objects import Bucket
+from parquet_core.storage.stores import STORES
 
 DATA = b"x" * 1000
 S3 = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}

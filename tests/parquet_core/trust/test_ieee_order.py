@@ -107,7 +107,7 @@ def test_no_row_is_lost_and_all_is_skipped_that_bounds_exclude(tmp_path, counted
 
 def test_bounds_are_trusted_and_widened_to_both_zeros(tmp_path):
     index = read_dataset(ieee(tmp_path / "0.parquet", counted=True))
-    bounds = index.footers.bounds(index.columns[0])
+    bounds = index.footers.bounds(index.groups.columns[0])
     assert bounds.nan_count.to_pylist() == [0, 1, 1, 3, 2, 0, 0, 0, 0]
     assert [str(value) for value in bounds.lower.to_pylist()] == [
         *("1.0", "1.0", "5.0", "None", "1.0", "-0.0", "-0.0", "-inf", "None")

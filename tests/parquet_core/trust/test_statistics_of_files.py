@@ -146,7 +146,7 @@ def by_polars(path):
 
 
 def types_of(path):
-    return {leaf.name: (leaf.type, leaf.order) for leaf in open_file(path).columns}
+    return {leaf.name: (leaf.type, leaf.order) for leaf in open_file(path).groups.columns}
 
 
 FLOATS = {"f16", "f32", "f64"}
@@ -222,7 +222,7 @@ def test_no_damaged_file_makes_more_than_a_named_error(parquet_testing):
     for path in sorted((parquet_testing / "bad_data").glob("*.parquet")):
         try:
             index = open_file(path)
-            for leaf in index.columns:
+            for leaf in index.groups.columns:
                 index.footers.bounds(leaf)
                 judged += 1
         except PruneError as error:
@@ -244,7 +244,7 @@ def rows_of(bounds):
 @pytest.mark.parametrize("kind", ["float", "double", "float16"])
 def test_orders_of_floating_point(opened, kind):
     index = opened("data/floating_orders_nan_count.parquet")
-    leaves = {leaf.name: leaf for leaf in index.columns}
+    leaves = {leaf.name: leaf for leaf in index.groups.columns}
     total, defined = (leaves[f"{kind}_{order}"] for order in ("ieee754", "typedef"))
     same = [(-2, 5, 0, 0), None, (None, None, 0, 10), (0, 5, 0, 0), (-5, 0, 0, 0)]
     for leaf, mixed in ((total, (-2, 3, 0, 4)), (defined, (None, None, 0, 4))):
@@ -265,7 +265,7 @@ def test_cut_bounds_say_on_which_side(opened, kind):
         "no_truncation": (b"Al", b"Ke", True, True),
     }
     for name, found in expected.items():
-        leaf = next(leaf for leaf in index.columns if leaf.name == f"{kind}_{name}")
+        leaf = next(leaf for leaf in index.groups.columns if leaf.name == f"{kind}_{name}")
         bounds = index.footers.bounds(leaf)
         sides = (bounds.lower, bounds.upper, bounds.min_exact, bounds.max_exact)
         assert tuple(side[0].as_py() for side in sides) == found
@@ -289,13 +289,13 @@ def test_cut_bounds_say_on_which_side(opened, kind):
 )
 def test_one_row_group_of_a_real_file(opened, name, leaf, expected):
     index = opened(name)
-    bounds = index.footers.bounds(next(column for column in index.columns if column.name == leaf))
+    bounds = index.footers.bounds(next(column for column in index.groups.columns if column.name == leaf))
     assert rows_of(bounds)[0] == expected
 
 
 def test_encrypted_columns_are_unknown(opened):
     index = opened("data/encrypt_columns_plaintext_footer.parquet.encrypted")
-    hidden = [leaf for leaf in index.columns if index.footers.chunks(leaf).chunk(0).encrypted]
+    hidden = [leaf for leaf in index.groups.columns if index.footers.chunks(leaf).chunk(0).encrypted]
     assert hidden
     for leaf in hidden:
         bounds = index.footers.bounds(leaf)
@@ -312,4 +312,4 @@ def test_each_reason_is_given_for_a_file_that_has_it(opened):
     }
     for name, reason in reasons.items():
         index = opened(name)
-        assert trust(index.columns[0], index.provenance(0)).reason == reason
+        assert trust(index.groups.columns[0], index.groups.provenance(0)).reason == reason

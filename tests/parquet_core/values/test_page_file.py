@@ -136,7 +136,7 @@ def test_fewer_bytes_are_read_than_the_row_group_has(tmp_path):
     planned = pr.plan(path, where="id = 150000")
     scan = scan_of(planned, ("text",))
     assert [one.to_pylist() for one in scan.tables(scan.kept())] == [[{"text": f"{150_000:064d}"}]]
-    assert 0 < planned.index.traffic.bytes["rows"] < 150_000
+    assert 0 < planned.index.groups.traffic.bytes["rows"] < 150_000
 
 
 def test_a_file_that_changed_since_the_plan_is_noticed(tmp_path):
@@ -186,7 +186,7 @@ def test_an_offset_index_that_counts_rows_wrongly_is_noticed(tmp_path):
     rows = pa.table({"id": range(2_000), "text": [f"{i:04d}" for i in range(2_000)]})
     pq.write_table(rows, path, write_page_index=True, use_dictionary=False, data_page_size=500, write_batch_size=50)
     planned = pr.plan(path, where="id = 700")
-    text = next(column for column in planned.index.columns if column.path == ("text",))
+    text = next(column for column in planned.index.groups.columns if column.path == ("text",))
     (offsets,) = planned.index.page_indexes.locations([text], np.array([0]))
     # Pages of 124 rows and 126 where each has 125: their sum is right.
     offsets.first_row[1::2] -= 1

@@ -169,7 +169,7 @@ def test_a_schema_nested_without_end_is_refused(path):
 def test_encoding_statistics_of_more_pages_than_an_integer_holds_are_not_believed(path):
     claim(write(path, pa.array(range(100))), encoding_stats=(MAX_ROWS, (1 << 63) // MAX_ROWS + 1))
     index = read_dataset(path)
-    assert index.footers.chunks(index.columns[0]).chunk(0).data_pages is None
+    assert index.footers.chunks(index.groups.columns[0]).chunk(0).data_pages is None
 
 
 def test_pages_that_deny_their_compression_are_read_if_parquet_cpp_wrote_them(path):

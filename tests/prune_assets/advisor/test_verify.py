@@ -189,7 +189,7 @@ def test_a_dictionary_that_was_full_is_known_by_the_values_beside_it(tmp_path):
     rows = pa.table({"ticket": np.arange(1_000_000) // 4})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=len(rows), compression="zstd")
     index = open_table(str(tmp_path / "t.parquet"), semantics=semantics_for(None)).read_all()
-    (chunk,) = (index.footers.chunks(column) for column in index.columns)
+    (chunk,) = (index.footers.chunks(column) for column in index.groups.columns)
     size = int(chunk.data_page_offset[0] - chunk.dictionary_page_offset[0])
     assert 0 < size < 8 * len(rows) / 20
     assert costs_of(index)["ticket",].dictionary == 0

@@ -187,7 +187,7 @@ def test_all_nulls_and_no_rows_are_no_trouble(tmp_path):
 
 def test_advice_reads_nothing_more(unsorted):
     made = plan(unsorted, where=JANUARY)
-    requests = made.index.traffic.requests
+    requests = made.index.groups.traffic.requests
     assert made.report.advice is not None
     assert made.report.requests == requests
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.predicate import Unsupported
+from parquet_core.pruning.predicate import Unsupported
 from prune_assets.explain import file_reports
 from prune_assets.explain.plan import plan
 from prune_assets.explain.remedies import remedy_of
@@ -202,9 +202,9 @@ def test_conjuncts_of_a_large_table_are_asked_of_statistics_alone(table, monkeyp
     monkeypatch.setattr("prune_assets.explain.attribution.MAX_ROW_GROUPS", 9)
     where = "x = 123 AND k = 997"
     plan_ = plan(table, where=where)
-    requests = plan_.index.traffic.requests
+    requests = plan_.index.groups.traffic.requests
     report = plan_.report
-    assert plan_.index.traffic.requests == requests, "nothing more is read"
+    assert plan_.index.groups.traffic.requests == requests, "nothing more is read"
     assert [conjunct.complete for conjunct in report.conjuncts] == [False, False]
     assert report.conjuncts[1].skipped_alone_bytes == 0, "odd keys lie within all bounds"
 

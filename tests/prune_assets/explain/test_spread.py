@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from parquet_core.predicate import And, Compare, In, Interval, Not, Op, Or
+from parquet_core.pruning.predicate import And, Compare, In, Interval, Not, Op, Or
 from parquet_core.trust.bounds import Bounds
 from prune_assets.explain.spread import spread_of
 

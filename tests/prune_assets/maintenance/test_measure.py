@@ -207,7 +207,9 @@ def test_optimize_check_and_inspect_tell_one_overlap_depth(tmp_path, wide):
     for i in range(10):
         put(tmp_path, f"{i}.parquet", range(10 * i, 10 * i + wide + 1))
     found, layout = dry(tmp_path), pr.LayoutSpec(sort_by=["x"])
-    inspected = inspect_table(str(tmp_path), index := read_dataset(tmp_path), index.columns).columns[0].overlap_depth
+    inspected = (
+        inspect_table(str(tmp_path), index := read_dataset(tmp_path), index.groups.columns).columns[0].overlap_depth
+    )
     said = {one.code: one.message for one in pr.check(tmp_path, layout=layout)}
     assert found.depth_before == inspected == {1: 1.0, 20: 3.0, 90: 10.0}[wide]
     for unit in ("files", "row_groups"):
@@ -277,7 +279,7 @@ def test_files_that_bounds_show_unsorted_and_files_elsewhere_are_not_read(tmp_pa
     real = assess.unsorted_files
 
     def watched(index, files, keys):
-        seen.extend(index.files[file].path for file in files)
+        seen.extend(index.groups.files[file].path for file in files)
         return real(index, files, keys)
 
     monkeypatch.setattr(assess, "unsorted_files", watched)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, Reason, pick
+from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, RewriteReason, pick
 
 TARGET = 128
 DAY = 60
@@ -19,7 +19,7 @@ def numbers(files, **faults):
     """Files as (low, high, bytes), or with a partition and a share of deleted rows behind."""
     whole = [(*file, *(0, 0.0)[len(file) - 3 :]) for file in files]
     low, high, size, partition, deleted = (np.array(column) for column in zip(*whole, strict=True))
-    flags = {Reason[name]: np.isin(np.arange(len(files)), at) for name, at in faults.items()}
+    flags = {RewriteReason[name]: np.isin(np.arange(len(files)), at) for name, at in faults.items()}
     return FileNumbers(partition=partition, low=low, high=high, size=size, deleted=deleted, faults=flags)
 
 
@@ -79,12 +79,15 @@ def test_a_file_with_a_fault_is_picked_alone(reason):
     files = [(1, 2, 90), (3, 4, 90), (5, 6, 90)]
     found = pick(numbers(files, **{reason: [1]}), target=TARGET)
     assert [group.files for group in found.groups] == [(1,)]
-    assert found.reasons == {1: (Reason[reason],)}
+    assert found.reasons == {1: (RewriteReason[reason],)}
 
 
 def test_what_overlaps_with_a_fault_is_picked_with_all_reasons():
     found = pick(numbers([(1, 5, 90, 0, 0.5), (4, 9, 90)], BLOOM=[1]), target=TARGET)
-    assert found.reasons == {0: (Reason.OVERLAP, Reason.DELETED), 1: (Reason.OVERLAP, Reason.BLOOM)}
+    assert found.reasons == {
+        0: (RewriteReason.OVERLAP, RewriteReason.DELETED),
+        1: (RewriteReason.OVERLAP, RewriteReason.BLOOM),
+    }
 
 
 def test_nothing_is_picked_of_nothing():
@@ -167,7 +170,9 @@ def test_a_rewrite_leaves_nothing_to_do(drawn):
     assert all(len({files[file][3] for file in group.files}) == 1 for group in found), "of one partition"
     after = rewritten(files, found)
     again = pick(numbers(after), target=TARGET * 16)
-    assert not any(Reason.OVERLAP in reasons or Reason.DELETED in reasons for reasons in again.reasons.values())
+    assert not any(
+        RewriteReason.OVERLAP in reasons or RewriteReason.DELETED in reasons for reasons in again.reasons.values()
+    )
     # Sizes are rounded: merged files may come out a byte off, and two that are alike to a byte double once more.
     for _ in range(3):
         after = rewritten(after, again.groups)

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from deltalog.log.deletion_vectors import read_vector, vector_of
 from deltalog.log.paths import resolve
-from parquet_core.outcomes import Outcomes as Truth
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
-from prune_assets.planner.evaluation import evaluate
+from parquet_core.pruning import prune
+from parquet_core.pruning.outcomes import Outcomes as Truth
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
 from prune_assets.tables.delta import delta_table
 from tests.prune_assets.planner.predicate_cases import comparable, truth
 
@@ -191,8 +191,8 @@ def check_soundness(table, predicate, files, *, version=None):
     """Assert that the plan of a predicate keeps every live row that it selects, and proves none that it does not."""
     delta = delta_table(table, version=version, timestamp=None)
     index = delta.read(delta.answers(predicate).kept)
-    access = evaluate(predicate, index, files=delta.answers(predicate)).access
-    assert {file.path for file in index.files} == set(files)
+    access = prune(predicate, index, files=delta.answers(predicate)).access
+    assert {file.path for file in index.groups.files} == set(files)
     kept, proven = _row_numbers(index, access.ranges), _row_numbers(index, access.matches)
     selected = {
         (path, number)
@@ -203,7 +203,7 @@ def check_soundness(table, predicate, files, *, version=None):
     assert selected <= kept, predicate
     assert proven <= selected, predicate
     read = len({path for path, _ in kept})
-    return Outcome(len(files), int(index.opened.sum()), read, len(selected), len(kept), len(proven))
+    return Outcome(len(files), int(index.groups.opened.sum()), read, len(selected), len(kept), len(proven))
 
 
 def _row_numbers(index, ranges):
@@ -211,9 +211,9 @@ def _row_numbers(index, ranges):
     found = set()
     before = np.zeros(len(index), np.int64)
     for position in range(1, len(index)):
-        same = index.file[position] == index.file[position - 1]
-        before[position] = before[position - 1] + index.row_count[position - 1] if same else 0
+        same = index.groups.file[position] == index.groups.file[position - 1]
+        before[position] = before[position - 1] + index.groups.row_count[position - 1] if same else 0
     for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True):
-        path = index.files[index.file[group]].path
+        path = index.groups.files[index.groups.file[group]].path
         found |= {(path, int(before[group]) + row) for row in range(start, stop)}
     return found

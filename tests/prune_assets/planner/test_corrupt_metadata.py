@@ -50,8 +50,8 @@ def test_correct_metadata_is_used(correct, truth):
     assert not judged(correct, truth, PREDICATES)
     made = plan(correct, where="n = 1090 AND s = 'g1-0090'")
     assert made.report.kept.rows == PAGE
-    assert not made.index.doubts.any()
-    assert not any(made.index.footers.doubts(column).any() for column in made.index.columns)
+    assert not made.index.groups.doubts.any()
+    assert not any(made.index.footers.doubts(column).any() for column in made.index.groups.columns)
 
 
 @pytest.mark.sampled(14)
@@ -114,7 +114,7 @@ def test_a_file_is_checked_once(correct, tmp_path, monkeypatch, name):
     first = plan(path, where="n = 1090")
     monkeypatch.setattr(opening, "doubts_about", None)
     again = plan(path, where="n = 1090")
-    column = next(column for column in first.index.columns if column.name == "n")
+    column = next(column for column in first.index.groups.columns if column.name == "n")
     doubts = [made.index.footers.doubts(column).tolist() for made in (first, again)]
     assert doubts[0] == doubts[1]
     assert any(doubts[0])

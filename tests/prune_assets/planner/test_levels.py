@@ -12,19 +12,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.access_plan import Verdict
 from parquet_core.dataset.metadata_index import metadata_index
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
+from parquet_core.pruning import evaluation, prune
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.known_levels import KnownLevel
+from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
+from parquet_core.pruning.levels.dictionary_level import PROBED
+from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
 from prune_assets.explain import reasons
 from prune_assets.explain.plan import plan
-from prune_assets.planner import evaluation
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
-from prune_assets.planner.levels.dictionary_level import PROBED
-from prune_assets.planner.levels.pruning_query import Level, LevelState
-from prune_assets.report.levels import KnownLevel
 from prune_assets.spark_reader.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
@@ -32,7 +31,7 @@ from tests.prune_assets.planner.predicate_cases import random_predicate, random_
 
 def rows_of(index, ranges):
     """Row numbers in the whole table that a range list names."""
-    base = np.cumsum(index.row_count) - index.row_count
+    base = np.cumsum(index.groups.row_count) - index.groups.row_count
     return {
         int(base[group]) + row
         for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True)
@@ -52,11 +51,11 @@ def test_no_selected_row_is_skipped(seed, tmp_path):
         predicate = random_predicate(chance)
         selected = [truth(predicate, row) for row in rows]
         wanted = {i for i, answer in enumerate(selected) if answer is True}
-        evaluation = evaluate(predicate, index)
+        evaluation = prune(predicate, index)
         kept = rows_of(index, evaluation.access.ranges)
         assert wanted <= kept, predicate
         assert rows_of(index, evaluation.access.matches) <= wanted, predicate
-        by_groups = evaluate(predicate, index, pages=False)
+        by_groups = prune(predicate, index, pages=False)
         assert kept <= rows_of(index, by_groups.access.ranges), "more evidence never keeps more"
         implied = survivor_ranges(evaluation, index)
         if implied is not None:
@@ -111,25 +110,25 @@ CASES = [
 
 @pytest.mark.parametrize(("predicate", "alive", "rows", "why"), CASES, ids=[why for *_, why in CASES])
 def test_each_level_skips_what_it_can_prove(sorted_table, predicate, alive, rows, why):
-    evaluation = evaluate(predicate, sorted_table)
+    evaluation = prune(predicate, sorted_table)
     assert tuple(int(level.remaining.sum()) for level in evaluation.states) == alive, why
     assert len(rows_of(sorted_table, evaluation.access.ranges)) == rows, why
 
 
 def test_whole_matches_are_proven(sorted_table):
-    evaluation = evaluate(Compare(DAY, Op.GE, pa.scalar(855)), sorted_table)
+    evaluation = prune(Compare(DAY, Op.GE, pa.scalar(855)), sorted_table)
     assert rows_of(sorted_table, evaluation.access.matches) == set(range(860, 1000))
     assert evaluation.access.verdict.tolist() == [Verdict.SKIP] * 8 + [Verdict.SELECTION, Verdict.SCAN]
 
 
 def test_no_filter_is_fetched_where_it_could_change_nothing(sorted_table):
-    state = evaluate(Or((eq("key", 997), IsNull(("word",)), Compare(DAY, Op.GE, pa.scalar(200)))), sorted_table)
+    state = prune(Or((eq("key", 997), IsNull(("word",)), Compare(DAY, Op.GE, pa.scalar(200)))), sorted_table)
     assert state.after(BLOOM_FILTERS).status == "not_applicable"
-    assert "bloom" not in sorted_table.traffic.bytes
+    assert "bloom" not in sorted_table.groups.traffic.bytes
 
 
 def test_levels_say_what_became_of_them(sorted_table, tmp_path):
-    asked = evaluate(eq("key", 997), sorted_table)
+    asked = prune(eq("key", 997), sorted_table)
     assert [level.status for level in asked.states] == [
         "not_applicable",
         "consulted",
@@ -139,22 +138,22 @@ def test_levels_say_what_became_of_them(sorted_table, tmp_path):
     ]
     bare_options = {"write_statistics": False, "use_dictionary": False}
     pq.write_table(pa.table({"key": [1, 9]}), tmp_path / "bare.parquet", **bare_options)
-    bare = evaluate(eq("key", 997), read_dataset(tmp_path / "bare.parquet"))
+    bare = prune(eq("key", 997), read_dataset(tmp_path / "bare.parquet"))
     assert [level.status for level in bare.states] == ["not_applicable", "absent", "absent", "absent", "absent"]
     assert all(level.why for level in bare.states)
-    odd = evaluate(Unsupported("rand() < 1", "random"), sorted_table)
+    odd = prune(Unsupported("rand() < 1", "random"), sorted_table)
     assert [level.status for level in odd.states] == ["not_applicable"] * 5
 
 
 def test_the_implied_range_says_what_spark_cannot_find_by_itself(sorted_table):
-    evaluation = evaluate(Or((eq("day", 5), eq("key", KEY_OF_500))), sorted_table)
+    evaluation = prune(Or((eq("day", 5), eq("key", KEY_OF_500))), sorted_table)
     implied = survivor_ranges(evaluation, sorted_table)
     assert render(implied) == "day BETWEEN 0 AND 9 OR day BETWEEN 500 AND 599"
 
 
 def test_nothing_is_implied_where_spark_skips_as_much(sorted_table):
-    assert survivor_ranges(evaluate(eq("day", 5), sorted_table), sorted_table) is None
-    assert survivor_ranges(evaluate(eq("day", 5000), sorted_table), sorted_table) is None
+    assert survivor_ranges(prune(eq("day", 5), sorted_table), sorted_table) is None
+    assert survivor_ranges(prune(eq("day", 5000), sorted_table), sorted_table) is None
 
 
 def test_a_column_that_a_file_stores_otherwise_keeps_that_file_unless_spark_reads_it_whole(tmp_path):
@@ -163,7 +162,7 @@ def test_a_column_that_a_file_stores_otherwise_keeps_that_file_unless_spark_read
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.int32())}), tmp_path / "t/1.parquet")
     pq.write_table(pa.table({"b": pa.array([1, 2], pa.int64())}), tmp_path / "t/2.parquet")
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.uint64())}), tmp_path / "t/3.parquet")
-    evaluation = evaluate(eq("a", 7), read_dataset(tmp_path / "t"))
+    evaluation = prune(eq("a", 7), read_dataset(tmp_path / "t"))
     assert evaluation.after(STATISTICS).remaining.tolist() == [False, False, False, True]
 
 
@@ -174,14 +173,14 @@ def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
         rows = {"a": pa.array(range(1000), kind), "b": list(range(1000))}
         pq.write_table(pa.table(rows), tmp_path / f"t/{i}.parquet", row_group_size=100, write_page_index=True)
     index = read_dataset(tmp_path / "t")
-    found = survivor_ranges(evaluate(Or((eq("a", 7), eq("b", 907))), index), index)
+    found = survivor_ranges(prune(Or((eq("a", 7), eq("b", 907))), index), index)
     assert found is None or found.column.name == "b"
 
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
-    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
+    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.groups.kinds)
     unordered = metadata_index(replace(sorted_table.footers.groups, kinds=kinds), sorted_table.footers.source)
-    evaluation = evaluate(eq("day", 5000), unordered)
+    evaluation = prune(eq("day", 5000), unordered)
     assert evaluation.after(STATISTICS).remaining.all()
     assert not evaluation.after(DICTIONARIES).remaining.any(), "a dictionary holds values, ordered by their type"
 
@@ -192,8 +191,8 @@ def test_a_row_group_without_rows_is_skipped(tmp_path):
             writer.write_table(pa.table({"a": pa.array(rows, pa.int64())}), row_group_size=10)
     index = read_dataset(tmp_path / "t.parquet")
     for predicate in (eq("a", 2), Unsupported("rand() < 1", "random"), Not(eq("a", 1))):
-        evaluation = evaluate(predicate, index)
-        assert (evaluation.access.verdict[index.row_count == 0] == Verdict.SKIP).all()
+        evaluation = prune(predicate, index)
+        assert (evaluation.access.verdict[index.groups.row_count == 0] == Verdict.SKIP).all()
 
 
 def test_a_column_required_in_one_file_has_nulls_in_others(tmp_path):
@@ -206,9 +205,9 @@ def test_a_column_required_in_one_file_has_nulls_in_others(tmp_path):
     pq.write_table(pa.table({"a": [None, 1] * 5, "b": numbers}), tmp_path / "t/1.parquet", **options)
     pq.write_table(pa.table({"b": numbers}), tmp_path / "t/2.parquet", **options)
     index = read_dataset(tmp_path / "t")
-    is_null = evaluate(IsNull(("a",)), index)
+    is_null = prune(IsNull(("a",)), index)
     assert rows_of(index, is_null.access.ranges) == set(range(10, 30))
-    assert rows_of(index, evaluate(Not(IsNull(("a",))), index).access.matches) == set(range(10))
+    assert rows_of(index, prune(Not(IsNull(("a",))), index).access.matches) == set(range(10))
 
 
 def test_predicates_on_columns_that_are_not_pruned_on_keep_all(tmp_path):
@@ -221,8 +220,8 @@ def test_predicates_on_columns_that_are_not_pruned_on_keep_all(tmp_path):
         eq("nowhere", 1),
         IsNull(("t",)),
     ):
-        assert evaluate(leaf, index).access.verdict.tolist() == [Verdict.SCAN]
-        assert evaluate(And((leaf, eq("i", 7))), index).access.verdict.tolist() == [Verdict.SKIP]
+        assert prune(leaf, index).access.verdict.tolist() == [Verdict.SCAN]
+        assert prune(And((leaf, eq("i", 7))), index).access.verdict.tolist() == [Verdict.SKIP]
 
 
 def test_dates_beyond_pythons_calendar(tmp_path):
@@ -230,11 +229,11 @@ def test_dates_beyond_pythons_calendar(tmp_path):
     table = pa.table({"t": days, "x": [1, 5, 2, 6]})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=2, bloom_filter_options={"t": {"ndv": 10}})
     index = read_dataset(tmp_path / "t.parquet")
-    late = evaluate(Compare(("t",), Op.EQ, pa.scalar(10_000_000, pa.int32()).cast(pa.date32())), index)
+    late = prune(Compare(("t",), Op.EQ, pa.scalar(10_000_000, pa.int32()).cast(pa.date32())), index)
     assert late.access.verdict.tolist() == [Verdict.SKIP, Verdict.SCAN]
     made = plan(str(tmp_path / "t.parquet"), where="t > DATE '2020-01-01' AND x > 0")
     assert "max 29349-01-26" in made.report.to_json()
-    assert survivor_ranges(evaluate(eq("x", 6), index), index) is None
+    assert survivor_ranges(prune(eq("x", 6), index), index) is None
 
 
 def test_old_dates_of_files_without_a_spark_version_may_be_rebased(tmp_path):
@@ -245,7 +244,7 @@ def test_old_dates_of_files_without_a_spark_version_may_be_rebased(tmp_path):
             table, tmp_path / f"{name}.parquet", bloom_filter_options={"t": {"ndv": 9}}, write_page_index=True
         )
         other = pa.scalar(day - dt.timedelta(9), pa.date32())
-        evaluation = evaluate(Compare(("t",), Op.EQ, other), read_dataset(tmp_path / f"{name}.parquet"))
+        evaluation = prune(Compare(("t",), Op.EQ, other), read_dataset(tmp_path / f"{name}.parquet"))
         assert evaluation.access.verdict.tolist() == [Verdict.SCAN if name == "old" else Verdict.SKIP]
 
 
@@ -290,21 +289,21 @@ def test_no_dictionary_is_read_where_it_could_change_nothing(tmp_path):
     index = read_dataset(tmp_path / "t.parquet")
     either = Or((eq("w", "m"), Unsupported("rand() < 1", "random")))
     for predicate in (either, eq("w", "zz"), IsNull(("w",)), Not(IsNull(("w",)))):
-        assert evaluate(predicate, index).after(DICTIONARIES).status == "not_applicable"
-    assert "dictionary" not in index.traffic.bytes
+        assert prune(predicate, index).after(DICTIONARIES).status == "not_applicable"
+    assert "dictionary" not in index.groups.traffic.bytes
     between = Interval(("w",), pa.scalar("c"), pa.scalar("y"))
-    assert evaluate(between, index).access.verdict.tolist() == [Verdict.SKIP], "ranges profit too"
-    assert index.traffic.bytes["dictionary"] > 0
+    assert prune(between, index).access.verdict.tolist() == [Verdict.SKIP], "ranges profit too"
+    assert index.groups.traffic.bytes["dictionary"] > 0
 
 
 def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path):
     many = pa.table({"a": pa.array([i * 2 for i in range(30_000)], pa.int64())})
     pq.write_table(many, tmp_path / "t.parquet", compression="none")
     index = read_dataset(tmp_path / "t.parquet")
-    evaluation = evaluate(eq("a", 7), index)
+    evaluation = prune(eq("a", 7), index)
     assert evaluation.after(DICTIONARIES).status == "not_applicable"
     assert evaluation.after(DICTIONARIES).why == "reading some dictionaries would cost more than it could save"
-    assert "dictionary" not in index.traffic.bytes
+    assert "dictionary" not in index.groups.traffic.bytes
 
 
 def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_path):
@@ -312,7 +311,7 @@ def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=6_000)
     found = plan(tmp_path / "t.parquet", where="a % 2000 = 77")
     assert found.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 0
-    at_hand = found.index.dictionaries.at_hand(found.index.columns[0], np.arange(10))
+    at_hand = found.index.dictionaries.at_hand(found.index.groups.columns[0], np.arange(10))
     assert [dictionary is not None for dictionary in at_hand] == [True] * PROBED + [False] * 6
     each = plan(tmp_path / "t.parquet", where="few % 1000 = 7")
     assert each.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 9
@@ -418,7 +417,7 @@ def test_files_that_order_floats_in_either_way(parquet_testing, where):
     rows = pq.read_table(path)
     index = read_dataset(path)
     asked = 0
-    for column in index.columns:
+    for column in index.groups.columns:
         if column.unsupported:
             continue
         made = plan(str(path), where=where.format(f"`{column.name}`"))
@@ -450,7 +449,7 @@ def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):
     def explain(state, query, leaf, column, position):
         return "the box may hold it"
 
-    entry = Level("geospatial_boxes", evaluate_boxes, denies="its box denies it; ", explain=explain)
+    entry = PruningLevel("geospatial_boxes", evaluate_boxes, denies="its box denies it; ", explain=explain)
     for module in (evaluation, reasons):
         monkeypatch.setattr(module, "LEVELS", (*LEVELS[:3], entry, *LEVELS[3:]))
     pq.write_table(pa.table({"a": range(100)}), tmp_path / "f.parquet", row_group_size=20)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.explain.plan import plan
 from tests.numbered_cases.cases import check
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from benchmarks.synthetic_index import synthetic_index
+from parquet_core.pruning import prune
+from parquet_core.pruning.levels import page_level
 from prune_assets.explain.plan import Plan
-from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels import page_level
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.parquet import ParquetTable
@@ -20,15 +20,15 @@ PREDICATES = ["b > 300 OR c < 300 OR a = 77", "a between 200 and 2000 AND NOT (b
 
 
 def lowered(sql, index):
-    return lower(sql, index.columns, semantics=SparkSemantics()).predicate
+    return lower(sql, index.groups.columns, semantics=SparkSemantics()).predicate
 
 
 def calls(files, pages, sql):
     """Calls of Python functions, and of C functions, that one evaluation makes."""
     index = synthetic_index(files, pages, rows=ROWS)
     predicate = lowered(sql, index)
-    evaluate(predicate, index)
-    counted, evaluation = count_calls(lambda: evaluate(predicate, index))
+    prune(predicate, index)
+    counted, evaluation = count_calls(lambda: prune(predicate, index))
     assert evaluation.pages.of_pages is not None, "the pages must have had a say"
     return counted
 
@@ -51,13 +51,13 @@ def count_calls(make):
 def planned(files, sql):
     index = synthetic_index(files, (2, 2), rows=ROWS)
     semantics = SparkSemantics()
-    predicate = lower(sql, index.columns, semantics=semantics)
-    evaluation = evaluate(predicate.predicate, index)
+    predicate = lower(sql, index.groups.columns, semantics=semantics)
+    evaluation = prune(predicate.predicate, index)
     return Plan(
         ParquetTable("/t", None, index, semantics),
         semantics,
         predicate,
-        tuple(index.columns),
+        tuple(index.groups.columns),
         index,
         evaluation,
         0.1,
@@ -78,9 +78,9 @@ def test_no_call_is_made_per_container(pages, sql):
 def test_blocks_of_row_groups_change_no_answer(pages, sql, monkeypatch):
     index = synthetic_index(40, pages, rows=ROWS)
     predicate = lowered(sql, index)
-    whole = evaluate(predicate, index)
+    whole = prune(predicate, index)
     monkeypatch.setattr(page_level, "MAX_SEGMENTS", 50)
-    cut = evaluate(predicate, index)
+    cut = prune(predicate, index)
     assert cut.pages.of_pages.outcomes.tolist() == whole.pages.of_pages.outcomes.tolist()
     for name in ("row_group", "start", "stop"):
         assert getattr(cut.access.ranges, name).tolist() == getattr(whole.access.ranges, name).tolist()
@@ -106,4 +106,4 @@ def test_thousands_of_terms_and_levels_cost_no_stack():
     long = " OR ".join(f"(a > {i} AND b < {i * 7 % 600})" for i in range(1_000))
     deep = "".join(f"(a <> {i} {'AND' if i % 2 else 'OR'} " for i in range(2_500)) + "b = 1" + ")" * 2_500
     for sql in (long, deep, "(" * 9_000 + "a = 5" + ")" * 9_000):
-        assert evaluate(lowered(sql, index), index).access.verdict.shape == (3,)
+        assert prune(lowered(sql, index), index).access.verdict.shape == (3,)

@@ -14,10 +14,10 @@ import pytest
 from needs_spark import needs_spark
 
 import prune_assets as pr
-from parquet_core.access_plan import Verdict
-from parquet_core.predicate import columns_of
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.levels import PARTITIONS
+from parquet_core.pruning.predicate import columns_of
 from prune_assets.explain.plan import plan
-from prune_assets.planner.levels import PARTITIONS
 from prune_assets.reading.metrics import scan_metrics
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_versions import to_arrow
@@ -40,9 +40,9 @@ def answers_of_spark(spark, directory, predicates):
 def named_rows(index, ranges):
     base = np.zeros(len(index), np.int64)
     for i in range(1, len(index)):
-        base[i] = base[i - 1] + index.row_count[i - 1] if index.file[i] == index.file[i - 1] else 0
+        base[i] = base[i - 1] + index.groups.row_count[i - 1] if index.groups.file[i] == index.groups.file[i - 1] else 0
     return {
-        (index.files[index.file[group]].path, int(base[group]) + row)
+        (index.groups.files[index.groups.file[group]].path, int(base[group]) + row)
         for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True)
         for row in range(start, stop)
     }
@@ -134,7 +134,7 @@ def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path,
         assert first.kept.rows - sum(level.skipped_rows for level in others) == made.report.kept.rows
     for where in predicates[:4]:
         same_rows(spark, tmp_path / "t", where)
-    certain = [name for name in names if (name,) in made.index.partition_values]
+    certain = [name for name in names if (name,) in made.index.groups.partition_values]
     assert asked > 20 or not certain, names
     assert unopened > 20 or not certain, names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_soundness_against_spark import check, same_rows
 
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.explain.plan import plan
 
 pytestmark = pytest.mark.spark

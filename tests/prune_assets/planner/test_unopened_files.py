@@ -15,11 +15,11 @@ import pytest
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import list_dataset, read_dataset
 from parquet_core.errors import MalformedFile
-from parquet_core.predicate import Compare, Op
+from parquet_core.pruning.file_answers import answers_of_directories
+from parquet_core.pruning.predicate import Compare, Op
 from prune_assets.commands.explain import explain
 from prune_assets.dagster.metadata import skip_metadata
 from prune_assets.explain.plan import plan
-from prune_assets.tables.parquet import answers_of_directories
 from tests.prune_assets.planner.named_rows import named_rows
 
 LONG_AGO = 1_600_000_000
@@ -63,8 +63,12 @@ def table(tmp_path):
 
 def opened(made):
     """The opened files, by day and name."""
-    flags = np.ones(len(made.index.files), np.bool_) if made.index.opened is None else made.index.opened
-    return [short(made.index.files[i]) for i in np.flatnonzero(flags).tolist()]
+    flags = (
+        np.ones(len(made.index.groups.files), np.bool_)
+        if made.index.groups.opened is None
+        else made.index.groups.opened
+    )
+    return [short(made.index.groups.files[i]) for i in np.flatnonzero(flags).tolist()]
 
 
 def short(file):
@@ -77,12 +81,12 @@ FIRST = "2024-01-01/0"  # decides on the schema
 def test_only_footers_of_what_directory_names_leave_are_read(table):
     made = plan(table, where="day = '2024-01-03' AND x >= 0")
     assert opened(made) == [FIRST, "2024-01-03/0", "2024-01-03/1"]
-    assert made.index.traffic.requests == 3
+    assert made.index.groups.traffic.requests == 3
     assert [short(file) for file in made.surviving_files] == ["2024-01-03/0", "2024-01-03/1"]
     whole = plan(table, where="x >= 0")
-    assert whole.index.opened is None
-    assert whole.index.traffic.requests == (DAYS + 1) * FILES
-    assert whole.requests == whole.index.traffic.requests
+    assert whole.index.groups.opened is None
+    assert whole.index.groups.traffic.requests == (DAYS + 1) * FILES
+    assert whole.requests == whole.index.groups.traffic.requests
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_a_plan_is_the_same_as_when_every_file_is_known(table, cached, where):
     cached()
     assert plan(table, where="x >= 0").report.unopened_files == 0
     warm = plan(table, where=where)
-    assert warm.index.opened is None
+    assert warm.index.groups.opened is None
     assert rows_of(cold) == rows_of(warm)
     assert named_rows(cold.index, cold.evaluation.access.ranges) == named_rows(
         warm.index, warm.evaluation.access.ranges
@@ -139,7 +143,7 @@ def test_a_plan_is_the_same_as_when_every_file_is_known(table, cached, where):
     assert named_rows(cold.index, cold.evaluation.access.matches) == named_rows(
         warm.index, warm.evaluation.access.matches
     )
-    assert (cold.surviving_files, cold.index.columns) == (warm.surviving_files, warm.index.columns)
+    assert (cold.surviving_files, cold.index.groups.columns) == (warm.surviving_files, warm.index.groups.columns)
     assert (cold.warnings, cold.derived_filters) == (warm.warnings, warm.derived_filters)
     assert cold.report.kept == warm.report.kept
     named = [all(group.level == "partition_values" for group in file.row_groups) for file in warm.files]
@@ -152,7 +156,7 @@ def test_a_plan_is_the_same_as_when_every_file_is_known(table, cached, where):
 def test_a_table_of_which_nothing_is_left(table):
     made = plan(table, where="day = '1999-01-01' AND x = 3")
     assert opened(made) == [FIRST]
-    assert made.index.traffic.requests == 1
+    assert made.index.groups.traffic.requests == 1
     assert (made.surviving_files, made.report.kept.rows, made.report.kept.bytes) == ((), 0, 0)
     statistics = made.report.levels[1]
     assert (statistics.status, statistics.why) == ("not_applicable", "directory names leave no file to open")
@@ -164,7 +168,7 @@ def test_of_a_table_with_a_summary_file_not_even_the_first_is_read(table):
     pq.write_metadata(pq.read_schema(next(table.glob("*/0.parquet"))), table / "_common_metadata")
     made = plan(table, where="day = '1999-01-01' AND x = 3")
     assert opened(made) == []
-    assert made.index.traffic.requests == 1
+    assert made.index.groups.traffic.requests == 1
     assert made.report.kept.files == 0
     assert str(made.report)
     assert opened(plan(table, where="day = '2024-01-03' AND x = 170")) == ["2024-01-03/0", "2024-01-03/1"]
@@ -173,11 +177,13 @@ def test_of_a_table_with_a_summary_file_not_even_the_first_is_read(table):
 def test_where_values_of_directories_are_not_certain_every_file_is_read(table):
     files = [str(path) for path in sorted(table.glob("*/*.parquet"))]
     for tables in (files, f"{table}/*"):
-        assert plan(tables, where="x >= 400").index.opened is None
+        assert plan(tables, where="x >= 400").index.groups.opened is None
     write(table / "astray.parquet", 0)
-    assert plan(table, where="day = '2024-01-01' AND x >= 400").index.opened is not None, "Spark does not read it"
+    assert plan(table, where="day = '2024-01-01' AND x >= 400").index.groups.opened is not None, (
+        "Spark does not read it"
+    )
     write(table / "day=5e-1" / "0.parquet", 0)
-    assert plan(table, where="day = '2024-01-01' AND x >= 400").index.opened is None
+    assert plan(table, where="day = '2024-01-01' AND x >= 400").index.groups.opened is None
 
 
 def test_the_report_says_what_was_not_opened(table):
@@ -252,19 +258,19 @@ def assert_engines_open_no_more(cold, warm):
 def test_a_plan_of_one_directory_keeps_what_those_of_others_stored(table, cached):
     cached()
     first = plan(table, where="day = '2024-01-02' AND x >= 0")
-    assert first.index.traffic.requests == 1 + FILES
+    assert first.index.groups.traffic.requests == 1 + FILES
     second = plan(table, where="day = '2024-01-03' AND x >= 0")
-    assert second.index.traffic.requests == FILES, "its own footers"
+    assert second.index.groups.traffic.requests == FILES, "its own footers"
     assert opened(second) == [FIRST, *(f"2024-01-0{day}/{file}" for day in (2, 3) for file in range(FILES))]
     for where in ("day = '2024-01-02' AND x >= 0", "day = '2024-01-03' AND x >= 0", "day = '1999-01-01' AND x = 1"):
         again = plan(table, where=where)
-        assert again.index.traffic.requests == 0
+        assert again.index.groups.traffic.requests == 0
         assert opened(again) == opened(second)
     whole = plan(table, where="x >= 0")
-    assert whole.index.traffic.requests == (DAYS + 1) * FILES - 1 - 2 * FILES
+    assert whole.index.groups.traffic.requests == (DAYS + 1) * FILES - 1 - 2 * FILES
     whole.index.save()
     last = plan(table, where="day = '2024-01-05' AND x >= 0")
-    assert (last.index.traffic.requests, last.index.opened) == (0, None)
+    assert (last.index.groups.traffic.requests, last.index.groups.opened) == (0, None)
     assert last.report.total.rows == (DAYS + 1) * FILES * ROWS
 
 
@@ -274,12 +280,12 @@ def test_what_is_stored_of_some_files_outlives_a_change_of_others(table, cached)
     write(table / "day=2024-01-04/7.parquet", 900)
     (table / "day=2024-01-05/0.parquet").unlink()
     again = plan(table, where="day = '2024-01-02' AND x >= 0")
-    assert again.index.traffic.requests == 0
+    assert again.index.groups.traffic.requests == 0
     path = table / "day=2024-01-02/0.parquet"
     write(path, 5_000)
     os.utime(path, (LONG_AGO + 1, LONG_AGO + 1))
     changed = plan(table, where="day = '2024-01-02' AND x >= 5000")
-    assert 0 < changed.index.traffic.requests <= 2
+    assert 0 < changed.index.groups.traffic.requests <= 2
     assert [short(file) for file in changed.surviving_files] == ["2024-01-02/0"]
     assert named_rows(changed.index, changed.evaluation.access.ranges) == {(str(path), row) for row in range(ROWS)}
 
@@ -292,15 +298,15 @@ def test_what_is_stored_of_some_files_says_the_same_as_the_files(table, tmp_path
     for turn in range(20):
         listed = list_dataset(table, cache=cache)
         index = listed.read(chance.random(len(listed.files)) < 0.2)
-        at = index.read_from()
-        whole = np.flatnonzero(np.isin(expected.file, index.file[at]))
-        assert index.row_count[at].tolist() == expected.row_count[whole].tolist()
-        for column in index.columns[turn % 2 :]:
+        at = index.groups.read_from()
+        whole = np.flatnonzero(np.isin(expected.groups.file, index.groups.file[at]))
+        assert index.groups.row_count[at].tolist() == expected.groups.row_count[whole].tolist()
+        for column in index.groups.columns[turn % 2 :]:
             found, there = index.footers.bounds(column), expected.footers.bounds(column)
             assert found.lower.take(pa.array(at)).equals(there.lower.take(pa.array(whole)))
             assert found.null_count.take(pa.array(at)).equals(there.null_count.take(pa.array(whole)))
         index.save()
-    assert index.opened is None, "in the end every file was read once"
+    assert index.groups.opened is None, "in the end every file was read once"
 
 
 def test_no_call_is_made_per_file_that_is_ruled_out(tmp_path):
@@ -322,7 +328,7 @@ def test_no_call_is_made_per_file_that_is_ruled_out(tmp_path):
             made = listed.read(answers_of_directories(predicate, index).kept)
         finally:
             sys.setprofile(None)
-        assert made.opened.sum() == 2
+        assert made.groups.opened.sum() == 2
         return counted
 
     few, many = calls(5), calls(80)

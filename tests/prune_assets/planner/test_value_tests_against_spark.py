@@ -156,7 +156,7 @@ SKIPPED = [
 @pytest.mark.parametrize(("where", "files", "why"), SKIPPED, ids=[where for where, *_ in SKIPPED])
 def test_files_are_skipped_by_values_that_spark_is_asked_about(spark, shipments, where, files, why):
     made = plan(shipments, where=where, session=spark)
-    assert len(made.index.files) - len(made.surviving_files) == files, why
+    assert len(made.index.groups.files) - len(made.surviving_files) == files, why
     assert (
         pr.read(spark, shipments, where=where, plan=made).count() == spark.read.parquet(shipments).where(where).count()
     )

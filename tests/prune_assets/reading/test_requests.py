@@ -146,7 +146,7 @@ def test_a_cold_read_of_a_day_waits_for_listing_footers_and_pages(lake, asked):
 
 
 def test_of_more_files_than_are_asked_at_once_filters_come_first(lake, asked, monkeypatch):
-    monkeypatch.setattr("prune_assets.planner.evaluation.IN_FLIGHT", FILES - 1)
+    monkeypatch.setattr("parquet_core.pruning.evaluation.IN_FLIGHT", FILES - 1)
     assert pr.read_arrow(lake, where="id = 4321", columns=["id", "x", "name"]).num_rows == 1
     assert rounds(asked) - BEFORE_THE_LISTING == 6
 

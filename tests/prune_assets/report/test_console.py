@@ -8,9 +8,9 @@ import pytest
 from report_factory import make_report
 from rich.console import Console
 
+from parquet_core.pruning.known_levels import level_title
 from parquet_core.quantities import bytes_text
 from prune_assets.report.console import print_report, to_text
-from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import count_text
 from prune_assets.report.skip_report import (
     Advice,

@@ -34,8 +34,8 @@ def index(tmp_path_factory):
 
 
 def whole(index, *, pages=True):
-    found = inspect_file(index, index.columns, bloom="7")
-    return found, list(read_row_groups(index, index.columns, np.arange(len(index)), pages=pages))
+    found = inspect_file(index, index.groups.columns, bloom="7")
+    return found, list(read_row_groups(index, index.groups.columns, np.arange(len(index)), pages=pages))
 
 
 @pytest.mark.parametrize("pages", [True, False])
@@ -55,7 +55,7 @@ def test_a_file_without_row_groups_is_json_too(index):
 def test_both_forms_fulfil_the_schema(index):
     found, groups = whole(index)
     of_file = json.loads("".join(file_json(found, groups)))
-    of_table = json.loads(json_text(inspect_table("t", index, index.columns, bloom="7")))
+    of_table = json.loads(json_text(inspect_table("t", index, index.groups.columns, bloom="7")))
     validator = jsonschema.Draft202012Validator(json_schema())
     for value in (of_file, of_table):
         validator.validate(value)
@@ -82,7 +82,9 @@ def test_a_long_bound_is_not_cut(tmp_path):
 
 
 def whole_of(index):
-    return inspect_file(index, index.columns), read_row_groups(index, index.columns, np.arange(len(index)), pages=False)
+    return inspect_file(index, index.groups.columns), read_row_groups(
+        index, index.groups.columns, np.arange(len(index)), pages=False
+    )
 
 
 def test_a_file_name_that_is_not_utf8_survives(index):

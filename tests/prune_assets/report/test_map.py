@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_factory import make_report, merged
 
-from prune_assets.report.map import Placed, bin_cell, map_of, row_group_cell, spans
+from prune_assets.report.map import PlacedCell, bin_cell, map_of, row_group_cell, spans
 from prune_assets.report.skip_report import MapCell, RowGroupReport
 
 COLOURS = {"row_group_statistics": "level-0", "bloom_filter": "level-1", "page_index": "level-2"}
@@ -108,7 +108,7 @@ def test_outlines_are_rectangles_inside_the_cell():
     cell = row_group_cell(
         "f", group("selection", level="page_index", ranges=((0, 100), (900, 1_000))), "t", COLOURS, 10
     )
-    (_, base), (colour, kept) = Placed(cell, 5, 7, 20, 9).outlines()
+    (_, base), (colour, kept) = PlacedCell(cell, 5, 7, 20, 9).outlines()
     assert base == "M5 7h20v9h-20z"
     assert colour == "kept"
     assert re.findall(r"M([\d.]+) 7h([\d.]+)v9", kept) == [("5", "2"), ("23", "2")]

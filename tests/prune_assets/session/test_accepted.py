@@ -14,7 +14,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import PruneError
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.errors import PredicateTypeError
 from prune_assets.session.spark_versions import quiet
 from prune_assets.spark_reader.spark_filters import Filter, Rel

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Constant, IsNaN, IsNull, Not, Or, Unsupported
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Constant, IsNaN, IsNull, Not, Or, Unsupported
 from prune_assets.explain.plan import plan
 from prune_assets.reading.metrics import scan_metrics
 from prune_assets.reading.reader import filter_text

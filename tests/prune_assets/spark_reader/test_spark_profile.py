@@ -40,14 +40,14 @@ PATTERNS = {
 def predicted(tree, made):
     """Row ranges by file and row group, with every dictionary and bloom filter read."""
     everywhere, asked = np.arange(len(made.index)), {leaf.column for leaf in leaves_of(tree)}
-    for column in (column for column in made.index.columns if column.path in asked):
+    for column in (column for column in made.index.groups.columns if column.path in asked):
         made.index.dictionaries.read(column, everywhere)
         made.index.bloom_filters.read(column, everywhere)
     profile = predicted_scan(made, tree, files=listed_files(made, made.spark.filters)[0])
-    found = {file.path: defaultdict(list) for file in made.index.files}
+    found = {file.path: defaultdict(list) for file in made.index.groups.files}
     for group, start, stop in zip(profile.ranges.row_group, profile.ranges.start, profile.ranges.stop, strict=True):
-        path = made.index.files[made.index.file[group]].path
-        found[path][int(made.index.ordinal[group])].append((int(start), int(stop)))
+        path = made.index.groups.files[made.index.groups.file[group]].path
+        found[path][int(made.index.groups.ordinal[group])].append((int(start), int(stop)))
     return {path: dict(ranges) for path, ranges in found.items()}
 
 
@@ -86,13 +86,13 @@ def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, see
         made = plan(tmp_path / "t", where=where, session=spark)
         found = predicted(made.spark.filters, made)
         df = whole.where(where)
-        kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
+        kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.groups.files}
         # What is not looked into here, Spark's optimizer may still make something of.
         assert rows_in(kept) <= rows_in(found), where
         if is_transparent(made.spark.filters):
             assert found == kept, where
             exact += 1
-        cut += 0 < len(rows_in(kept)) < made.index.row_count.sum()
+        cut += 0 < len(rows_in(kept)) < made.index.groups.row_count.sum()
     assert exact > 5
     assert cut > 0
 
@@ -107,7 +107,7 @@ def test_patterns_are_asked_as_sparks_own_predicates_are(spark, tmp_path, seed):
         made = plan(tmp_path / "t", where=where, session=spark)
         tree = Filter((where.split()[0],), rel, (pa.scalar(pattern),), strict=True)
         df = whole.where(where)
-        kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
+        kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.groups.files}
         assert predicted(tree, made) == kept, where
 
 
@@ -139,7 +139,7 @@ def test_columns_that_spark_rounds_are_not_pushed_down(spark, tmp_path):
     for where in ROUNDED:
         made = plan(tmp_path / "t.parquet", where=where, session=spark)
         found = filtered_record_count(spark, str(tmp_path / "t.parquet"), whole.where(where)).ranges
-        assert predicted(made.spark.filters, made) == {made.index.files[0].path: found}, where
+        assert predicted(made.spark.filters, made) == {made.index.groups.files[0].path: found}, where
 
 
 def engines(report):

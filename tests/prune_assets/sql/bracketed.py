@@ -7,7 +7,7 @@ from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
 
-PREFIXES = {nodes.Not: "NOT", nodes.Negative: "-", nodes.BitwiseNot: "~"}
+PREFIXES = {nodes.Negation: "NOT", nodes.Negative: "-", nodes.BitwiseNot: "~"}
 
 
 def bracketed(sql: str) -> str:
@@ -20,21 +20,28 @@ def _text(node, source) -> str:
         return f"({_text(child, source)})"
 
     match node:
-        case nodes.Not(nodes.IsNull() | nodes.IsTruth() as test) if source(test).upper().split()[-2] == "NOT":
+        case nodes.Negation(nodes.NullTest() | nodes.TruthTest() as test) if source(test).upper().split()[-2] == "NOT":
             return f"{inner(test.operand)} IS NOT {truth(test)}"
-        case nodes.And() | nodes.Or() | nodes.Comparison() | nodes.Arithmetic() | nodes.Bitwise() | nodes.Concat():
+        case (
+            nodes.Conjunction()
+            | nodes.Disjunction()
+            | nodes.Comparison()
+            | nodes.Arithmetic()
+            | nodes.Bitwise()
+            | nodes.Concat()
+        ):
             return f"{inner(node.left)} {sign(node)} {inner(node.right)}"
         case nodes.NullSafe(left, right, True):
             return f"{inner(left)} <=> {inner(right)}"
-        case nodes.Not(nodes.Like() | nodes.ILike() | nodes.RLike() | nodes.NullSafe(is_same=False)):
+        case nodes.Negation(nodes.LikeTest() | nodes.ILike() | nodes.RLike() | nodes.NullSafe(is_same=False)):
             return source(node)
-        case nodes.Not(operand) | nodes.Negative(operand) | nodes.BitwiseNot(operand):
+        case nodes.Negation(operand) | nodes.Negative(operand) | nodes.BitwiseNot(operand):
             return f"{PREFIXES[type(node)]} {inner(operand)}"
         case nodes.Between(operand, low, high):
             return f"{inner(operand)} BETWEEN {inner(low)} AND {inner(high)}"
-        case nodes.In(operand):
+        case nodes.ListTest(operand):
             return f"{inner(operand)} IN ({', '.join(map(inner, node.listed()))})"
-        case nodes.IsNull(operand) | nodes.IsTruth(operand):
+        case nodes.NullTest(operand) | nodes.TruthTest(operand):
             return f"{inner(operand)} IS {truth(node)}"
         case nodes.Call("positive", [operand]) if source(node).lstrip("( ").startswith("+"):
             return f"+ {inner(operand)}"
@@ -48,7 +55,7 @@ def _text(node, source) -> str:
 
 def sign(node) -> str:
     match node:
-        case nodes.And() | nodes.Or():
+        case nodes.Conjunction() | nodes.Disjunction():
             return type(node).__name__.upper()
         case nodes.Concat():
             return "||"
@@ -57,4 +64,4 @@ def sign(node) -> str:
 
 
 def truth(node) -> str:
-    return nodes.TRUTH_NAMES[node.truth] if isinstance(node, nodes.IsTruth) else "NULL"
+    return nodes.TRUTH_NAMES[node.truth] if isinstance(node, nodes.TruthTest) else "NULL"

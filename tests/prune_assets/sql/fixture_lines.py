@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from parquet_core.predicate import And, IsTruth, Not, Or, Predicate, Unsupported
+from parquet_core.pruning.predicate import And, IsTruth, Not, Or, Predicate, Unsupported
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -10,8 +10,9 @@ from operator import eq, ge, gt, le, lt, ne
 
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import (
+from parquet_core.format.schema import Path
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
     And,
     Compare,
     CompareColumns,
@@ -27,7 +28,6 @@ from parquet_core.predicate import (
     Not,
     Op,
     Or,
-    Path,
     Pattern,
     Predicate,
     StartsWith,

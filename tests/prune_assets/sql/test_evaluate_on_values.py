@@ -9,7 +9,7 @@ from call_counts import calls
 
 import prune_assets as pr
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.outcomes import Outcomes
+from parquet_core.pruning.outcomes import Outcomes
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.lowering.conditions import Conditions
@@ -46,7 +46,7 @@ def lowered(monkeypatch):
 
 
 def evaluated(table, sql, values):
-    columns = {column.name: column for column in read_dataset(str(table)).columns}
+    columns = {column.name: column for column in read_dataset(str(table)).groups.columns}
     column = columns["s" if "(s)" in sql else "a"]
     array = pa.array(values, column.type)
     return evaluate_on_values(

@@ -8,8 +8,8 @@ from decimal import Context, Decimal
 import pytest
 from pyspark.errors import ArithmeticException
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Constant
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Constant
 from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.terms import Chain
@@ -17,7 +17,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import parse_predicate
 from prune_assets.sql.types.spark_types import ordinal_of_float
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.zones import Clocks
 from tests.prune_assets.sql.random_expressions import COLUMNS, CONSTANTS, TYPES, expression
 from tests.prune_assets.sql.spark_rows import EDGES, ansi
@@ -75,9 +75,9 @@ def ordinal(value, type_):
     if value is None:
         return None
     match type_.kind:
-        case Kind.DECIMAL:
+        case ValueKind.DECIMAL:
             return int(Decimal(value).scaleb(type_.scale, context=WIDE))
-        case Kind.DOUBLE:
+        case ValueKind.DOUBLE:
             return ordinal_of_float(value, type_.bits)
         case _:
             return int(value)

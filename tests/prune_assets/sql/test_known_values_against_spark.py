@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.sql.lower import lower
 from prune_assets.sql.simplify.propagate_constants import may_be_refined
 from tests.prune_assets.sql.interpreter import outcomes_of

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.errors import UnknownColumn, WrongUse
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.planner.value_tests import row_tests
 from prune_assets.spark_reader.as_spark_filters import as_spark_filters
@@ -511,7 +511,7 @@ def test_a_condition_that_is_compared_with_false_is_negated():
         (part,) = leaves(lowered(where).predicate)
         assert isinstance(part, Unsupported)
         assert part.sql == where
-        assert isinstance(part.source.tree, nodes.Not)
+        assert isinstance(part.source.tree, nodes.Negation)
 
 
 def test_half_of_a_range_between_conditions_has_a_text_of_its_own():

@@ -16,7 +16,7 @@ from prune_assets.sql.lowering.column_values import UNCERTAIN
 from prune_assets.sql.syntax import grammar, nodes
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.types.floats import float_of_text
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.timestamps import Moment
 from tests.prune_assets.sql.bracketed import bracketed
 from tests.prune_assets.sql.fixture_lines import fixture_lines
@@ -189,14 +189,14 @@ def described(node):
     assert isinstance(node, nodes.Literal)
     value = node.value
     match value.kind:
-        case Kind.INTEGER:
+        case ValueKind.INTEGER:
             return {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}[value.bits], value.value
-        case Kind.DECIMAL:
+        case ValueKind.DECIMAL:
             exact = Decimal((value.number < 0, tuple(map(int, str(abs(value.number)))), -value.scale))
             return f"decimal({value.digits},{value.scale})", exact
-        case Kind.DOUBLE:
+        case ValueKind.DOUBLE:
             return {32: "float", 64: "double"}[value.bits], comparable(value.value)
-        case Kind.DATE:
+        case ValueKind.DATE:
             return "date", date.fromordinal(value.number + EPOCH)
         case kind:
             return str(kind), value.value

@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from parquet_core.predicate import Unsupported
+from parquet_core.pruning.predicate import Unsupported
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.lower import lower
 from prune_assets.sql.syntax import nodes
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from prune_assets.sql.types.timestamps import Moment, read_moment
 from prune_assets.sql.types.zones import UncertainTime, zone_named
 from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
@@ -146,7 +146,7 @@ def test_sums_of_timestamps_and_intervals_are_the_same(spark, zone):
     for text, answer in zip(texts, answers, strict=True):
         folded = fold_constants(parse(text, tokenize(text)))
         assert isinstance(folded, nodes.Literal), text
-        assert folded.value.kind is Kind.TIMESTAMP
+        assert folded.value.kind is ValueKind.TIMESTAMP
         assert isinstance(folded.value.value, Moment), text
         found = ours(folded.value.value, zone)
         known += found is not None

@@ -88,12 +88,14 @@ def changed(table, tmp_path, **of_first):
 @pytest.mark.parametrize("where", WHERES)
 def test_a_plan_opens_the_files_that_the_manifest_leaves(table, where):
     plan = pr.plan(table, where=where)
-    opened = [file.path for file, is_open in zip(plan.index.files, _opened(plan), strict=True) if is_open]
+    opened = [file.path for file, is_open in zip(plan.index.groups.files, _opened(plan), strict=True) if is_open]
     assert opened == [f"{table}/{number}.parquet" for number in WHERES[where]]
 
 
 def _opened(plan):
-    return [True] * len(plan.index.files) if plan.index.opened is None else plan.index.opened.tolist()
+    return (
+        [True] * len(plan.index.groups.files) if plan.index.groups.opened is None else plan.index.groups.opened.tolist()
+    )
 
 
 @pytest.mark.spark

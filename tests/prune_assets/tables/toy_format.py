@@ -19,16 +19,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.dataset.logged import AT_LEAST, FileAnswers, FileList, LoggedFiles
+from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import list_dataset, read_logged
-from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.outcomes import unknown
-from parquet_core.predicate import ColumnLeaf, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.file_answers import FileAnswers
+from parquet_core.pruning.outcomes import unknown
+from parquet_core.pruning.predicate import ColumnLeaf, leaves
+from parquet_core.pruning.trees import fold
 from parquet_core.storage import Traffic, look_up
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.examination import Claims, Examination, Inspection
@@ -82,7 +83,7 @@ class ToyTable(TableDefaults):
 
     @cached_property
     def in_files(self):
-        return list_dataset(self.paths[:1]).read_for_schema().columns
+        return list_dataset(self.paths[:1]).read_for_schema().groups.columns
 
     @property
     def partitions(self):

@@ -8,7 +8,7 @@ from prune_assets.writing.data_size import DataSize
 from prune_assets.writing.measuring import SAMPLE, measure
 from prune_assets.writing.ranges import distinct_per_row_group, places_of
 from prune_assets.writing.sort_order import order_codes
-from prune_assets.writing.write_options import BoundLayout
+from prune_assets.writing.write_options import WriteLayout
 
 
 def distinct(df, bound, *, group_rows):
@@ -28,10 +28,10 @@ def test_rows_and_plain_bytes_are_measured(spark):
         fn.lit(None).cast("string").alias("nothing"),
         fn.array(fn.lit(1)).alias("list"),
     )
-    measured = measure(df, BoundLayout((), {}), (), files=None)
+    measured = measure(df, WriteLayout((), {}), (), files=None)
     assert measured.size == DataSize(10, 10 * (8 + 6 + 0 + len('{"list":[1]}')))
     assert (measured.rate, len(measured.random)) == (1.0, 10)
-    assert measure(df.where("id < 0"), BoundLayout((), {}), (), files=None).size == DataSize(0, 0)
+    assert measure(df.where("id < 0"), WriteLayout((), {}), (), files=None).size == DataSize(0, 0)
 
 
 @pytest.mark.spark
@@ -42,7 +42,7 @@ def test_distinct_values_are_those_of_a_row_group_and_not_of_the_table(spark):
         (fn.col("id") / 100).cast("long").alias("clustered"),
         (fn.col("id") % 300).alias("spread"),
     )
-    bound = BoundLayout((SortKey("key"),), {"clustered": 0.01, "spread": 0.01, "key": 0.01})
+    bound = WriteLayout((SortKey("key"),), {"clustered": 0.01, "spread": 0.01, "key": 0.01})
     found = distinct(df, bound, group_rows=1_000)
     assert 10 <= found["clustered"] <= 25
     assert 300 <= found["spread"] <= 400
@@ -59,7 +59,7 @@ def test_a_sample_tells_no_fewer_values_than_there_are(spark):
         (fn.col("id") % 7).alias("few"),
         fn.when(fn.col("id") < rows / 2, 0).otherwise(fn.col("id")).alias("in_one_half"),
     )
-    bound = BoundLayout((SortKey("key"),), dict.fromkeys(("together", "apart", "few", "in_one_half"), 0.01))
+    bound = WriteLayout((SortKey("key"),), dict.fromkeys(("together", "apart", "few", "in_one_half"), 0.01))
     found = distinct(df, bound, group_rows=group_rows)
     assert group_rows // 4 <= found["together"] < group_rows // 2
     assert found["apart"] == group_rows
@@ -74,7 +74,7 @@ def test_without_a_sort_key_a_row_group_may_hold_every_value(spark):
         fn.struct((fn.col("id") % 3).alias("m")).alias("s"),
         fn.lit(None).cast("long").alias("nothing"),
     )
-    found = distinct(df, BoundLayout((), {"n": 0.01, "s.m": 0.1, "nothing": 0.1}), group_rows=500)
+    found = distinct(df, WriteLayout((), {"n": 0.01, "s.m": 0.1, "nothing": 0.1}), group_rows=500)
     assert found["n"] == 500
     assert 3 <= found["s.m"] <= 5
     assert found["nothing"] == 1
@@ -84,6 +84,6 @@ def test_without_a_sort_key_a_row_group_may_hold_every_value(spark):
 def test_distinct_values_are_those_of_a_partition_whose_files_hold_no_other(spark):
     df = spark.range(10_000).select("id", (fn.col("id") % 10).alias("day"))
     (count,) = distinct(
-        df, BoundLayout(sort_by=(), bloom={"id": 0.01}, partition_by=("day",)), group_rows=100_000
+        df, WriteLayout(sort_by=(), bloom={"id": 0.01}, partition_by=("day",)), group_rows=100_000
     ).values()
     assert 1_000 <= count <= 1_400

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
 from parquet_core.layout.spec import CODECS, LayoutSpec
-from prune_assets.writing.write_options import BoundLayout, bind_layout, refuse_unknown_columns, write_options
+from prune_assets.writing.write_options import WriteLayout, bind_layout, refuse_unknown_columns, write_options
 
 SCHEMA = StructType(
     [
@@ -35,7 +35,7 @@ def test_names_are_resolved_to_their_spelling():
     bound = bind_layout(
         SCHEMA, LayoutSpec(sort_by=["DAY"], bloom={"key": 0.01, "BUYER.city": 0.1}), case_sensitive=False
     )
-    assert bound == BoundLayout((SortKey("day"),), {"Key": 0.01, "buyer.City": 0.1})
+    assert bound == WriteLayout((SortKey("day"),), {"Key": 0.01, "buyer.City": 0.1})
 
 
 def test_a_case_sensitive_session_takes_names_literally():
@@ -90,7 +90,7 @@ def test_the_layout_becomes_options():
     layout = LayoutSpec(
         sort_by=["day"], bloom={"Key": 0.02}, page_rows=50, row_group_bytes=1 << 20, compression="snappy"
     )
-    bound = BoundLayout((SortKey("day"),), {"Key": 0.02})
+    bound = WriteLayout((SortKey("day"),), {"Key": 0.02})
     assert write_options(layout, bound, row_group_rows=400, distinct={"Key": 123}) == {
         "compression": "snappy",
         "parquet.block.size": "1048576",
@@ -125,7 +125,7 @@ def test_encodings_become_options():
 
 
 def test_without_a_row_limit_none_is_set():
-    options = write_options(LayoutSpec(), BoundLayout((), {}), row_group_rows=None, distinct={})
+    options = write_options(LayoutSpec(), WriteLayout((), {}), row_group_rows=None, distinct={})
     assert "parquet.block.row.count.limit" not in options
     assert options["parquet.page.size.row.check.min"] == "100"
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parquet_core.arrow_arrays import valid_flags
-from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.compact import MISSING
-from parquet_core.outcomes import Outcomes, unknown
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, unknown
 from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds
 from prune_assets.tables.iceberg.file_bounds import claimed_bounds
 from prune_assets.tables.iceberg.partition_values import buckets, ends_of, tells_nulls
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf
     from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.manifests.manifest_list import FieldSummary

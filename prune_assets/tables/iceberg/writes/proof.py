@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WRITE_ID = "prune-assets.write"
 
 
-class Change(NamedTuple):
+class SnapshotChange(NamedTuple):
     """A snapshot, and the files that its commit added and removed, as metadata name them."""
 
     snapshot: IcebergSnapshot
@@ -45,7 +45,7 @@ class Change(NamedTuple):
         return parent
 
 
-def change_of(name: str, spark: SparkSession, write_id: str) -> Change:
+def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
     """Return the changes of the latest snapshot of a write."""
     snapshot = snapshot_in_session(name, spark)
     ours = [
@@ -58,7 +58,7 @@ def change_of(name: str, spark: SparkSession, write_id: str) -> Change:
     return change_at(snapshot_in_session(name, spark, ours[-1]))
 
 
-def change_at(snapshot: IcebergSnapshot) -> Change:
+def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
     """Read from its manifests what a snapshot added and removed."""
     from pyiceberg.manifest import ManifestContent, ManifestEntryStatus, read_manifest_list
 
@@ -72,10 +72,12 @@ def change_at(snapshot: IcebergSnapshot) -> Change:
             for entry in manifest.fetch_manifest_entry(io, discard_deleted=False):
                 if entry.snapshot_id == version:
                     files[entry.status].append(entry.data_file.file_path)
-    return Change(snapshot, tuple(files[ManifestEntryStatus.ADDED]), tuple(files[ManifestEntryStatus.DELETED]))
+    return SnapshotChange(snapshot, tuple(files[ManifestEntryStatus.ADDED]), tuple(files[ManifestEntryStatus.DELETED]))
 
 
-def prove(name: NameInSession, change: Change, layout: LayoutSpec, *, rows: int | None = None) -> MetadataIndex | None:
+def prove(
+    name: NameInSession, change: SnapshotChange, layout: LayoutSpec, *, rows: int | None = None
+) -> MetadataIndex | None:
     """Check the files that a commit added; return their metadata, None where there are none.
 
     Raises UnprovenWrite, which says how to go back, where they have not the layout, or not so many rows.
@@ -94,13 +96,13 @@ def prove(name: NameInSession, change: Change, layout: LayoutSpec, *, rows: int 
         if broken := [each for each in found if each.severity is Severity.ERROR]:
             more = f" and {len(broken) - 1} more" if broken[1:] else ""
             raise _unproven(name, change, f"{broken[0].location}: {broken[0].message}{more}")
-    in_files = 0 if index is None else int(index.row_count.sum())
+    in_files = 0 if index is None else int(index.groups.row_count.sum())
     if rows is not None and in_files != rows:
         raise _unproven(name, change, f"Spark reports {rows} rows written, and the files hold {in_files}")
     return index
 
 
-def _unproven(name: NameInSession, change: Change, why: str) -> UnprovenWrite:
+def _unproven(name: NameInSession, change: SnapshotChange, why: str) -> UnprovenWrite:
     back = (
         f"DROP TABLE {name.table}"
         if change.parent is None

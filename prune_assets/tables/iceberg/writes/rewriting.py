@@ -203,7 +203,7 @@ def conditions_of(
     if keys:
         column = find_column(keys[0], index, "sort_by")
         key = table.by_path[column.path]
-        bounds = fold_pages(index.page_indexes.filled_bounds(column), index.file, len(index.files))
+        bounds = fold_pages(index.page_indexes.filled_bounds(column), index.groups.file, len(index.groups.files))
     for numbers in groups:
         parts = [*_of_partition(table, named, numbers[0])]
         if key is not None and bounds is not None:

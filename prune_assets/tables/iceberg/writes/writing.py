@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.session_catalog import NameInSession
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform
-    from prune_assets.writing.write_options import BoundLayout
+    from prune_assets.writing.write_options import WriteLayout
 
 # Rows come arranged, and files are cut already: a limit would part one that comes out a little larger.
 _OPTIONS = {
@@ -67,7 +67,7 @@ class _Arranged:
     """Rows in the order of the layout, `bound` to them, and the properties of their table."""
 
     frame: DataFrame
-    bound: BoundLayout
+    bound: WriteLayout
     properties: dict[str, str]
     removed: list[str]
 
@@ -106,7 +106,7 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
         table=name,
         files=paths_of(change.added),
         rows=rows,
-        bytes=0 if index is None else sum(file.size for file in index.files),
+        bytes=0 if index is None else sum(file.size for file in index.groups.files),
         row_groups=0 if index is None else len(index),
         removed=paths_of(change.removed),
         version=change.version,

@@ -19,7 +19,7 @@ from needs_spark import needs_spark
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 
 pytestmark = pytest.mark.spark
 

@@ -5,7 +5,7 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.fixture_lines import fixture_lines

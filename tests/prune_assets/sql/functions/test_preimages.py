@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Constant, Op
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Constant, Op
 from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.function import Function, Piece, preimage
@@ -17,7 +17,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import parse_predicate
 from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero
-from prune_assets.sql.types.ranges import Ranges, complement, intersection, joined, span, union
+from prune_assets.sql.types.ranges import ValueRanges, complement, intersection, joined, span, union
 from prune_assets.sql.types.spark_types import DOUBLE, FLOAT, INT, TINYINT, float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.zones import Clocks
 from tests.prune_assets.sql.random_expressions import expression
@@ -93,7 +93,7 @@ def test_a_step_is_found_wherever_it_is():
         assert preimage(rising, span(-9, 0)) == span(-128, step - 1)
         falling = Function("step", INT, lambda at, step=step: -5 if at >= step else 5, (Piece(-128, 127, rises=False),))
         assert preimage(falling, span(0, 9)) == span(-128, step - 1)
-        assert preimage(falling, span(6, 9)) == Ranges()
+        assert preimage(falling, span(6, 9)) == ValueRanges()
 
 
 def test_sets_of_ordinals():

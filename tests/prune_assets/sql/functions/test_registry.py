@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import prune_assets.sql
-from parquet_core.predicate import Compare, Op, Unsupported
+from parquet_core.pruning.predicate import Compare, Op, Unsupported
 from prune_assets.sql.functions import registry
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.registry import FAMILIES, REGISTRY, find
@@ -17,7 +17,7 @@ from prune_assets.sql.lower import lower
 from prune_assets.sql.render import render
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import ValueKind
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 SQL = Path(prune_assets.sql.__file__).parent
@@ -35,7 +35,7 @@ def test_each_name_of_a_function_stands_in_one_module():
         if path.relative_to(SQL).as_posix() not in MAY_NAME:
             found.update(name for name in literals_of(path) if name in REGISTRY)
     # Types have names too, which are those of the casts to them.
-    types = {str(kind) for kind in Kind} | {str(to) for to in (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)}
+    types = {str(kind) for kind in ValueKind} | {str(to) for to in (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)}
     assert {name: times for name, times in found.items() if times > 1 and name not in types} == {}
     assert REGISTRY.keys() - found.keys() <= types
 

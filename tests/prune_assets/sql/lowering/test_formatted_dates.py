@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from parquet_core.access_plan import Verdict
+from parquet_core.pruning.access_plan import Verdict
 
 IN_UTC = pr.SparkSemantics(time_zone="UTC")
 DAY = 86_400_000_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parquet_core.predicate import Compare, Not, Op, Or, StartsWith
+from parquet_core.pruning.predicate import Compare, Not, Op, Or, StartsWith
 from prune_assets.sql.lowering.like import compare_start
 from tests.prune_assets.sql.interpreter import comparable, holds
 from tests.prune_assets.sql.table_columns import leaf

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS

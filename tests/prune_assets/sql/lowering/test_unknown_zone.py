@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo, available_timezones
 import pyarrow as pa
 import pytest
 
-from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.outcomes import Outcomes, unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.pruning.trees import constant_answers, fold
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.types.zones import HOUR, MOST_OFFSET, SECOND, most_shift

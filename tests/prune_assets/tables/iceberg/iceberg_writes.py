@@ -170,7 +170,7 @@ def written_with(spark, name, properties, *, rows=100_000):
     pages = index.page_indexes.read(find_column("long", index, "sort_by"), np.arange(len(index)))
     return {
         "files": len(paths),
-        "row groups": [int(count) for count in index.row_count],
+        "row groups": [int(count) for count in index.groups.row_count],
         "rows of a page": int(np.max(pages.bounds.row_count)),
         "bytes of a page's bound": len(pages.bounds.lower[0].as_py()),
         "bytes of a row group's bound": len(footer.row_group(0).column(1).statistics.min),

@@ -1,0 +1,104 @@
+"""Bloom filters as evidence: they prove absence, so only equality-like leaves gain from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.bloom import can_hash, may_hold, probe_hashes
+from parquet_core.pruning.outcomes import Outcomes, unknown
+from parquet_core.pruning.predicate import Compare, In, Interval, Op
+from parquet_core.spark_rules.calendars import common_calendar_start
+from parquet_core.spark_rules.type_promotion import as_stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf
+
+# Probing more values than this would cost more than it can save: almost every filter says "maybe" to one.
+MAX_PROBES = 1_000
+# Filters times values that are probed at once.
+MAX_CELLS = 16 << 20
+
+
+def probes(leaf: Leaf) -> pa.Array | None:
+    """Return the values whose absence decides something about the leaf; None when nothing does.
+
+    Filters of flags are never asked: parquet-java writes empty ones.
+    """
+    match leaf:
+        case Compare(_, Op.EQ | Op.NE, value) if not pa.types.is_boolean(value.type):
+            return pa.repeat(value, 1)
+        case Interval(_, low, high) if low == high and not pa.types.is_boolean(low.type):
+            return pa.repeat(low, 1)
+        case In(_, values) if len(values) <= MAX_PROBES and not pa.types.is_boolean(values.type):
+            return values
+        case _:
+            return None
+
+
+def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]) -> OutcomeArray:
+    """Return which outcomes the filters leave possible, per container; None is a missing filter.
+
+    `column` is that of the files, whose type the filters were made with; the leaf may have the table's.
+    """
+    answers = unknown(len(filters))
+    values = probes(leaf)
+    present = np.flatnonzero([blocks is not None for blocks in filters])
+    if values is None or not can_hash(column) or len(present) == 0 or _depends_on_calendar(values):
+        return answers
+    held = as_stored(values, column)
+    if held is None:
+        return answers
+    if len(held):
+        found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, held))
+        present = present[~found.any(axis=1)]
+    answers[present] &= _without(leaf)
+    return answers
+
+
+def outcomes_of_each_from_filters(
+    leaves: Sequence[Leaf], column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]
+) -> OutcomeArray:
+    """Return the same for each of several leaves, a row each; single values are probed at once."""
+    answers: OutcomeArray = np.full((len(leaves), len(filters)), Outcomes.UNKNOWN, np.uint8)
+    by_leaf = {i: values for i, leaf in enumerate(leaves) if (values := _single(leaf, column)) is not None}
+    present = np.flatnonzero([blocks is not None for blocks in filters])
+    step = max(1, MAX_CELLS // max(1, len(present)))
+    for part in (list(by_leaf)[i : i + step] for i in range(0, len(by_leaf), step)):
+        hashes = probe_hashes(column, pa.concat_arrays([by_leaf[i] for i in part]))
+        held = may_hold([blocks for blocks in filters if blocks is not None], hashes)
+        for i, absent in zip(part, ~held.T, strict=True):
+            answers[i, present[absent]] &= _without(leaves[i])
+    for i in sorted(set(range(len(leaves))).difference(by_leaf)):
+        answers[i] = outcomes_from_filters(leaves[i], column, filters)
+    return answers
+
+
+def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
+    """Return the value of a comparison that filters of the column can be asked about as it is."""
+    if not isinstance(leaf, Compare) or leaf.value.type != column.type or not can_hash(column):
+        return None
+    values = probes(leaf)
+    return None if values is None or _depends_on_calendar(values) else values
+
+
+def _without(leaf: Leaf) -> np.uint8:
+    """Return the possible outcomes if no value of the equality is present."""
+    never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
+    return np.uint8(Outcomes.UNKNOWN & ~never)
+
+
+def _depends_on_calendar(values: pa.Array) -> bool:
+    """Tell whether a date or time is so old that a session may store it as another one than it means."""
+    if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
+        return False
+    return bool(pc.any(pc.less(values, common_calendar_start(values.type))).as_py())

@@ -1,0 +1,119 @@
+"""A predicate asked of rows: their values are all the evidence there is, and decide it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.fix import Fix, Step
+from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_values
+from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.outcomes import Outcomes, may_match, must_match
+from parquet_core.pruning.predicate import (
+    CompareColumns,
+    Constant,
+    OnPartitions,
+    OnValues,
+    SkippingRemedy,
+    Unsupported,
+    leaves,
+)
+from parquet_core.pruning.trees import constant_answers, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
+
+
+class RowUse(Enum):
+    """The purpose of a test of rows; its value begins the message of an error."""
+
+    COUNT = "rows are not counted"
+    READ = "rows are not read"
+
+
+def selected_rows(
+    predicate: Predicate, values: Mapping[Path, pa.Array], count: int, use: RowUse = RowUse.READ
+) -> NDArray[np.bool_]:
+    """Return which of `count` rows a predicate selects.
+
+    `values`: by column, in the type of its bounds. Raises UnsupportedFeature where values do not decide it for a row.
+
+    >>> import pyarrow as pa
+    >>> from parquet_core.pruning.predicate import Compare, Op
+    >>> selected_rows(Compare(("x",), Op.GT, pa.scalar(1)), {("x",): pa.array([1, 2, None])}, 3).tolist()
+    [False, True, False]
+    """
+    answers = [outcomes_on_rows(leaf, values, count) for leaf in leaves(predicate)]
+    outcomes = fold(predicate, answers)
+    selected = must_match(outcomes)
+    undecided = np.flatnonzero(may_match(outcomes) & ~selected)
+    if len(undecided):
+        row = int(undecided[0])
+        found = [leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])]
+        raise _error(found, row, values, use)
+    return selected
+
+
+def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> OutcomeArray:
+    """Return the possible outcomes of a leaf for each row; `values`: by column, in the type of its bounds."""
+    match leaf:
+        case Constant():
+            return constant_answers(leaf, count)
+        case Unsupported():
+            return np.full(count, Outcomes.UNKNOWN, np.uint8)
+        case OnPartitions(columns, _, test):
+            return test(*(values[column] for column in columns))
+        case CompareColumns(left, op, right):
+            return outcomes_from_two_bounds(op, bounds_of_values(values[left]), bounds_of_values(values[right]))
+    return outcomes_of_values(leaf, values[leaf.column])
+
+
+def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
+    """Return the error for a part that is not evaluated on rows; `why`: a second reason.
+
+    >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
+    >>> error.args[0], error.args[1].step
+    ('rows are not counted: f(x) = 1: f() is not known here', <Step.EVALUATE_IN_SPARK: 'let Spark evaluate it'>)
+    """
+    reasons = "; ".join(filter(None, (part.reason, why)))
+    instead = "" if not part.remedy or isinstance(part.remedy, SkippingRemedy) else f"{part.remedy}, or "
+    return UnsupportedFeature(f"{use.value}: {part.sql}: {reasons}", Fix(instead, Step.EVALUATE_IN_SPARK))
+
+
+def _is_one(outcomes: int) -> bool:
+    return int(outcomes).bit_count() == 1
+
+
+def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array], use: RowUse) -> UnsupportedFeature:
+    """Return the error for the first undecided part; it names the values of the row."""
+    shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row])}"[:100] for path, array in values.items())
+    why = f"without Spark its result is unknown where {shown}"
+    for leaf in undecided:
+        match leaf:
+            case Unsupported():
+                return not_evaluated(leaf, use, f"there is a row where {shown}" if shown else "")
+            case OnValues() | OnPartitions() if leaf.test.is_full:
+                # As many values are not tested by a session either.
+                fix = Fix(step=Step.READ_IN_SPARK)
+                return UnsupportedFeature(f"{use.value}: {leaf.part.sql}: {leaf.test.limits}", fix)
+            case OnValues() | OnPartitions():
+                return not_evaluated(leaf.part, use, leaf.test.limits or why)
+    return UnsupportedFeature(f"{use.value}: {why}", Fix(step=Step.EVALUATE_IN_SPARK))
+
+
+def _shown(scalar: pa.Scalar) -> str:
+    try:
+        value = scalar.as_py()
+    except (OverflowError, ValueError):  # a time that Python's calendar lacks
+        return str(scalar.value)
+    return repr(value.decode(errors="backslashreplace")) if isinstance(value, bytes) else str(value)

@@ -1,0 +1,119 @@
+"""The values of a list in ascending order: sorted once, then every bound is found among them by binary search."""
+
+from __future__ import annotations
+
+import weakref
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, ordered_numbers
+from parquet_core.ranks import ranks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.arrays import Numbers
+
+
+class ListedValues(NamedTuple):
+    """`ascending`: the values in order. `runs`: two of them share a number where every value between them is listed.
+
+    `plain`: likewise in order, as numpy or Python can search them; None where Arrow has to rank them.
+    """
+
+    ascending: pa.Array
+    runs: Numbers
+    plain: NDArray[Any] | list[bytes] | None
+
+    def places(self, bounds: pa.Array) -> Numbers:
+        """Return `2 * i` for a bound between the i-th value and the one before it, `2 * i + 1` for one equal to it.
+
+        A null comes anywhere.
+
+        >>> listed_values(pa.array([10, 20]), pa.int64()).places(pa.array([5, 10, 15, 20, 25])).tolist()
+        [0, 1, 2, 3, 4]
+        """
+        if isinstance(self.plain, np.ndarray):
+            return _placed(self.plain, ordered_numbers(bounds))
+        if self.plain is not None and len(bounds) < len(self.plain):
+            return _placed_texts(self.plain, bounds.to_pylist())
+        own, others = ranks(self.ascending, bounds)
+        return _placed(own, others)
+
+    def between(self, low: pa.Scalar, high: pa.Scalar) -> pa.Array:
+        """Return the values from one to the other, both included; null is no limit."""
+        first, stop = 0, len(self.ascending)
+        if low.is_valid:
+            first = int(self.places(pa.repeat(low, 1))[0]) // 2
+        if high.is_valid:
+            stop = (int(self.places(pa.repeat(high, 1))[0]) + 1) // 2
+        return self.ascending[first : max(first, stop)]
+
+
+def _placed(ordered: NDArray[Any], bounds: NDArray[Any] | None) -> Numbers:
+    assert bounds is not None
+    first = np.searchsorted(ordered, bounds)
+    places: Numbers = 2 * first + (ordered[np.minimum(first, len(ordered) - 1)] == bounds)
+    return places
+
+
+def _placed_texts(ordered: list[bytes], bounds: list[bytes | None]) -> Numbers:
+    positions = np.zeros(len(bounds), np.int64)
+    for i, bound in enumerate(bounds):
+        if bound is not None:
+            first = bisect_left(ordered, bound)
+            positions[i] = 2 * first + (first < len(ordered) and ordered[first] == bound)
+    return positions
+
+
+# By the identity of an array that is alive.
+_KNOWN: dict[tuple[int, pa.DataType], ListedValues] = {}
+
+
+def listed_values(values: pa.Array, kind: pa.DataType) -> ListedValues:
+    """Return at least one value, in a type that may be that of bounds, in order; kept as long as the array lives."""
+    key = id(values), kind
+    listed = _KNOWN.get(key)
+    if listed is None:
+        listed = _listed(values.cast(kind))
+        _KNOWN[key] = listed
+        weakref.finalize(values, _KNOWN.pop, key, None).atexit = False
+    return listed
+
+
+def _listed(values: pa.Array) -> ListedValues:
+    numbers = None if pa.types.is_floating(values.type) else ordered_numbers(values)
+    if numbers is not None:
+        ordered = values.take(from_numpy(np.argsort(numbers, kind="stable")))
+        return ListedValues(ordered, _runs(ordered), ordered_numbers(ordered))
+    if pa.types.is_binary(values.type):
+        ordered = values if _is_ascending(values) else values.take(pc.sort_indices(values))
+        return ListedValues(ordered, _runs(ordered), ordered.to_pylist())
+    (order,) = ranks(values)
+    ordered = values.take(from_numpy(np.argsort(order, kind="stable")))
+    return ListedValues(ordered, _runs(ordered), None)
+
+
+def _is_ascending(values: pa.Array) -> bool:
+    return bool(pc.all(pc.less_equal(values[:-1], values[1:])).as_py())
+
+
+def _runs(values: pa.Array) -> Numbers:
+    """Number ascending values so that two share a number where every value between them is there too."""
+    numbers = ordered_numbers(values)
+    if pa.types.is_decimal128(values.type):
+        halves = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 2)[values.offset : values.offset + len(values)]
+        low, high = halves[:, 0], halves[:, 1]
+        carried = (low[1:] < low[:-1]).astype(np.uint64)
+        together = (np.diff(low) <= 1) & (np.diff(high) == carried)
+    elif numbers is None or pa.types.is_floating(values.type):
+        together = flags_from(pc.equal(values[1:], values[:-1]))
+    else:
+        # Too large a step wraps around, but never to 0 or 1.
+        step = np.diff(numbers)
+        together = (step == 0) | (step == 1)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(~together)])

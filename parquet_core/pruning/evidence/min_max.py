@@ -1,0 +1,261 @@
+"""Bounds as evidence: row-group statistics and the page index answer a leaf the same way.
+
+Bounds of floats enclose the numbers. NaN, which is larger than all of them, is beside them wherever its count is not
+known to be 0. Equal bounds are the only value there is, whether they were cut or not: any condition is asked of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, ordered_numbers
+from parquet_core.pruning.evidence.listed_values import ListedValues, listed_values
+from parquet_core.pruning.evidence.patterns import pattern_ruled_out
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import Compare, In, Interval, IsNaN, IsNull, OnValues, Op, Pattern
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.arrays import Flags
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf
+    from parquet_core.trust.bounds import Bounds
+
+
+# Which comparisons are TRUE for a value smaller than the literal, equal to it, larger than it.
+HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
+HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
+HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})
+_ARROW: dict[Op, Any] = {
+    Op.LT: pc.less,
+    Op.LE: pc.less_equal,
+    Op.GT: pc.greater,
+    Op.GE: pc.greater_equal,
+    Op.EQ: pc.equal,
+}
+_NUMPY: dict[Op, Any] = {
+    Op.LT: np.less,
+    Op.LE: np.less_equal,
+    Op.GT: np.greater,
+    Op.GE: np.greater_equal,
+    Op.EQ: np.equal,
+}
+
+
+class Presence(NamedTuple):
+    """What a container may hold besides numbers: nulls, NaN, and numbers (or other values) at all."""
+
+    null: Flags
+    nan: Flags
+    number: Flags
+
+
+def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
+    """Return which outcomes the bounds of the leaf's column leave possible, per container.
+
+    `presence` is that of the bounds, if it is known already.
+    """
+    null, nan, number = presence = presence_of(bounds) if presence is None else presence
+    if isinstance(leaf, IsNull):
+        return outcomes_of(true=null, false=nan | number, null=np.zeros(len(bounds), np.bool_))
+    if isinstance(leaf, IsNaN):
+        return outcomes_of(true=nan, false=number | null, null=np.zeros(len(bounds), np.bool_))
+    if isinstance(leaf, OnValues):
+        return outcomes_of_known_values(leaf, bounds, presence)
+    if isinstance(leaf, Pattern):
+        true_ruled_out, false_ruled_out = pattern_ruled_out(leaf, bounds.lower, bounds.upper)
+        return outcomes_of(true=number & ~true_ruled_out, false=number & ~false_ruled_out, null=null)
+    true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds.lower, bounds.upper)
+    true, false = number & ~true_ruled_out, number & ~false_ruled_out
+    if holds_for_nan(leaf):
+        true |= nan
+    else:
+        false |= nan
+    return outcomes_of(true=true, false=false, null=null)
+
+
+def presence_of(bounds: Bounds) -> Presence:
+    """Tell from the counts what each container may hold."""
+    rows = bounds.row_count > 0
+    has_value = rows & ~_equals(bounds.null_count, bounds.row_count)
+    null = rows & ~_equals(bounds.null_count, 0)
+    if not pa.types.is_floating(bounds.lower.type):
+        return Presence(null, np.zeros(len(bounds), np.bool_), has_value)
+    without_number = pc.add(bounds.nan_count, bounds.null_count)
+    return Presence(
+        null, has_value & ~_equals(bounds.nan_count, 0), has_value & ~_equals(without_number, bounds.row_count)
+    )
+
+
+def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
+    """Tell where a count is known to be this one."""
+    same: Flags = np.equal(numbers_from(counts), expected)
+    return same if counts.null_count == 0 else same & flags_from(counts.is_valid())
+
+
+def holds_for_nan(leaf: Compare | Interval | In) -> bool:
+    """Tell whether NaN, which is larger than every number, makes the leaf TRUE."""
+    match leaf:
+        case Compare(_, op, value):
+            return op in (HOLD_FOR_EQUAL if is_nan(value) else HOLD_FOR_LARGER)
+        case Interval(_, _, high):
+            return is_nan(high)
+        case In(_, values):
+            return pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
+
+
+def is_nan(value: pa.Scalar) -> bool:
+    """Tell whether a literal is NaN."""
+    return pa.types.is_floating(value.type) and math.isnan(value.as_py())
+
+
+def outcomes_of(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
+    """Put together which outcomes are possible."""
+    answers: OutcomeArray = true.view(np.uint8) | false.view(np.uint8) << np.uint8(1)
+    answers |= null.view(np.uint8) << np.uint8(2)
+    return answers
+
+
+def _certain(answer: pa.Array) -> Flags:
+    """Turn a comparison into flags: an unknown bound makes nothing certain."""
+    return flags_from(answer)
+
+
+def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
+    """Tell where no value but NaN makes the leaf TRUE, and where none makes it FALSE."""
+    if pa.types.is_boolean(lower.type):
+        lower, upper = lower.cast(pa.uint8()), upper.cast(pa.uint8())
+    match _as_for_numbers(leaf):
+        case Compare(_, op, value):
+            return _compare(op, lower, upper, value.cast(lower.type))
+        case Interval(_, low, high):
+            low, high = low.cast(lower.type), high.cast(lower.type)
+            outside = _surely(Op.GT, lower, high) | _surely(Op.LT, upper, low)
+            inside = _surely(Op.GE, lower, low) & _surely(Op.LE, upper, high)
+            return outside, inside
+        case In(_, values):
+            return _in(lower, upper, listed_values(values, lower.type))
+        case holds:
+            return np.full(len(lower), not holds), np.full(len(lower), holds)
+
+
+def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | bool:
+    """Return a leaf without NaN that says the same of everything else, or what it says of everything else."""
+    match leaf:
+        case Compare(_, op, value):
+            holds = op in HOLD_FOR_SMALLER if is_nan(value) else holds_by_type(op, value)
+            return leaf if holds is None else holds
+        case Interval(_, low, _) if is_nan(low):
+            return False
+        case Interval(column, low, high) if is_nan(high):
+            return Compare(column, Op.GE, low)
+        case In(_, values) if pa.types.is_boolean(values.type) and len(values) == 2:
+            return True  # there is no other value
+        case In(column, values) if pa.types.is_floating(values.type):
+            without_nan = values.filter(pc.invert(pc.is_nan(values)))
+            return In(column, without_nan) if len(without_nan) else False
+    return leaf
+
+
+def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
+    """Tell what a comparison says of every number of its type, None where it depends: nothing lies beyond the ends.
+
+    >>> holds_by_type(Op.LT, pa.scalar(-128, pa.int8())), holds_by_type(Op.GE, pa.scalar(float("-inf")))
+    (False, True)
+    """
+    kind = value.type
+    if pa.types.is_integer(kind) and not (pa.types.is_uint8(kind) or pa.types.is_uint16(kind)):
+        # Spark reads those two wider than they are declared, and so what does not fit them.
+        ends = np.iinfo(kind.to_pandas_dtype())
+        least, most = value.as_py() <= ends.min, value.as_py() >= ends.max
+    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        least, most = value.as_py() == -math.inf, value.as_py() == math.inf
+    else:
+        return None
+    if least and op in {Op.LT, Op.GE}:
+        return op is Op.GE
+    return op is Op.LE if most and op in {Op.GT, Op.LE} else None
+
+
+def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tuple[Flags, Flags]:
+    match op:
+        case Op.LT:
+            return _surely(Op.GE, lower, value), _surely(Op.LT, upper, value)
+        case Op.LE:
+            return _surely(Op.GT, lower, value), _surely(Op.LE, upper, value)
+        case Op.GT:
+            return _surely(Op.LE, upper, value), _surely(Op.GT, lower, value)
+        case Op.GE:
+            return _surely(Op.LT, upper, value), _surely(Op.GE, lower, value)
+        case Op.EQ | Op.NE:
+            apart = _surely(Op.GT, lower, value) | _surely(Op.LT, upper, value)
+            constant = _surely(Op.EQ, lower, value) & _surely(Op.EQ, upper, value)
+            return (apart, constant) if op is Op.EQ else (constant, apart)
+
+
+def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
+    """Tell where a bound is known and compares so with a value of its type."""
+    numbers = ordered_numbers(bound)
+    if numbers is None:
+        return _certain(_ARROW[op](bound, value))
+    plain = ordered_numbers(pa.repeat(value, 1))
+    assert plain is not None
+    holds: Flags = _NUMPY[op](numbers, plain[0])
+    return holds if bound.null_count == 0 else holds & flags_from(bound.is_valid())
+
+
+def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, Flags]:
+    """Decide per value, not by the hull of the list: TRUE needs a value between the bounds, FALSE one that it lacks."""
+    low, high, count = values.places(lower), values.places(upper), len(values.ascending)
+    first, last = low // 2, (high + 1) // 2 - 1
+    has_lower, has_upper = _certain(pc.is_valid(lower)), _certain(pc.is_valid(upper))
+    known = has_lower & has_upper
+    ruled_out = (has_lower & (first == count)) | (has_upper & (last < 0)) | (known & (last < first))
+    are_listed = known & (low % 2 == 1) & (high % 2 == 1)
+    runs = values.runs
+    return ruled_out, are_listed & (runs[np.minimum(first, count - 1)] == runs[np.maximum(last, 0)])
+
+
+def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:
+    """Return the outcomes of the part for the only value of each container, and for null and NaN if possible there."""
+    one, other = _only_values(bounds)
+    known = presence.number & one
+    if not np.any((known | ~presence.number) & (bounds.row_count > 0)):
+        return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
+    answers: OutcomeArray = np.where(presence.number, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
+    if known.any():
+        # The two zeros of floats are equal, and need not be alike to a function.
+        at = from_numpy(np.flatnonzero(known))
+        low = leaf.test(bounds.lower.take(at))
+        answers[known] = low | leaf.test(bounds.upper.take(at)) if other[known].any() else low
+    if presence.nan.any():
+        answers[presence.nan] |= outcome_of_value(leaf, array_of([math.nan], bounds.lower.type))
+    if presence.null.any():
+        answers[presence.null] |= outcome_of_null(leaf, bounds.lower.type)
+    return answers
+
+
+def outcome_of_null(leaf: OnValues, kind: pa.DataType) -> np.uint8:
+    """Return the outcome of the part for null."""
+    return outcome_of_value(leaf, pa.nulls(1, kind))
+
+
+def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:
+    """Return the outcome of the part for a single value."""
+    return np.uint8(leaf.test(value)[0])
+
+
+def _only_values(bounds: Bounds) -> tuple[Flags, Flags]:
+    """Tell where the bounds are equal, and where they are the two zeros."""
+    if pa.types.is_null(bounds.lower.type):  # Arrow compares none of them
+        return np.zeros(len(bounds), np.bool_), np.zeros(len(bounds), np.bool_)
+    same = flags_from(pc.equal(bounds.lower, bounds.upper))
+    if not pa.types.is_floating(bounds.lower.type):
+        return same, np.zeros(len(bounds), np.bool_)
+    return same, same & flags_from(pc.equal(bounds.lower, array_of([0.0], bounds.lower.type)[0]))

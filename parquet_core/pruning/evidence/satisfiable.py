@@ -1,0 +1,189 @@
+"""Satisfiability of a predicate: whether any row at all could make it true, as none does of `x > 5 AND x < 3`.
+
+Between two neighbouring literals of a column a predicate on it does not change. So it is enough to try each literal,
+the value next to it, the least value, null and NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, scalar_of
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.outcomes import Outcomes, may_match, unknown
+from parquet_core.pruning.predicate import (
+    ColumnLeaf,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNaN,
+    OnValues,
+    Op,
+    Pattern,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
+from parquet_core.pruning.trees import constant_answers, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.predicate import Leaf, Predicate
+
+MAX_DIGITS = 38
+# Beyond so many literals trying them costs more than it is likely to save.
+MAX_LITERALS = 1_000
+
+
+def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None) -> bool:
+    """Tell whether some row may make a predicate true; the parts of an AND that name one column are tried together.
+
+    `columns`: those whose values compare as their types do (strings by their bytes), by default all.
+
+    >>> from parquet_core.pruning.predicate import And, Compare, Op
+    >>> above, below = (Compare(("x",), op, pa.scalar(5)) for op in (Op.GT, Op.LT))
+    >>> may_be_true(above), may_be_true(And((above, below)))
+    (True, False)
+    """
+    by_column: defaultdict[Path, list[Predicate]] = defaultdict(list)
+    for part in conjuncts_of(predicate):
+        named = columns_of(part)
+        if len(named) != 1 or (columns is not None and named[0] not in columns):
+            continue
+        if all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
+            by_column[named[0]].append(part)
+    return all(_may_all_be_true(parts) for parts in by_column.values())
+
+
+def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
+    every_leaf = [leaf for part in parts for leaf in leaves(part)]
+    values = _values_to_try(every_leaf)
+    return values is None or bool(may_fulfil(parts, values).any())
+
+
+def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
+    """Tell which values of a column may make all of these predicates on it true, null among them.
+
+    `values` have the type of the literals, texts that of `BINARY`.
+    """
+    selected = np.ones(len(values), np.bool_)
+    for part in parts:
+        selected &= may_match(fold(part, [_answers(leaf, values) for leaf in leaves(part)]))
+    return selected
+
+
+def _answers(leaf: Leaf, values: pa.Array) -> Any:
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, len(values))
+    assert isinstance(leaf, ColumnLeaf)
+    if isinstance(leaf, OnValues):
+        # It is asked of values that are there, of no others.
+        return unknown(len(values))
+    if isinstance(leaf, Pattern):
+        # Its texts may be none of those around the literals.
+        undecided, null = np.uint8(Outcomes.TRUE | Outcomes.FALSE), np.uint8(Outcomes.NULL)
+        return np.where(flags_from(pc.is_null(values)), null, undecided)
+    return outcomes_of_values(leaf, values)
+
+
+def reaches_beyond_type(leaf: Leaf) -> bool:
+    """Tell whether a comparison with the greatest value of a type may stand for one with what lies beyond it.
+
+    A file may hold that, decimals with more digits and larger bytes and shorts without a sign, and Spark reads it: of
+    such values the comparison says nothing. But of more digits than its decimals have Spark reads none.
+    """
+    match leaf:
+        case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
+            kind = value.type
+        case _:
+            return False
+    if pa.types.is_decimal128(kind):
+        return bool(kind.precision < MAX_DIGITS and value.as_py() == _end(kind.precision, kind.scale))
+    is_small = pa.types.is_uint8(kind) or pa.types.is_uint16(kind)
+    return bool(is_small and value.as_py() == (1 << kind.bit_width) - 1)
+
+
+def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
+    """Return values of which one makes the leaves what any value makes them; None when it cannot be told."""
+    if any(map(reaches_beyond_type, every_leaf)):
+        return None
+    candidates: list[pa.Array] = []
+    for leaf in every_leaf:
+        match leaf:
+            case Compare(_, _, value):
+                candidates.append(_array(value))
+            case Interval(_, low, high):
+                candidates += [_array(low), _array(high)]
+            case In(_, values):
+                candidates.append(values)
+    kinds = {array.type for array in candidates}
+    if not kinds:
+        is_float = any(isinstance(leaf, IsNaN) for leaf in every_leaf)
+        candidates = [array_of([0.0, math.nan], pa.float64()) if is_float else array_of([0], pa.int64())]
+    elif len(kinds) > 1 or sum(map(len, candidates)) > MAX_LITERALS:
+        return None
+    literals = pa.concat_arrays(candidates)
+    literals = literals.cast(_as_wide(literals.type))
+    around = _next_and_least(literals)
+    return None if around is None else pa.concat_arrays([literals, *around, pa.nulls(1, literals.type)])
+
+
+def _as_wide(kind: pa.DataType) -> pa.DataType:
+    """Return a type that holds whatever Spark may read: longer decimals than are declared, and unsigned ones uncut."""
+    if pa.types.is_decimal128(kind):
+        return pa.decimal128(MAX_DIGITS, kind.scale)
+    if pa.types.is_uint8(kind) or pa.types.is_uint16(kind):
+        return pa.int32()
+    return pa.binary() if pa.types.is_string(kind) else kind
+
+
+def _array(value: pa.Scalar) -> pa.Array:
+    return pa.repeat(value, 1)
+
+
+def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
+    """Return the value after each, and the least and largest of all; None for a type of which they are not known."""
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return [from_numpy(np.array([False, True]))]
+    if pa.types.is_binary(kind):
+        return [
+            pc.binary_join_element_wise(values, scalar_of(b"\0", kind), scalar_of(b"", kind)),
+            array_of([b""], kind),
+        ]
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        numbers = numbers_from(values)
+        extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
+        with np.errstate(over="ignore", under="ignore"):  # behind the largest comes infinity, behind zero next to none
+            after = np.nextafter(numbers, numbers.dtype.type(np.inf))
+        return [from_numpy(after, kind), from_numpy(extremes, kind)]
+    if pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        numbers = numbers_from(values)
+        ends = np.iinfo(numbers.dtype)
+        after = numbers + (numbers < ends.max)
+        return [from_numpy(after, kind), from_numpy(np.array([ends.min, ends.max], numbers.dtype), kind)]
+    return _decimals(values) if pa.types.is_decimal128(kind) else None
+
+
+def _decimals(values: pa.Array) -> list[pa.Array]:
+    kind = values.type
+    step, end = Decimal((0, (1,), -kind.scale)), _end(kind.precision, kind.scale)
+    after = [min(Context(prec=80).add(value, step), end) for value in values.to_pylist()]
+    return [array_of(after, kind), array_of([end.copy_negate(), end], kind)]
+
+
+def _end(digits: int, scale: int) -> Decimal:
+    """Return the largest decimal."""
+    return Decimal((0, (9,) * digits, -scale))

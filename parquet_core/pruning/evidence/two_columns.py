@@ -1,0 +1,78 @@
+"""Bounds of two columns as evidence about a comparison of the two, row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, scalar_of
+from parquet_core.pruning.evidence.min_max import (
+    HOLD_FOR_EQUAL,
+    HOLD_FOR_LARGER,
+    HOLD_FOR_SMALLER,
+    outcomes_of,
+    presence_of,
+)
+
+if TYPE_CHECKING:
+    from parquet_core.arrays import Flags
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Op
+    from parquet_core.trust.bounds import Bounds
+
+
+_MOST_DIGITS = 76
+_ROUNDING = 2.0**-49  # relative to the value, of decimals that become doubles
+
+
+def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArray:
+    """Return which outcomes the bounds leave possible for `left op right`, per container.
+
+    Both are about the same containers. Which value meets which nobody knows: each may meet each.
+    """
+    ours, theirs = presence_of(left), presence_of(right)
+    numbers = ours.number & theirs.number
+    low, high, other_low, other_high = _ends(left, right)
+    smaller = (numbers & ~_certain(pc.greater_equal, low, other_high)) | (ours.number & theirs.nan)
+    apart = _certain(pc.greater, low, other_high) | _certain(pc.less, high, other_low)
+    equal = (numbers & ~apart) | (ours.nan & theirs.nan)
+    larger = (numbers & ~_certain(pc.less_equal, high, other_low)) | (ours.nan & theirs.number)
+    true, false = np.zeros(len(left), np.bool_), np.zeros(len(left), np.bool_)
+    for possible, holding in ((smaller, HOLD_FOR_SMALLER), (equal, HOLD_FOR_EQUAL), (larger, HOLD_FOR_LARGER)):
+        side = true if op in holding else false
+        side |= possible
+    return outcomes_of(true=true, false=false, null=ours.null | theirs.null)
+
+
+def _ends(left: Bounds, right: Bounds) -> list[pa.Array]:
+    """Return lower and upper bounds of either side in one type, in which their values compare as the columns do."""
+    common = _common_type(left.lower.type, right.lower.type)
+    return [end for side in (left, right) for end in (_as(side.lower, common, -1), _as(side.upper, common, 1))]
+
+
+def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+    if pa.types.is_boolean(left):
+        return pa.uint8()
+    if pa.types.is_floating(left) or pa.types.is_floating(right):
+        return pa.float64()
+    if left == right:
+        return left
+    scale = max((kind.scale for kind in (left, right) if pa.types.is_decimal(kind)), default=0)
+    if scale or pa.types.is_decimal(left) or pa.types.is_decimal(right) or pa.uint64() in {left, right}:
+        return pa.decimal256(_MOST_DIGITS, scale)
+    return pa.int64() if pa.types.is_integer(left) else left
+
+
+def _as(ends: pa.Array, common: pa.DataType, outwards: int) -> pa.Array:
+    if not pa.types.is_decimal(ends.type) or not pa.types.is_floating(common):
+        return ends.cast(common, safe=not pa.types.is_floating(common))
+    # Neither Spark nor Arrow rounds a decimal to the double that is nearest: they may be apart by some units.
+    doubles = ends.cast(common, safe=False)
+    return pc.add(doubles, pc.multiply(pc.abs(doubles), scalar_of(outwards * _ROUNDING, common)))
+
+
+def _certain(compare: Any, left: pa.Array, right: pa.Array) -> Flags:
+    return flags_from(compare(left, right))

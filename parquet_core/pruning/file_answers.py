@@ -1,0 +1,131 @@
+"""Outcomes of a predicate in each file before it is opened: by directory names, a log, or other processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.outcomes import may_match, must_match, unknown
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
+from parquet_core.pruning.trees import constant_answers, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class FoundElsewhere:
+    """What other processes found in the files that they were given, of which they read all metadata.
+
+    By file: whether it is `kept`, since it may hold a row or was not given to them, and its rows, -1 where they are not
+    known. `why`: what they were asked, in words.
+    """
+
+    kept: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByList:
+    """What a list of the lists of files tells: outcomes by leaf for every file, and how many lists were not read."""
+
+    by_leaf: tuple[OutcomeArray, ...]
+    lists: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswers:
+    """The possible outcomes of a predicate in each file.
+
+    `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
+    `by_partition`: those of leaves by partition values alone, where columns of partitions have statistics too.
+    `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
+    `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
+    process was involved. `by_list`: None where files are in one list.
+    """
+
+    partitions: OutcomeArray
+    outcomes: OutcomeArray
+    by_leaf: tuple[OutcomeArray, ...]
+    by_values: frozenset[Path] = frozenset()
+    files_with_statistics: Mapping[Path, int] | None = field(default_factory=dict)
+    examined_files: int = 0
+    elsewhere: FoundElsewhere | None = None
+    by_partition: tuple[OutcomeArray, ...] | None = None
+    by_list: ByList | None = None
+
+    @property
+    def of_partitions(self) -> tuple[OutcomeArray, ...]:
+        """The outcomes of each leaf on partition columns by their values alone."""
+        return self.by_leaf if self.by_partition is None else self.by_partition
+
+    def take(self, files: NDArray[np.int64]) -> FileAnswers:
+        """Return the answers for some files."""
+        by_leaf, of_partitions = (
+            tuple(outcomes[files] for outcomes in each) for each in (self.by_leaf, self.of_partitions)
+        )
+        by_list = self.by_list
+        if by_list is not None:
+            by_list = replace(by_list, by_leaf=tuple(outcomes[files] for outcomes in by_list.by_leaf))
+        return replace(
+            self,
+            by_list=by_list,
+            partitions=self.partitions[files],
+            outcomes=self.outcomes[files],
+            by_leaf=by_leaf,
+            by_partition=of_partitions,
+        )
+
+    @property
+    def left(self) -> NDArray[np.bool_]:
+        """Files that may hold such a row by all that is known before they are opened."""
+        return self.kept if self.elsewhere is None else self.kept & self.elsewhere.kept
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Files that may hold a row that the predicate selects, by what lists them."""
+        return may_match(self.outcomes)
+
+    @property
+    def matches(self) -> NDArray[np.bool_]:
+        """Files of which every row is selected."""
+        return must_match(self.outcomes)
+
+
+def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
+    """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
+    values = {
+        column.path: index.groups.partition_values[column.path].cast(bounds_type(column))
+        for column in index.groups.partitions
+        if column.path in index.groups.partition_values
+    }
+    constants_count = any(path in values for path in columns_of(predicate))
+    by_leaf = tuple(
+        _of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count) for leaf in leaves(predicate)
+    )
+    folded = fold(predicate, list(by_leaf))
+    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
+
+
+def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
+    if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
+        answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
+        return answered
+    if isinstance(leaf, ColumnLeaf) and leaf.column in values:
+        return outcomes_of_values(leaf, values[leaf.column])
+    if isinstance(leaf, Constant) and constants_count:
+        return constant_answers(leaf, files)
+    return unknown(files)

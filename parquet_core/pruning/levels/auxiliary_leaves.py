@@ -1,0 +1,122 @@
+"""Auxiliary leaves: evaluated beside the leaves of a predicate, so that more is known of them.
+
+Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for. `a IN (1, 7)`
+where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is `a = 7` there.
+And of parts that are not looked into, whether their columns are null: `month(day) = 5` is NULL where `day` is.
+Beside `isnan(f)` stands `f = double('NaN')`: FALSE and NULL, which are apart there, are one to isnan.
+Each stays one leaf to everybody else: what is known of the others is joined to what is known of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.pruning.outcomes import Outcomes, any_of, intersect, is_truth
+from parquet_core.pruning.predicate import Compare, In, IsNaN, IsNull, OnPartitions, OnValues, Op, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import ColumnLeaf, Leaf
+
+# A longer list has a value in almost every row group.
+MAX_VALUES = 20
+# Over all lists of a predicate.
+MAX_VALUES_IN_ALL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryLeaves:
+    """`extra`: leaves behind those of the predicate, which are `leaves` in number.
+
+    `lists`, `nulls`, `nans`: by leaf which of the extra ones are the values of its list, test its columns for null, and
+    compare its column with NaN.
+    """
+
+    leaves: int
+    extra: tuple[ColumnLeaf, ...] = ()
+    lists: tuple[tuple[int, slice], ...] = ()
+    nulls: tuple[tuple[int, slice], ...] = ()
+    nans: tuple[tuple[int, slice], ...] = ()
+
+    def joined(self, outcomes: OutcomeArray) -> OutcomeArray:
+        """Return the outcomes of the leaves alone, narrowed by those of the extra ones."""
+        narrowed = outcomes[: self.leaves]
+        if not self.extra:
+            return narrowed
+        narrowed = narrowed.copy()
+        for leaf, rows in self.lists:
+            narrowed[leaf] = intersect(narrowed[leaf], any_of(outcomes[rows]))
+        for leaf, rows in self.nulls:
+            narrowed[leaf, (outcomes[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
+        for leaf, rows in self.nans:
+            (equal,) = outcomes[rows]
+            narrowed[leaf] = intersect(narrowed[leaf], is_truth(equal, Outcomes.TRUE))
+        return narrowed
+
+    def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
+        """Return of each part the outcomes that count, given those of the leaves.
+
+        None: what a part says by itself does not count, for it is a value of a list, a test for null, or has its
+        comparison with NaN beside it.
+        """
+        wanted = [*of_leaves, *[None] * len(self.extra)]
+        for leaf, rows in self.nans:
+            counts = of_leaves[leaf]
+            equal = Outcomes.TRUE if counts & Outcomes.TRUE else Outcomes.NONE
+            wanted[rows.start] = equal | (Outcomes.FALSE | Outcomes.NULL if counts & Outcomes.FALSE else Outcomes.NONE)
+            wanted[leaf] = None
+        return wanted
+
+    def null_columns(self) -> tuple[tuple[int, Path], ...]:
+        """Return the columns that are tested for null alone, each with the position of the test among the parts."""
+        positions = [i for _, rows in self.nulls for i in range(rows.start, rows.stop)]
+        return tuple((i, self.extra[i - self.leaves].column) for i in positions)
+
+
+def auxiliary_leaves(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> AuxiliaryLeaves:
+    """Return the auxiliary leaves for the leaves on columns of files."""
+    extra: list[ColumnLeaf] = []
+    lists: list[tuple[int, slice]] = []
+    nulls: list[tuple[int, slice]] = []
+    nans: list[tuple[int, slice]] = []
+    for i, leaf in enumerate(leaves):
+        match leaf:
+            case In():
+                added, places = _values(leaf, columns), lists
+            case IsNaN():
+                added, places = _nan(leaf, columns), nans
+            case (
+                Unsupported(null_with=null_with)
+                | OnValues(part=Unsupported(null_with=null_with))
+                | OnPartitions(part=Unsupported(null_with=null_with))
+            ):
+                added, places = [IsNull(path) for path in null_with if path in columns], nulls
+            case _:
+                continue
+        if added and len(extra) + len(added) <= MAX_VALUES_IN_ALL:
+            first = len(leaves) + len(extra)
+            extra += added
+            places.append((i, slice(first, len(leaves) + len(extra))))
+    return AuxiliaryLeaves(len(leaves), tuple(extra), tuple(lists), tuple(nulls), tuple(nans))
+
+
+def _values(leaf: In, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
+    if not 1 < len(leaf.values) <= MAX_VALUES or pa.types.is_boolean(leaf.values.type) or leaf.column not in columns:
+        return []
+    return [Compare(leaf.column, Op.EQ, value) for value in leaf.values]
+
+
+def _nan(leaf: IsNaN, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
+    column = columns.get(leaf.column)
+    if column is None or not pa.types.is_floating(column.type):
+        return []
+    return [Compare(leaf.column, Op.EQ, scalar_of(math.nan, column.type))]

@@ -1,0 +1,162 @@
+"""Predicate trees: nodes in order, the fold of outcomes, the leaves that block a skip, replacement of parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.pruning.outcomes import Outcomes, all_of, any_of, is_truth, negate
+from parquet_core.pruning.predicate import And, Constant, IsTruth, Not, Or, Unsupported, children_of, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Predicate
+
+
+class PredicateNode(NamedTuple):
+    """A part of a predicate and the places of its operands in the list; a leaf has none."""
+
+    predicate: Predicate
+    operands: tuple[int, ...]
+
+
+def post_order(predicate: Predicate) -> list[PredicateNode]:
+    """Return all nodes, leaves from left to right, the predicate itself last; depth costs no stack.
+
+    >>> from parquet_core.pruning.predicate import Not, Unsupported
+    >>> [node.operands for node in post_order(Not(Unsupported("a", "")))]
+    [(), (0,)]
+    """
+    nodes: list[PredicateNode] = []
+    done: list[int] = []
+    stack: list[tuple[Predicate, bool]] = [(predicate, False)]
+    while stack:
+        node, ready = stack.pop()
+        children = children_of(node)
+        if children and not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children))
+            continue
+        operands = tuple(done[len(done) - len(children) :])
+        del done[len(done) - len(children) :]
+        done.append(len(nodes))
+        nodes.append(PredicateNode(node, operands))
+    return nodes
+
+
+def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
+    """Combine the outcomes of the leaves, from left to right, into the outcome of the predicate.
+
+    `answers`: an array per leaf, one entry per container. Depth costs no stack.
+
+    >>> from parquet_core.pruning.predicate import Or, Unsupported
+    >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
+    >>> fold(either, [np.array([2, 1], np.uint8), np.array([2, 2], np.uint8)]).tolist()
+    [2, 1]
+    """
+    return fold_nodes(post_order(predicate), answers)
+
+
+def fold_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) -> OutcomeArray:
+    """Combine the outcomes of the leaves of `post_order(predicate)` as `fold` does, for many batches of containers."""
+    return np.array(_outcomes_of_nodes(nodes, answers)[-1], np.uint8)
+
+
+def _outcomes_of_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) -> list[OutcomeArray]:
+    waiting = iter(answers)
+    known: list[OutcomeArray] = []
+    for node, operands in nodes:
+        known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
+    return known
+
+
+def constant_answers(leaf: Constant, count: int) -> OutcomeArray:
+    """Repeat the outcomes of a constant for `count` containers."""
+    return np.full(count, leaf.outcomes, dtype=np.uint8)
+
+
+def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
+    """Return for each leaf the outcomes that let the predicate be TRUE, by container; none where it is no obstacle.
+
+    `answers`: those of the leaves from left to right, one array entry a container. Of an AND every child is in the
+    way of a skip, of an OR those that may be TRUE; below NOT it is FALSE that counts. Depth costs no stack.
+
+    >>> from parquet_core.pruning.predicate import Or, Unsupported
+    >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
+    >>> [part.tolist() for part in open_outcomes(either, [np.array([7, 2], np.uint8), np.array([7, 3], np.uint8)])]
+    [[1, 0], [1, 1]]
+    """
+    nodes = post_order(predicate)
+    known = _outcomes_of_nodes(nodes, answers)
+    wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
+    wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
+    outcomes: list[OutcomeArray] = []
+    for ordinal in reversed(range(len(nodes))):
+        node, operands = nodes[ordinal]
+        possible = wanted[ordinal] & known[ordinal]
+        if not operands:
+            outcomes.append(possible)
+            continue
+        below = _wanted_of_operands(node, possible)
+        for i in operands:
+            wanted[i] = below
+    return outcomes[::-1]
+
+
+def asked_outcomes(predicate: Predicate) -> list[Outcomes]:
+    """Return for each leaf the outcomes that count, whatever the data: FALSE below NOT, else TRUE."""
+    unknown = np.full(1, Outcomes.UNKNOWN, np.uint8)
+    count = sum(1 for _ in leaves(predicate))
+    return [Outcomes(int(part[0])) for part in open_outcomes(predicate, [unknown] * count)]
+
+
+def _combine(node: Predicate, operands: list[OutcomeArray]) -> OutcomeArray:
+    match node:
+        case And():
+            return all_of(operands)
+        case Or():
+            return any_of(operands)
+        case Not():
+            return negate(operands[0])
+        case IsTruth(_, truth):
+            return is_truth(operands[0], truth)
+    raise TypeError(f"{type(node).__name__} has no operands")
+
+
+def _wanted_of_operands(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
+    match node:
+        case Not():
+            return negate(wanted)
+        case IsTruth(_, truth):
+            others = np.uint8(Outcomes.UNKNOWN & ~truth)
+            is_it = np.where(wanted & np.uint8(Outcomes.TRUE), np.uint8(truth), np.uint8(0))
+            is_other = np.where(wanted & np.uint8(Outcomes.FALSE), others, np.uint8(0))
+            return (is_it | is_other).astype(np.uint8)
+        case _:
+            return wanted
+
+
+def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
+    """Return a predicate with some of its unsupported parts put otherwise."""
+    if not parts:
+        return predicate
+    built: list[Predicate] = []
+    for node, operands in post_order(predicate):
+        children = tuple(built[i] for i in operands)
+        match node:
+            case And():
+                built.append(And(children))
+            case Or():
+                built.append(Or(children))
+            case Not():
+                built.append(Not(children[0]))
+            case IsTruth(_, truth):
+                built.append(IsTruth(children[0], truth))
+            case Unsupported():
+                built.append(parts.get(node, node))
+            case _:
+                built.append(node)
+    return built[-1]
