@@ -185,7 +185,7 @@ def own_cache(tmp_path_factory):
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """One local session for all tests; Java is one process, and a second start costs seconds."""
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     scratch = tmp_path_factory.mktemp("spark")
     # Tests of finding Java see the machine as it is, not the JAVA_HOME that this sets.

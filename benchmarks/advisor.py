@@ -108,7 +108,7 @@ def advisor() -> Table:
 def parity() -> Table:
     """Write two layouts by Spark too, and compare what is planned of both."""
     import prune_assets as pr
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g"})
     table = Table("layout", "without Spark", "by Spark", "largest difference in points", "median")
@@ -136,12 +136,12 @@ def _errors(error: np.ndarray) -> list[str]:
 
 
 def _predicted(source: str, layouts: list[LayoutSpec]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    from prune_assets.advisor.queries import costs_of, queries_of
     from prune_assets.advisor.sample import take_sample
-    from prune_assets.session.lower_predicate import semantics_for
-    from prune_assets.simulation.queries import costs_of, queries_of
-    from prune_assets.simulation.simulate import Workspace, simulate
+    from prune_assets.advisor.simulate import Workspace, simulate
+    from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
+    from prune_assets.spark.lower_predicate import semantics_for
     from prune_assets.tables.opening import open_table
-    from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
     table = open_table(source, semantics=semantics_for(None))
     queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in WORKLOAD], None, {})
@@ -175,9 +175,9 @@ def _bytes(table: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _write(layout: LayoutSpec, target: str) -> None:
+    from prune_assets.advisor.queries import costs_of
     from prune_assets.advisor.trial_write import write_without_spark
-    from prune_assets.session.lower_predicate import semantics_for
-    from prune_assets.simulation.queries import costs_of
+    from prune_assets.spark.lower_predicate import semantics_for
     from prune_assets.tables.opening import open_table
 
     table = open_table(str(generated()), semantics=semantics_for(None))

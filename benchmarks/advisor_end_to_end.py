@@ -61,7 +61,7 @@ CASES = [
 
 def end_to_end() -> Table:
     """Measure each table before and after."""
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
     logs = (DIRECTORY / "event-logs").absolute()
@@ -89,7 +89,7 @@ def end_to_end() -> Table:
 
 def _row(spark: SparkSession, case: Case, logs: str) -> list[str]:
     import prune_assets as pr
-    from prune_assets.session.lower_predicate import semantics_for
+    from prune_assets.spark.lower_predicate import semantics_for
 
     before, table = _made(spark, case)
     opened = spark.read.parquet(table)

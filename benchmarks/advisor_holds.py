@@ -161,9 +161,9 @@ def _experts(rows: pa.Table, wheres: Sequence[str]) -> dict[str, LayoutSpec]:
 
 
 def _write(rows: pa.Table, target: Path, layout: LayoutSpec, source: Path) -> None:
+    from prune_assets.advisor.queries import costs_of
     from prune_assets.advisor.trial_write import write_without_spark
-    from prune_assets.session.lower_predicate import semantics_for
-    from prune_assets.simulation.queries import costs_of
+    from prune_assets.spark.lower_predicate import semantics_for
     from prune_assets.tables.opening import open_table
 
     shutil.rmtree(target, ignore_errors=True)
@@ -174,7 +174,7 @@ def _write(rows: pa.Table, target: Path, layout: LayoutSpec, source: Path) -> No
 
 def _planned(table: Path, wheres: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     from prune_assets.planner.plan_read import plan_opened
-    from prune_assets.session.lower_predicate import semantics_for
+    from prune_assets.spark.lower_predicate import semantics_for
     from prune_assets.tables.opening import open_table
 
     opened = open_table(str(table), semantics=semantics_for(None))
@@ -188,12 +188,12 @@ def _predicted(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     from dataclasses import replace
 
+    from prune_assets.advisor.queries import costs_of, queries_of
     from prune_assets.advisor.sample import encoded_rows, take_sample
-    from prune_assets.session.lower_predicate import semantics_for
-    from prune_assets.simulation.queries import costs_of, queries_of
-    from prune_assets.simulation.simulate import Workspace, simulate
+    from prune_assets.advisor.simulate import Workspace, simulate
+    from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
+    from prune_assets.spark.lower_predicate import semantics_for
     from prune_assets.tables.opening import open_table
-    from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
     table = open_table(str(source), semantics=semantics_for(None))
     shapes = [QueryShape(str(source), where, (), 1.0, (RanPredicate(where),)) for where in wheres]

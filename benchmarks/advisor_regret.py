@@ -69,9 +69,9 @@ class Plans:
 
     def write(self, layout: LayoutSpec, target: Path, *, given: str) -> None:
         """Write the rows in a layout."""
+        from prune_assets.advisor.queries import costs_of
         from prune_assets.advisor.trial_write import write_without_spark
-        from prune_assets.session.lower_predicate import semantics_for
-        from prune_assets.simulation.queries import costs_of
+        from prune_assets.spark.lower_predicate import semantics_for
         from prune_assets.tables.opening import open_table
 
         table = open_table(given, semantics=semantics_for(None))
@@ -81,7 +81,7 @@ class Plans:
 
 def _planned(table: str, wheres: list[str]) -> dict[str, int]:
     from prune_assets.planner.plan_read import plan_opened
-    from prune_assets.session.lower_predicate import semantics_for
+    from prune_assets.spark.lower_predicate import semantics_for
     from prune_assets.tables.opening import open_table
 
     opened = open_table(table, semantics=semantics_for(None))

@@ -41,7 +41,7 @@ SETTINGS = {
 
 def delta_reads() -> Table:
     """Measure one day of a table, opened anew each time and, of delta-spark, with the log that it still holds."""
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
     place = str(_table().absolute())

@@ -35,7 +35,7 @@ CLUSTERED = "day = DATE '2024-02-10' AND id > 5000000 AND amount < 400"
 
 def planned_here(metadata: str, where: str) -> int:
     """Return how many files this package leaves of a predicate."""
-    from prune_assets.session.lower_predicate import lower_predicate
+    from prune_assets.spark.lower_predicate import lower_predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 

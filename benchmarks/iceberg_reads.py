@@ -40,7 +40,7 @@ CASES = {
 
 def iceberg_reads() -> Table:
     """Measure each predicate, planned anew each time."""
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     catalog = "spark.sql.catalog.bench"
     spark = spark_session(

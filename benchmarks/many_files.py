@@ -46,7 +46,7 @@ def generated(scale: str) -> Path:
 
 
 def _write(source: Path, target: Path) -> None:
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     # About 600 rows a file, so 20 rows a page.
     options = {"parquet.page.row.count.limit": "20", "parquet.page.size.row.check.min": "10"}

@@ -68,7 +68,7 @@ def _table() -> Path:
     files = DIRECTORY / "lineitem_sf1"
     if not (files / "_SUCCESS").is_file():
         shutil.rmtree(files, ignore_errors=True)
-        from prune_assets.session.spark_session import spark_session
+        from prune_assets.spark.spark_session import spark_session
 
         options = {"parquet.page.row.count.limit": "1000", "parquet.bloom.filter.enabled#l_orderkey": "true"}
         options |= {"parquet.bloom.filter.expected.ndv#l_orderkey": "6000"}

@@ -59,7 +59,7 @@ class Times(NamedTuple):
 
 def reads() -> Table:
     """Measure every case; the ratio is judged by the lower end of its interval, allowed seconds taken off ours."""
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
     spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g"})

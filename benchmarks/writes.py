@@ -31,7 +31,7 @@ KEYS = ("l_shipdate", "l_orderkey")
 def writes() -> Table:
     """Measure a plain and a Delta write against each other and against Spark."""
     from prune_assets import LayoutSpec
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g"})
     layout = LayoutSpec(sort_by=list(KEYS), bloom={"l_orderkey": 0.01}, files=20)
@@ -57,7 +57,7 @@ def _sides(spark: SparkSession, layout: LayoutSpec) -> dict[str, Callable[[], ob
 
 
 def _spark_alone(rows: DataFrame, layout: LayoutSpec) -> None:
-    from prune_assets.writing.write_options import bind_layout, write_options
+    from prune_assets.tables.writes.write_options import bind_layout, write_options
 
     bound = bind_layout(rows.schema, layout, case_sensitive=False)
     # About as many values as lie in one file of 20.

@@ -60,7 +60,7 @@ A writer is known by `created_by` in the footer. A file whose writer names no ve
 
 | writer | versions | columns | not trusted | fault | report | how it was verified |
 |---|---|---|---|---|---|---|"""
-_SCHEMA = Path(__file__).parents[1] / "prune_assets" / "layout.schema.json"
+_SCHEMA = Path(__file__).parents[1] / "prune_assets" / "writing" / "layout.schema.json"
 
 
 def write(directory: Path) -> None:

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
     from prune_assets.advisor.outcome import advice_outcome as advice_outcome
     from prune_assets.advisor.result import LayoutAdvice as LayoutAdvice
     from prune_assets.advisor.verify import verify_advice as verify_advice
+    from prune_assets.advisor.workload.declared import workload_of_predicates as workload_of_predicates
+    from prune_assets.advisor.workload.observe import workload as workload
     from prune_assets.checks.audit.report import AuditReport as AuditReport
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check
-    from prune_assets.explain.plan import Plan as Plan
-    from prune_assets.explain.plan import plan as plan
-    from prune_assets.layout_file import load_layout as load_layout
-    from prune_assets.maintenance.optimize import optimize as optimize
-    from prune_assets.maintenance.result import OptimizeResult as OptimizeResult
+    from prune_assets.planner.explain.plan import Plan as Plan
+    from prune_assets.planner.explain.plan import plan as plan
     from prune_assets.reading.actual import report_after as report_after
     from prune_assets.reading.aggregates import count as count
     from prune_assets.reading.aggregates import exists as exists
@@ -48,13 +47,14 @@ if TYPE_CHECKING:
     from prune_assets.reading.reader import read as read
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
-    from prune_assets.workload.declared import workload_of_predicates as workload_of_predicates
-    from prune_assets.workload.observe import workload as workload
-    from prune_assets.writer import write as write
+    from prune_assets.writing.layout_file import load_layout as load_layout
+    from prune_assets.writing.optimize import optimize as optimize
+    from prune_assets.writing.result import OptimizeResult as OptimizeResult
+    from prune_assets.writing.write import write as write
 else:
 
     def _failure(error: Exception) -> Exception:
-        from prune_assets.session.java_message import failure_of
+        from prune_assets.spark.java_message import failure_of
 
         return failure_of(error)
 

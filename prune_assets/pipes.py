@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dagster_pipes import PipesContext
 
     from parquet_core.layout.spec import Finding
-    from prune_assets.layout_file import LayoutSource
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.writing.write_result import WriteResult
+    from prune_assets.tables.writes.write_result import WriteResult
+    from prune_assets.writing.layout_file import LayoutSource
 
 _MOST_FINDINGS = 100
 

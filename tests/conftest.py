@@ -79,7 +79,7 @@ def parquet_testing():
 @pytest.fixture(autouse=True, scope="session")
 def no_lines_of_progress():
     """Print no line about a stage of Spark, which only a slow machine would see."""
-    from prune_assets.session import progress
+    from prune_assets.spark import progress
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(progress, "_SECONDS", 3_600.0)

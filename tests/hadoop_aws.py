@@ -91,7 +91,7 @@ def _start_alone(conf):
 
 def start(conf):
     """Start Spark in this process."""
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     return spark_session(master="local[2]", conf=conf)
 

@@ -17,7 +17,7 @@ import pyspark
 import pytest
 from hadoop_aws import fetched
 
-from prune_assets.session.java import find_java
+from prune_assets.spark.java import find_java
 
 ICEBERG, JETTY = "1.11.0", "12.1.8"
 _NAMES = [

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 import prune_assets as pr
 from prune_assets.errors import MissingPackage
-from prune_assets.session.spark_session import spark_session
+from prune_assets.spark.spark_session import spark_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

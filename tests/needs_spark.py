@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyspark
 import pytest
 
-from prune_assets.session.spark_versions import release
+from prune_assets.spark.spark_versions import release
 
 VERSION = release(pyspark.__version__)
 

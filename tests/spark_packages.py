@@ -14,7 +14,7 @@ import pyspark
 import pytest
 from hadoop_aws import MAVEN, spark_process
 
-from prune_assets.session.spark_versions import release
+from prune_assets.spark.spark_versions import release
 
 VERSION = release(pyspark.__version__)
 DELTA = {

@@ -1,5 +1,5 @@
 """What reports call the Spark that the tests run with."""
 
-from prune_assets.spark_reader.spark_profile import reader_name
+from prune_assets.planner.spark_reader.spark_profile import reader_name
 
 ALONE, HANDED_OVER = f"{reader_name(None)} alone", f"{reader_name(None)} with this plan"

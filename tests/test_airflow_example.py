@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "airflow"
 

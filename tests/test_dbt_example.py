@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from prune_assets.dagster import build_dbt_checks
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "dbt"
 SHOP = EXAMPLE / "shop"

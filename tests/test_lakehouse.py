@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from prune_assets.cli import main
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 # Dagster's own, where it binds resources to a sensor.
 pytestmark = pytest.mark.filterwarnings("ignore:.*`owners` .* is currently in beta")

@@ -146,7 +146,7 @@ FILES = files_of("prune_assets")
 def rooms_up_to(room):
     """The rooms that a file of a room may import."""
     below = {"prune_assets.__version__", *(f"prune_assets.{name}" for name in ORDER[: ORDER.index(room) + 1])}
-    if ORDER.index(room) > ORDER.index("maintenance"):
+    if ORDER.index(room) > ORDER.index("reading"):
         below.add("prune_assets")  # its public names, of rooms up to this one
     return below
 

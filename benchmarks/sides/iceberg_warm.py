@@ -10,7 +10,7 @@ import pyiceberg.table.metadata  # noqa: F401 - what is imported when it is need
 import prune_assets.tables.iceberg.skipping
 import prune_assets.tables.iceberg.table  # noqa: F401 - the same
 from benchmarks.iceberg import SCATTERED, planned_here
-from prune_assets.session.lower_predicate import lower_predicate  # noqa: F401 - the same
+from prune_assets.spark.lower_predicate import lower_predicate  # noqa: F401 - the same
 from prune_assets.tables.opening import open_table  # noqa: F401 - the same
 
 planned_here(sys.argv[1], SCATTERED)

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 

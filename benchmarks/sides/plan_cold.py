@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 with tempfile.TemporaryDirectory() as nowhere:
     os.environ["PRUNE_CACHE_DIR"] = nowhere

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 started = time.perf_counter()
 made = plan(sys.argv[1], where="l_shipdate = DATE '1994-01-01' AND l_orderkey > 5")

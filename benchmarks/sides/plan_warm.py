@@ -5,7 +5,7 @@ import statistics
 import sys
 import time
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 WHERE = "l_shipdate = DATE '1994-01-01' AND l_orderkey > 5"
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from prune_assets.session.spark_session import spark_session
+from prune_assets.spark.spark_session import spark_session
 
 spark = spark_session(master="local[2]", conf={"spark.driver.memory": "4g", "spark.log.level": "ERROR"})
 with tempfile.TemporaryDirectory() as place:

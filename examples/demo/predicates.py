@@ -46,7 +46,7 @@ def seeded_keys(lineitem: Path) -> list[int]:
 
 def plan_lookups(table: Path, keys: Sequence[int]) -> list[Lookup]:
     """Plan a point lookup of each key, without Spark; fewest kept bytes first."""
-    from prune_assets.explain.plan import plan
+    from prune_assets.planner.explain.plan import plan
 
     lookups = [Lookup(key, plan(str(table), where=f"l_orderkey = {key}").report) for key in keys]
     return sorted(lookups, key=lambda lookup: lookup.report.kept.bytes)

@@ -29,21 +29,21 @@ from prune_assets.advisor.candidates import (
 )
 from prune_assets.advisor.outcome import promised_shapes
 from prune_assets.advisor.own_layout import key_paths, refuse_unread
+from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
 from prune_assets.advisor.result import LayoutAdvice, QueryBytes, RankedLayout
 from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.advisor.sample import MOST_ROWS, encoded_rows, take_sample
+from prune_assets.advisor.simulate import Workspace
 from prune_assets.advisor.verdict import reasons, verdict, why_kept
+from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, Workload
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.errors import NoRows
-from prune_assets.explain.remedies import remedy_of
-from prune_assets.layout_file import load_layout, naming_layout_file
+from prune_assets.planner.explain.remedies import remedy_of
 from prune_assets.report.skip_report import UnsupportedPart
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of, filtered_columns, queries_of
-from prune_assets.simulation.simulate import Workspace
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 from prune_assets.tables.rewriting import check_rewrite
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
+from prune_assets.writing.layout_file import load_layout, naming_layout_file
 
 if TYPE_CHECKING:
     import os
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.advisor.candidates import Tried
-    from prune_assets.layout_file import LayoutSource
-    from prune_assets.simulation.queries import Query
+    from prune_assets.advisor.queries import Query
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
+    from prune_assets.writing.layout_file import LayoutSource
 
 # Rows that all candidates are tried on, and rows on which the best of them are tuned; the result is tried on all.
 _FEW_ROWS, _SOME_ROWS = 32_768, 262_144

@@ -9,8 +9,8 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.reads import workload_reads
-from prune_assets.maintenance.optimize import optimize
 from prune_assets.report.quantities import share_text
+from prune_assets.writing.optimize import optimize
 
 if TYPE_CHECKING:
     import os
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.advisor.result import LayoutAdvice, RankedLayout
-    from prune_assets.maintenance.result import OptimizeResult
+    from prune_assets.advisor.workload.query_shapes import Workload
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.writing.result import OptimizeResult
 
 
 @dataclass(frozen=True, slots=True)

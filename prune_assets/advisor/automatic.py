@@ -12,7 +12,7 @@ from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import advise
 from prune_assets.advisor.apply import apply_advice, beyond_budget
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
-from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.spark.lower_predicate import semantics_for
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.advisor.apply import AppliedAdvice
     from prune_assets.advisor.result import LayoutAdvice, RankedLayout
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.advisor.workload.query_shapes import Workload
 
 AGAIN_AFTER = dt.timedelta(days=30)
 # At least so much has to be saved for sure, as the check of advice asks by default.

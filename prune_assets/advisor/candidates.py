@@ -13,15 +13,15 @@ import pyarrow as pa
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.pruning.evidence.bloom import probes
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
-from prune_assets.simulation.simulate import simulate
+from prune_assets.advisor.simulate import simulate
+from prune_assets.planner.explain.column_advice import LEAST_PARTITION_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from prune_assets.simulation.queries import Query
+    from prune_assets.advisor.queries import Query
+    from prune_assets.advisor.simulate import Simulated, Workspace
     from prune_assets.simulation.sample import SampledColumn
-    from prune_assets.simulation.simulate import Simulated, Workspace
 
 # Columns that are tried, orders that are extended by another column, keys of an order, and columns of curves.
 MOST_COLUMNS = 8

@@ -17,8 +17,8 @@ import msgspec
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.printable import redacted
 from parquet_core.storage import Traffic, list_directory, prove_create_below, put_unique, read_whole
-from prune_assets.layout_file import load_layout
 from prune_assets.tables.target import find_target
+from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     import os

@@ -11,14 +11,14 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
 from prune_assets.advisor.result import LayoutAdvice, PromisedShape
 from prune_assets.advisor.same_table import notes_on, shapes_on
-from prune_assets.workload.constants import shape_of
-from prune_assets.workload.same_shape import same_shape
+from prune_assets.advisor.workload.constants import shape_of
+from prune_assets.advisor.workload.same_shape import same_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.simulation.queries import Query
-    from prune_assets.workload.query_shapes import QueryShape, Workload
+    from prune_assets.advisor.queries import Query
+    from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import prune_assets as pr
-    >>> from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
+    >>> from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
     >>> table = tempfile.mkdtemp()
     >>> rows = {"shop": [i * 7919 % 500 for i in range(100_000)]}
     >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)

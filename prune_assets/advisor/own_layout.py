@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import LayoutError
-from prune_assets.writing.write_options import refuse_unknown_columns
+from prune_assets.tables.writes.write_options import refuse_unknown_columns
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

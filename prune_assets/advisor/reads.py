@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import WrongUse
 from prune_assets.advisor.advise import shapes_of
+from prune_assets.advisor.queries import queries_of
+from prune_assets.advisor.workload.costs import needless_bytes
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import queries_of
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
-from prune_assets.workload.costs import needless_bytes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from prune_assets.advisor.workload.query_shapes import Workload
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.workload.query_shapes import Workload
 
 
 class WorkloadReads(NamedTuple):

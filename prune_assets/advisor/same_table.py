@@ -13,7 +13,7 @@ from parquet_core.storage import address, is_remote, local_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.workload.query_shapes import QueryShape, Workload
+    from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
 
 
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:

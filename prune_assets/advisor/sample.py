@@ -11,12 +11,12 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.pruning.access_plan import RangeList, make_access_plan
+from prune_assets.advisor.sizes import EncodedRows
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.arrow_columns import arrow_columns, names_of
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values
 from prune_assets.simulation.sample import Sample, coded
-from prune_assets.simulation.sizes import EncodedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import Path
+    from prune_assets.advisor.queries import ColumnCost, Query
     from prune_assets.planner.planned_read import PlannedRead
-    from prune_assets.simulation.queries import ColumnCost, Query
     from prune_assets.tables.table import Table
 
 MOST_ROWS = 1_000_000

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.errors import PruneError, UnsupportedFeature
-from prune_assets.writing.commit import delete_folder
-from prune_assets.writing.write_lock import LOCK, write_lock
+from prune_assets.tables.writes.commit import delete_folder
+from prune_assets.tables.writes.write_lock import LOCK, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage.partition_discovery import escape
 from prune_assets.advisor.sample import sample_of
+from prune_assets.advisor.sizes import page_options
 from prune_assets.simulation.cut import cut_of
-from prune_assets.simulation.sizes import page_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,16 +18,16 @@ from parquet_core.quantities import bytes_text
 from parquet_core.storage import is_remote, local_path
 from prune_assets.advisor.advise import shapes_of
 from prune_assets.advisor.own_layout import key_paths
+from prune_assets.advisor.queries import costs_of, queries_of
 from prune_assets.advisor.result import own_title
 from prune_assets.advisor.sample import encoded_rows, sampled_rows, take_sample
+from prune_assets.advisor.simulate import Workspace, simulate
 from prune_assets.advisor.trial_folder import LAYOUTS, SAMPLE, trial_folder
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.session.spark_session import own_jobs
-from prune_assets.simulation.queries import costs_of, queries_of
-from prune_assets.simulation.simulate import Workspace, simulate
+from prune_assets.spark.lower_predicate import semantics_for
+from prune_assets.spark.spark_session import own_jobs
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.format.schema import Path as Path_
+    from prune_assets.advisor.queries import Query
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.verified import VerifiedLayout
-    from prune_assets.simulation.queries import Query
+    from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
-    from prune_assets.workload.query_shapes import QueryShape, Workload
 
 # Rows and bytes of a sample that is written; without Spark, bytes of files of a table that is written whole.
 _MOST_SAMPLED = 2_000_000
@@ -137,7 +137,7 @@ class _Trial:
     def write(self, layout: LayoutSpec, place: Path) -> Table:
         if self.spark is not None:
             from prune_assets.reading.reader import read
-            from prune_assets.writer import write
+            from prune_assets.writing.write import write
 
             with own_jobs(self.spark, f"verify {place}"):
                 write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
+    from prune_assets.advisor.workload.load import WorkloadSource
     from prune_assets.airflow.arguments import ArgumentCheck
-    from prune_assets.workload.load import WorkloadSource
 
 
 class WorkloadOperator(BaseOperator):
@@ -64,10 +64,10 @@ class WorkloadOperator(BaseOperator):
         from pathlib import Path
 
         with failing_in_one_line():
+            from prune_assets.advisor.workload.costs import costs_of
+            from prune_assets.advisor.workload.json_form import to_json
+            from prune_assets.advisor.workload.observe import workload
             from prune_assets.report.output import write_whole
-            from prune_assets.workload.costs import costs_of
-            from prune_assets.workload.json_form import to_json
-            from prune_assets.workload.observe import workload
 
             found = workload(self.event_logs, since=self.since, until=self.until, app=self.app, user=self.user)
             for problem in found.problems:
@@ -133,9 +133,9 @@ class LayoutAdviceOperator(TableOperator):
 
         from parquet_core.printable import redacted
         from prune_assets.advisor.advise import advise
+        from prune_assets.advisor.workload.load import load_workload
         from prune_assets.errors import NoRows
         from prune_assets.report.output import write_whole
-        from prune_assets.workload.load import load_workload
 
         name = redacted(str(self.table))
         try:

@@ -59,7 +59,7 @@ def path(name: str, value: object) -> None:
 def layout(_name: str, value: Any) -> None:
     """Check a layout; one in a file that is not on this machine is checked by the task."""
     from parquet_core.storage.stores import is_remote
-    from prune_assets.layout_file import load_layout
+    from prune_assets.writing.layout_file import load_layout
 
     is_path = isinstance(value, str | os.PathLike)
     if not is_path or is_remote(str(value)) or Path(value).exists():
@@ -67,7 +67,7 @@ def layout(_name: str, value: Any) -> None:
 
 
 def _check_layout_keys(value: Mapping[Any, Any]) -> None:
-    from prune_assets.layout_file import refuse_unknown_keys
+    from prune_assets.writing.layout_file import refuse_unknown_keys
 
     refuse_unknown_keys(value)
 
@@ -92,14 +92,14 @@ def when_empty(_name: str, value: object) -> None:
 
 def format_name(_name: str, value: object) -> None:
     """Check the name of a format."""
-    from prune_assets.writing.format_names import check_format
+    from prune_assets.tables.writes.format_names import check_format
 
     check_format(value)
 
 
 def mode(_name: str, value: object) -> None:
     """Check a mode of writing."""
-    from prune_assets.writing.write_result import check_mode
+    from prune_assets.tables.writes.write_result import check_mode
 
     check_mode(value)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import Finding
     from prune_assets.airflow.arguments import ArgumentCheck
-    from prune_assets.layout_file import LayoutSource
+    from prune_assets.writing.layout_file import LayoutSource
 
 MAX_SHOWN = 100
 

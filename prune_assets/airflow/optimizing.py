@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from prune_assets.airflow.arguments import ArgumentCheck
-    from prune_assets.layout_file import LayoutSource
+    from prune_assets.writing.layout_file import LayoutSource
 
 
 class OptimizeTableOperator(TableOperator):
@@ -77,10 +77,10 @@ class OptimizeTableOperator(TableOperator):
         from functools import partial
 
         from prune_assets.airflow.spark import session_for
-        from prune_assets.layout_file import load_layout
-        from prune_assets.maintenance.optimize import optimize
         from prune_assets.step_words import AIRFLOW
         from prune_assets.tables.catalogs.resolve import needs_session
+        from prune_assets.writing.layout_file import load_layout
+        from prune_assets.writing.optimize import optimize
 
         again = partial(
             optimize,

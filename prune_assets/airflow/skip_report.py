@@ -134,8 +134,8 @@ class SkipReportOperator(TableOperator):
     def _report(self, name: str, where: str) -> SkipReport:
         from parquet_core.errors import UnknownColumn
         from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-        from prune_assets.explain.plan import plan
-        from prune_assets.session.spark_versions import installed_version
+        from prune_assets.planner.explain.plan import plan
+        from prune_assets.spark.spark_versions import installed_version
         from prune_assets.sql.semantics import SparkSemantics
 
         session = SparkSemantics.of(installed_version(), time_zone=self.time_zone)
@@ -146,7 +146,7 @@ class SkipReportOperator(TableOperator):
 
     def _folder(self, context: Context) -> Path | None:
         """Return the folder of the pages, which is made before anything is planned; None where no page is wanted."""
-        from prune_assets.writing.table_formats import plain_directory
+        from prune_assets.tables.writes.table_formats import plain_directory
 
         if self.report_dir is None:
             return None

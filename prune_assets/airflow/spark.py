@@ -16,7 +16,7 @@ def session_for(conn_id: str | None) -> SparkSession:
     """
     import warnings
 
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     # Of PySpark's own about pandas, which nothing here asks for; it would stand in the log of the task.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")

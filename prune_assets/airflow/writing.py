@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.airflow.arguments import ArgumentCheck
-    from prune_assets.layout_file import LayoutSource
-    from prune_assets.writing.write_result import Mode, WriteResult
+    from prune_assets.tables.writes.write_result import Mode, WriteResult
+    from prune_assets.writing.layout_file import LayoutSource
 
 
 class SortedWriteOperator(TableOperator):
@@ -87,7 +87,7 @@ class SortedWriteOperator(TableOperator):
     def check_arguments(self, *, rendered: bool = False) -> None:
         """Check also that there is a source, and whether the mode takes a condition."""
         from parquet_core.errors import WrongUse
-        from prune_assets.writing.write_result import check_mode
+        from prune_assets.tables.writes.write_result import check_mode
 
         super().check_arguments(rendered=rendered)
         if self.make_rows is None and not self.source:
@@ -98,8 +98,8 @@ class SortedWriteOperator(TableOperator):
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
         """Write, and return how much."""
         from parquet_core.quantities import counted
-        from prune_assets.layout_file import load_layout
         from prune_assets.tables.target import refuse_place
+        from prune_assets.writing.layout_file import load_layout
 
         layout = load_layout(self.layout)
         refuse_place(self.table, self.format)
@@ -118,7 +118,7 @@ class SortedWriteOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from prune_assets.airflow.spark import session_for
         from prune_assets.reading.source_rows import rows_of
-        from prune_assets.writer import write_rows
+        from prune_assets.writing.write import write_rows
 
         session = session_for(self.conn_id)
         try:

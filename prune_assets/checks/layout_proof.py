@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.layout.spec import Finding, LayoutSpec
-    from prune_assets.layout_file import LayoutSource
     from prune_assets.tables.table import Table
+    from prune_assets.writing.layout_file import LayoutSource
 
 
 class Proof(NamedTuple):
@@ -90,10 +90,10 @@ def prove(
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
     from prune_assets.checks.remedies import as_its_catalog_takes
-    from prune_assets.layout_file import load_layout, naming_layout_file
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_as_written, open_table
     from prune_assets.tables.same_partitions import are_same_partitions
+    from prune_assets.writing.layout_file import load_layout, naming_layout_file
 
     spec = None if layout is None else load_layout(layout)
     if where is None:
@@ -165,7 +165,7 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
     import numpy as np
 
     from parquet_core.pruning.predicate import Constant, Unsupported, columns_of, leaves
-    from prune_assets.session.lower_predicate import lower_predicate
+    from prune_assets.spark.lower_predicate import lower_predicate
 
     lowered = lower_predicate(where, table, session=None)
     for leaf in leaves(lowered.predicate):

@@ -15,9 +15,9 @@ from parquet_core.storage import is_remote
 from prune_assets.checks.when_empty import WhenEmpty
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
-from prune_assets.layout_file import load_layout
 from prune_assets.tables.catalogs.names import is_name
-from prune_assets.writing.format_names import WRITTEN
+from prune_assets.tables.writes.format_names import WRITTEN
+from prune_assets.writing.layout_file import load_layout
 
 
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:

@@ -16,9 +16,9 @@ from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.external import external_table
 from prune_assets.dagster.health_checks import build_delete_debt_check
-from prune_assets.layout_file import load_layout
 from prune_assets.tables.lake import tables_below
 from prune_assets.tables.opening import FORMATS
+from prune_assets.writing.layout_file import load_layout
 
 # What every table should have, whatever its order.
 _ANY = LayoutSpec()

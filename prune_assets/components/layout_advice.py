@@ -14,7 +14,7 @@ from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.layout_advice import build_layout_advice_asset, build_layout_advice_check
 from prune_assets.dagster.optimizing import MaintainedTable, build_optimize_job
 from prune_assets.dagster.workload import build_workload_asset
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 
 def _day(context: dg.ResolutionContext, given: Any) -> dt.date | None:

@@ -12,7 +12,7 @@ from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.external import external_table
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
 from prune_assets.dagster.sensors import build_new_files_sensor
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 
 class CheckedTable(CheckOptions):

@@ -8,8 +8,8 @@ from pydantic import field_validator
 from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.assets import build_table_asset
-from prune_assets.layout_file import load_layout
-from prune_assets.writing.format_names import WRITTEN
+from prune_assets.tables.writes.format_names import WRITTEN
+from prune_assets.writing.layout_file import load_layout
 
 
 @dg.scaffold_with(FromExample)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from prune_assets.writing.format_names import check_format
-from prune_assets.writing.write_result import check_mode
+from prune_assets.tables.writes.format_names import check_format
+from prune_assets.tables.writes.write_result import check_mode
 
 # Keyed by the noun of a type in error messages; see `parquet_core.argument_types`.
 EXAMPLES = {

@@ -22,22 +22,22 @@ from prune_assets.dagster.metadata import (
     written_metadata,
 )
 from prune_assets.dagster.resources import session_for
-from prune_assets.layout_file import load_layout
 from prune_assets.report.markdown import as_code
 from prune_assets.report.quantities import count_text, seconds_text
 from prune_assets.report.wording import compared_engines
 from prune_assets.sql.syntax.parsed import parse_predicate
+from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from prune_assets.explain.plan import Plan
-    from prune_assets.layout_file import LayoutSource
+    from prune_assets.planner.explain.plan import Plan
     from prune_assets.reading.comparison import MeasuredRead, ReadComparison
     from prune_assets.report.skip_report import Engine, SkipReport
-    from prune_assets.writing.write_result import Mode
+    from prune_assets.tables.writes.write_result import Mode
+    from prune_assets.writing.layout_file import LayoutSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def build_table_asset(
     def table_asset(context: dg.AssetExecutionContext) -> Iterator[Any]:
         from prune_assets.reading.source_rows import rows_of
         from prune_assets.tables.target import refuse_place
-        from prune_assets.writer import write_rows
+        from prune_assets.writing.write import write_rows
 
         _refuse_partitions(key, context.assets_def.partitions_def)
         refuse_place(table, format)
@@ -226,9 +226,9 @@ def build_skip_report_asset(
         required_resource_keys={"spark"},
     )
     def skip_report(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
-        from prune_assets.explain.plan import plan
+        from prune_assets.planner.explain.plan import plan
         from prune_assets.reading.comparison import compare
-        from prune_assets.writing.table_formats import plain_directory
+        from prune_assets.tables.writes.table_formats import plain_directory
 
         directory = plain_directory(reports) / name
         session = session_for(context)

@@ -23,7 +23,7 @@ from prune_assets.dagster.partitions import (
     partition_predicate,
 )
 from prune_assets.errors import NoRows
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.layout.spec import Finding, LayoutSpec
-    from prune_assets.layout_file import LayoutSource
+    from prune_assets.writing.layout_file import LayoutSource
 
 MAX_SHOWN = 100
 

@@ -20,7 +20,7 @@ from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
 from prune_assets.extras import is_installed
-from prune_assets.layout_file import load_layout
+from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.reads import WorkloadReads
+    from prune_assets.advisor.workload.query_shapes import Workload
     from prune_assets.dagster.optimizing import MaintainedTable
-    from prune_assets.maintenance.result import OptimizeResult
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.writing.result import OptimizeResult
 
 _SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors", "deleted rows")
 _LEVELS = "▁▂▃▄▅▆▇█"

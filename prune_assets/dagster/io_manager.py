@@ -16,8 +16,8 @@ from prune_assets.dagster.assets import asset_with, no_rows
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
 from prune_assets.dagster.resources import session_of, warn_of_many_sessions
-from prune_assets.layout_file import load_layout
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
+from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from prune_assets.layout_file import LayoutSource
-    from prune_assets.writing.write_result import Mode
+    from prune_assets.tables.writes.write_result import Mode
+    from prune_assets.writing.layout_file import LayoutSource
 
 TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
 WHEN_EMPTY = "prune/when_empty"
@@ -161,7 +161,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
         """Write the rows of an asset, or of its partitions in this run."""
-        from prune_assets.writer import check_frame, write_rows
+        from prune_assets.writing.write import check_frame, write_rows
 
         name = context.asset_key.to_user_string()
         metadata = {key: _plain(value) for key, value in (context.definition_metadata or {}).items()}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.result import LayoutAdvice
-    from prune_assets.workload.load import WorkloadSource
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.advisor.workload.load import WorkloadSource
+    from prune_assets.advisor.workload.query_shapes import Workload
 
 _CHECK = "layout_fits_queries"
 _BAR = 24

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.writing.write_result import WriteResult
+    from prune_assets.tables.writes.write_result import WriteResult
 
 # Modules that call each other between the user's file and Dagster, with the check of arguments.
 _BUILDERS = (f"{__package__}.", "parquet_core.")

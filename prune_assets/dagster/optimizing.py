@@ -15,8 +15,8 @@ from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import place_metadata
 from prune_assets.dagster.resources import session_of
 from prune_assets.dagster.workload import load_materialized
-from prune_assets.layout_file import load_layout
 from prune_assets.tables.changes import table_fingerprint
+from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.advisor.automatic import Followed
-    from prune_assets.layout_file import LayoutSource
-    from prune_assets.maintenance.result import OptimizeResult
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.advisor.workload.query_shapes import Workload
+    from prune_assets.writing.layout_file import LayoutSource
+    from prune_assets.writing.result import OptimizeResult
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class MaintainedTable:
 
     def optimize(self, spark: "SparkSession | None", *, rows: bool = False, dry_run: bool = False) -> "OptimizeResult":
         """Rewrite the files that are not as its layout says."""
-        from prune_assets.maintenance.optimize import optimize
+        from prune_assets.writing.optimize import optimize
 
         return optimize(
             spark,

@@ -206,7 +206,7 @@ def kinds_of_partitions(table: str) -> dict[str, str]:
 
     Those that transforms of Iceberg are of are among them.
     """
-    from prune_assets.session.queries.table_schema import spark_type
+    from prune_assets.spark.queries.table_schema import spark_type
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 

@@ -46,7 +46,7 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
     @property
     def session(self) -> SparkSession:
         """Return the session of this process, started if there is none."""
-        from prune_assets.session.spark_session import spark_session
+        from prune_assets.spark.spark_session import spark_session
 
         return spark_session(master=self.master, app_name=self.app_name, conf=self.conf)
 

@@ -97,8 +97,8 @@ def _verdict(
     table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
     """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures; raises NoRows."""
-    from prune_assets.explain.plan import plan
-    from prune_assets.session.spark_versions import installed_version
+    from prune_assets.planner.explain.plan import plan
+    from prune_assets.spark.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics
 
     session = SparkSemantics.of(installed_version(), time_zone=time_zone)

@@ -16,9 +16,9 @@ from prune_assets.report.markdown import as_code
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prune_assets.workload.costs import TableCost
-    from prune_assets.workload.load import WorkloadSource
-    from prune_assets.workload.query_shapes import Workload
+    from prune_assets.advisor.workload.costs import TableCost
+    from prune_assets.advisor.workload.load import WorkloadSource
+    from prune_assets.advisor.workload.query_shapes import Workload
 
 MOST_TABLES = 20
 
@@ -55,9 +55,9 @@ def build_workload_asset(
 
     @built_asset(defaults | asset_options, key=name, partitions_def=partitions_def)
     def workload_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        from prune_assets.advisor.workload.json_form import to_json
+        from prune_assets.advisor.workload.observe import workload
         from prune_assets.report.output import write_whole
-        from prune_assets.workload.json_form import to_json
-        from prune_assets.workload.observe import workload
 
         window = context.partition_time_window if context.has_partition_key else None
         found = workload(event_logs, since=window and window.start, until=window and window.end, app=app, user=user)
@@ -78,7 +78,7 @@ def load_materialized(
 
     Raises WrongUse for a folder that is not filled yet.
     """
-    from prune_assets.workload.load import load_workload
+    from prune_assets.advisor.workload.load import load_workload
 
     if isinstance(workload, str | os.PathLike) and not is_remote(str(workload)) and _is_empty(Path(workload)):
         filling = " or ".join(dep.to_user_string() for dep in deps) or "the asset of build_workload_asset that fills it"
@@ -91,7 +91,7 @@ def _is_empty(path: Path) -> bool:
 
 
 def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dict[str, Any]:
-    from prune_assets.workload.costs import costs_of
+    from prune_assets.advisor.workload.costs import costs_of
 
     costs = costs_of(found, price_per_tib=price_per_tib)
     return {

@@ -29,8 +29,8 @@ from parquet_core.pruning import prune
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.file_answers import FoundElsewhere
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.session.local_options import is_local
-from prune_assets.session.spark_session import own_jobs
+from prune_assets.spark.local_options import is_local
+from prune_assets.spark.spark_session import own_jobs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

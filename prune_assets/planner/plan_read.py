@@ -13,8 +13,8 @@ from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
 from prune_assets.planner.value_tests import value_tests
-from prune_assets.session.lower_predicate import lower_predicate, semantics_for
-from prune_assets.session.stores import reach_as
+from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
+from prune_assets.spark.stores import reach_as
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 

@@ -23,7 +23,7 @@ from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
-from prune_assets.session.lower_predicate import semantics_for
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
 from prune_assets.sql.functions.times import offsets
@@ -256,7 +256,7 @@ def _ask(part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession
     if session is None or isinstance(session, SparkSemantics) or not _is_asked(session):
         assert isinstance(part.source, ParsedPredicate)
         return partial(evaluate_on_values, part.source, columns, semantics_for(session))
-    from prune_assets.session.queries.ask_values import ask_values
+    from prune_assets.spark.queries.ask_values import ask_values
 
     return partial(ask_values, session, columns, part.sql)
 

@@ -12,7 +12,7 @@ from prune_assets.report.wording import engine_that
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from prune_assets.explain.plan import Plan
+    from prune_assets.planner.explain.plan import Plan
     from prune_assets.report.skip_report import SkipReport
 
 READ = "Spark, as it ran"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import redacted
 from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
-from prune_assets.session.columns import column_of
-from prune_assets.session.spark_session import own_jobs
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.spark_session import own_jobs
 from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from prune_assets.explain.plan import Plan
+    from prune_assets.planner.explain.plan import Plan
 
 ROUNDS = 3
 # Below this part of the larger volume a difference of times is chance.

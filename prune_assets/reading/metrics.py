@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
-from prune_assets.session.spark_session import held_conf
-from prune_assets.session.spark_versions import execution_info
+from prune_assets.spark.spark_session import held_conf
+from prune_assets.spark.spark_versions import execution_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

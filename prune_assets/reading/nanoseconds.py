@@ -10,8 +10,8 @@ import pyarrow as pa
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
-from prune_assets.session.columns import column_of, quoted
-from prune_assets.session.spark_session import held_conf
+from prune_assets.spark.columns import column_of, quoted
+from prune_assets.spark.spark_session import held_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

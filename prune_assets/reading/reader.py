@@ -14,12 +14,12 @@ from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, N
 from parquet_core.storage import list_data_files
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan_read import plan_read
+from prune_assets.planner.spark_reader import SparkRead
+from prune_assets.planner.spark_reader.spark_profile import profile_of
 from prune_assets.planner.value_tests import tests_hold
-from prune_assets.session.columns import column_of, quoted
-from prune_assets.session.lower_predicate import lower_predicate, means_the_same
-from prune_assets.session.semantics_of_session import is_true, semantics_of
-from prune_assets.spark_reader import SparkRead
-from prune_assets.spark_reader.spark_profile import profile_of
+from prune_assets.spark.columns import column_of, quoted
+from prune_assets.spark.lower_predicate import lower_predicate, means_the_same
+from prune_assets.spark.semantics_of_session import is_true, semantics_of
 from prune_assets.sql.render import literal_sql
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.opening import recognize, retry_on_stale_listing
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import Path
     from parquet_core.pruning.predicate import Predicate
-    from prune_assets.explain.plan import Plan
+    from prune_assets.planner.explain.plan import Plan
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.format import Location
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from prune_assets.simulation.sample import NULL
-from prune_assets.writing.curves import bits_per_column, curve_positions
+from prune_assets.tables.writes.curves import bits_per_column, curve_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import MalformedFile
 from parquet_core.storage import list_data_files
-from prune_assets.writing.arrange import arrange, write_parquet
-from prune_assets.writing.write_options import bind_layout
+from prune_assets.tables.writes.arrange import arrange, write_parquet
+from prune_assets.tables.writes.write_options import bind_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import WrongUse
 from parquet_core.storage import is_remote
-from prune_assets.session.stores import reach_as
-from prune_assets.session.supported import check_session
+from prune_assets.spark.stores import reach_as
+from prune_assets.spark.supported import check_session
 from prune_assets.tables import opening
 from prune_assets.tables.catalogs.resolve import catalog_entry
-from prune_assets.writing.format_names import check_format
+from prune_assets.tables.writes.format_names import check_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
-from prune_assets.session.columns import column_of
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.semantics_of_session import semantics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.rewriting import Rewrite, Rewritten
-    from prune_assets.writing.write_result import Mode, WriteResult
+    from prune_assets.tables.writes.write_result import Mode, WriteResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

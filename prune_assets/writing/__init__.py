@@ -1,1 +1,1 @@
-"""Tables written with a layout: staged, proven, committed, and finished where a write was cut off."""
+"""Which files of a table need to be rewritten, from what their metadata say: nothing here reads rows or needs Spark."""

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from parquet_core.errors import PruneError
 from parquet_core.pruning.access_plan import Verdict
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 
 class Wrong(NamedTuple):

@@ -179,7 +179,7 @@ def run(
             number = begun + 1 if found == allowed[1] else number
             state = found
         if layout == "parquet" and Path(table).exists():
-            from prune_assets.writing.commit import recover
+            from prune_assets.tables.writes.commit import recover
 
             recover(Path(table))
         if seen_by_others(table, layout) != state or seen(table) != state:
@@ -264,7 +264,7 @@ def _alive(writer: subprocess.Popen[str], lines: list[str]) -> bool:
 def _write_forever(table: str, layout: str, seed: int, number: int) -> None:
     from pyspark.sql import functions as fn
 
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     conf = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
     if layout == "delta in S3":

@@ -23,7 +23,7 @@ from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
 from parquet_core.pruning.levels import page_level, statistics_level
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import IsNull
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.peers.parquet_java import filtered_record_count
 
 FIXTURES = sorted(DIRECTORY.glob("*.json"))

@@ -9,7 +9,7 @@ import slow_thrift
 from slow_thrift import BINARY, STRUCT
 
 import prune_assets as pr
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.prune_assets.planner.named_rows import named_rows
 
 # Slots of parquet.thrift.

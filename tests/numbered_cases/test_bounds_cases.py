@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from slow_thrift import BINARY, FALSE, I64, LIST
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.numbered_cases import cases
 from tests.numbered_cases.cases import check, drop, edit_column_index, edit_footer, edit_statistics, put
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from slow_thrift import BINARY, I32, I64, LIST, TRUE
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.numbered_cases import cases
 from tests.numbered_cases.cases import check, drop, edit_column_index, edit_footer, put, value_of
 

@@ -8,7 +8,7 @@ import pytest
 from spark_reader_names import ALONE
 
 import prune_assets as pr
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.reading.metrics import scan_metrics
 from tests.numbered_cases.cases import check, number_of_alone
 

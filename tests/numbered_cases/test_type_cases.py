@@ -11,7 +11,7 @@ import pytest
 from slow_thrift import STRUCT
 
 import prune_assets as pr
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.numbered_cases import cases
 from tests.numbered_cases.cases import check, drop, edit_footer, put, value_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prune_assets.reading.metrics import _operators
-from prune_assets.session.spark_versions import release
+from prune_assets.spark.spark_versions import release
 
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
 

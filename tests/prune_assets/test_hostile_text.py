@@ -20,8 +20,8 @@ from deltalog.snapshot.opening import open_snapshot
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError
 from prune_assets.cli import main
-from prune_assets.layout_file import load_layout
 from prune_assets.tables.changes import table_fingerprint
+from prune_assets.writing.layout_file import load_layout
 
 SECONDS = 5.0
 MANY_DIGITS = "9" * 10_000

@@ -41,7 +41,7 @@ def python(code: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["prune_assets", "prune_assets.cli", "prune_assets.session.spark_session"])
+@pytest.mark.parametrize("module", ["prune_assets", "prune_assets.cli", "prune_assets.spark.spark_session"])
 def test_brings_in_nothing_heavy(module):
     # A .pth file may import before us, so what counts is what this import adds.
     code = f"import sys; before = set(sys.modules); import {module}; print(*sorted(set(sys.modules) - before))"
@@ -66,7 +66,7 @@ def test_explain_imports_what_it_needs(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     brought = set(done.stderr.split())
     assert "Row-group statistics" in done.stdout
-    assert "prune_assets.explain.plan" in brought
+    assert "prune_assets.planner.explain.plan" in brought
     assert brought & NOT_TO_EXPLAIN == set()
 
 

@@ -24,7 +24,7 @@ import sys
 from dagster_pipes import open_dagster_pipes
 import prune_assets as pr
 from prune_assets.pipes import report_layout, report_skip, report_write
-from prune_assets.writing.write_result import WriteResult
+from prune_assets.tables.writes.write_result import WriteResult
 
 table = sys.argv[1]
 with open_dagster_pipes() as pipes:

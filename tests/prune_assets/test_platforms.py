@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from prune_assets.cli import main
-from prune_assets.doctor import PLATFORMS, this_platform
+from prune_assets.cli.installation import PLATFORMS, this_platform
 
 
 def environment_of(marker, root):

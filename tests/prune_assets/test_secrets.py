@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import prune_assets as pr
 from parquet_core.errors import PruneError, StorageFailure
 from prune_assets.cli import main as prune
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 SECRET = "s3cr3tw0rd"
 

@@ -91,7 +91,7 @@ print(json.dumps(errors))
 """
 SPARK_EXTRA = "pip install 'prune-assets[spark]'"
 EXTRA_OF = {
-    "from prune_assets.session.spark_session import spark_session as f; f()": "spark",
+    "from prune_assets.spark.spark_session import spark_session as f; f()": "spark",
     "from prune_assets.dagster import build_layout_checks": "dagster",
     "import prune_assets.dagster as d; d.SparkSessionResource": "dagster",
     "from prune_assets.dagster import *": "dagster",
@@ -212,7 +212,7 @@ def test_only_a_missing_package_is_reported_as_one(errors, statement):
 def test_spark_home_is_offered_before_a_second_spark_is_installed(bare, tmp_path):
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars/spark-core_2.13-4.1.4.jar").touch()
-    program = f"{BARE}\nfrom prune_assets.session.spark_session import spark_session\nspark_session()"
+    program = f"{BARE}\nfrom prune_assets.spark.spark_session import spark_session\nspark_session()"
     error = bare(program, SPARK_HOME=str(tmp_path)).stderr.splitlines()[-1]
     assert error.endswith(f"; add python and python/lib/py4j-*.zip of SPARK_HOME to PYTHONPATH, or run {SPARK_EXTRA}")
 

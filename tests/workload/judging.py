@@ -13,7 +13,7 @@ from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from prune_assets.cli import main
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from tests.fuzz.planner.truth import settings
 
 from .cases import SETTINGS

@@ -14,7 +14,7 @@ import numpy as np
 
 import prune_assets as pr
 from parquet_core.errors import PruneError
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from tests.fuzz.planner.planned import Planner
 from tests.fuzz.planner.session import own_session
 from tests.fuzz.planner.truth import TRUE, Truth

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.session.spark_versions import quiet
+from prune_assets.spark.spark_versions import quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.table.constraints import constraints_of
-from prune_assets.session.columns import column_of
+from prune_assets.spark.columns import column_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

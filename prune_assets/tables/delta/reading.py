@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from deltalog.table.types import COLUMN_ID, PHYSICAL_NAME
-from prune_assets.session.columns import column_of
-from prune_assets.session.queries.table_schema import escaped
-from prune_assets.session.spark_versions import from_arrow, metadata_column, try_cast
-from prune_assets.session.stores import absolute, explaining, file_uri, reader_of
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.queries.table_schema import escaped
+from prune_assets.spark.spark_versions import from_arrow, metadata_column, try_cast
+from prune_assets.spark.stores import absolute, explaining, file_uri, reader_of
 from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:

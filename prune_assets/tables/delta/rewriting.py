@@ -14,7 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from parquet_core.errors import LayoutError
 from parquet_core.storage import is_remote
-from prune_assets.session.columns import quoted
+from prune_assets.spark.columns import quoted
 from prune_assets.tables.delta.inspection import clustering_paths
 from prune_assets.tables.rewriting import GROUP, Rewritten, name_in_group, write_groups
 from prune_assets.tables.same_partitions import check_same_partitions

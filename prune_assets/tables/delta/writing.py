@@ -30,10 +30,10 @@ from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import address, is_remote, list_data_files, local_path
 from parquet_core.storage.partition_discovery import unescape
 from parquet_core.storage.remote import remote_of
-from prune_assets.session.columns import column_of
-from prune_assets.session.semantics_of_session import semantics_of
-from prune_assets.session.startup_log import cause
-from prune_assets.session.stores import check_reach
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.semantics_of_session import semantics_of
+from prune_assets.spark.startup_log import cause
+from prune_assets.spark.stores import check_reach
 from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.syntax.parsed import ParsedPredicate
 from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
@@ -42,11 +42,11 @@ from prune_assets.tables.delta.reading import logical_schema, spark_schema, stor
 from prune_assets.tables.delta.rewriting import check_rewrite, rewrite_version
 from prune_assets.tables.delta.table import DeltaTable
 from prune_assets.tables.same_partitions import check_same_partitions
+from prune_assets.tables.writes.arrange import arrange, merged_options, write_parquet
+from prune_assets.tables.writes.table_formats import OF_OTHERS, refuse_table_formats
+from prune_assets.tables.writes.write_options import bind_layout
+from prune_assets.tables.writes.write_result import WriteResult
 from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
-from prune_assets.writing.arrange import arrange, merged_options, write_parquet
-from prune_assets.writing.table_formats import OF_OTHERS, refuse_table_formats
-from prune_assets.writing.write_options import bind_layout
-from prune_assets.writing.write_result import WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.pruning.predicate import Predicate
     from prune_assets.tables.catalogs.entry import CatalogEntry
-    from prune_assets.writing.write_result import Mode
+    from prune_assets.tables.writes.write_result import Mode
 
 # Times in directory names become times in the log, which have a zone there.
 DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
@@ -218,7 +218,7 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
 
 def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
     """Lower what is to be replaced: by whole files, so of partition columns alone."""
-    from prune_assets.session.lower_predicate import lower_predicate
+    from prune_assets.spark.lower_predicate import lower_predicate
 
     assert target.snapshot is not None  # made above, where there was none
     opened = table_of(target.location, target.snapshot)

@@ -8,8 +8,8 @@ import numpy as np
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.spark_rules.columns_in_files import folded, leaf_in_file, reads_as_null
-from prune_assets.session.queries.table_schema import escaped
-from prune_assets.session.stores import absolute, explaining, reader_of
+from prune_assets.spark.queries.table_schema import escaped
+from prune_assets.spark.stores import absolute, explaining, reader_of
 from prune_assets.tables.declared_type import declared_type as parse_type
 from prune_assets.tables.iceberg.columns import spark_type
 

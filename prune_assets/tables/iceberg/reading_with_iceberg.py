@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from prune_assets.session.queries.column_predicate import catalyst_conjuncts
+from prune_assets.spark.queries.column_predicate import catalyst_conjuncts
 from prune_assets.tables.iceberg.doubted_columns import doubted_columns, trusted_part
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.session.spark_versions import java_error, quiet
+from prune_assets.spark.spark_versions import java_error, quiet
 from prune_assets.tables.catalogs.entry import CatalogEntry
 from prune_assets.tables.iceberg.metadata_files import place_of
 

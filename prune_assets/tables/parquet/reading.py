@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnfinishedWrite
 from parquet_core.storage import is_remote, local_path
-from prune_assets.session.columns import column_of
-from prune_assets.session.queries.table_schema import (
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.queries.table_schema import (
     escaped,
     known_schema,
     open_for_columns,
@@ -17,7 +17,7 @@ from prune_assets.session.queries.table_schema import (
     patterns_of,
     spark_type,
 )
-from prune_assets.session.stores import absolute, reader_of
+from prune_assets.spark.stores import absolute, reader_of
 from prune_assets.tables.table import Opening
 
 if TYPE_CHECKING:

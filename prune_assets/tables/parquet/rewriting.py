@@ -12,14 +12,14 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.storage import summaries_below
-from prune_assets.session.columns import column_of
-from prune_assets.session.queries.table_schema import escaped
-from prune_assets.session.spark_versions import from_arrow, metadata_column
-from prune_assets.session.stores import file_uri
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.queries.table_schema import escaped
+from prune_assets.spark.spark_versions import from_arrow, metadata_column
+from prune_assets.spark.stores import file_uri
 from prune_assets.tables.rewriting import FILE, GROUP, Rewritten, name_in_group, write_groups
 from prune_assets.tables.same_partitions import check_same_partitions
-from prune_assets.writing.commit import commit
-from prune_assets.writing.staging import prove, staging_directory
+from prune_assets.tables.writes.commit import commit
+from prune_assets.tables.writes.staging import prove, staging_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from prune_assets.report.quantities import value_text
 from prune_assets.tables.format import Format
 from prune_assets.tables.parquet.changes import files_fingerprint, partition_files
 from prune_assets.tables.table import FileConstants, TableDefaults
-from prune_assets.writing.table_formats import refuse_unread, table_inside
+from prune_assets.tables.writes.table_formats import refuse_unread, table_inside
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -72,7 +72,7 @@ class ParquetTable(TableDefaults):
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
         """Open files with the schema that the whole table has, listed by Spark itself."""
-        from prune_assets.session.stores import explaining
+        from prune_assets.spark.stores import explaining
         from prune_assets.tables.parquet.reading import open_files
 
         first = self.given if isinstance(self.given, str | os.PathLike) else next(iter(self.given), "")
@@ -95,7 +95,7 @@ class ParquetTable(TableDefaults):
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
-        from prune_assets.session.queries.table_schema import open_for_columns
+        from prune_assets.spark.queries.table_schema import open_for_columns
 
         return open_for_columns(spark, self.given, self.schema)
 

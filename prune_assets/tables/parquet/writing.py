@@ -16,17 +16,17 @@ from parquet_core.quantities import counted
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.storage import files_below, is_remote, local_path, summaries_below
 from parquet_core.storage.partition_discovery import unescape
-from prune_assets.session.columns import column_of
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.tables.catalogs.session_catalog import columns_of, tell_catalog
 from prune_assets.tables.parquet.rewriting import check_rewrite, directories, rewrite_files
+from prune_assets.tables.writes.arrange import arrange, merged_options, write_parquet
+from prune_assets.tables.writes.commit import commit
+from prune_assets.tables.writes.staging import prove, staging_directory
+from prune_assets.tables.writes.table_formats import plain_directory, refuse_table_formats
+from prune_assets.tables.writes.write_options import bind_layout
+from prune_assets.tables.writes.write_result import Mode, WriteResult
 from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
-from prune_assets.writing.arrange import arrange, merged_options, write_parquet
-from prune_assets.writing.commit import commit
-from prune_assets.writing.staging import prove, staging_directory
-from prune_assets.writing.table_formats import plain_directory, refuse_table_formats
-from prune_assets.writing.write_options import bind_layout
-from prune_assets.writing.write_result import Mode, WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import find_file
 from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 V2 = {

@@ -13,7 +13,7 @@ import numpy as np
 from parquet_core.errors import PruneError
 from parquet_core.pruning.outcomes import Outcomes, may_match
 from parquet_core.pruning.predicate import IsTruth, Not
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 from .exceptions import UNSEEN_NAN, case_number, rests_on_unseen_nan
 from .planned import refused, without_lookups

@@ -16,7 +16,7 @@ from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Compare, In, Op, columns_of_leaf, leaves
 from parquet_core.pruning.trees import fold
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
 

@@ -28,7 +28,7 @@ def own_session(*, spark=True):
 
 
 def _started(scratch):
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.spark.spark_session import spark_session
 
     session = spark_session(
         master="local[1]",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 
-from prune_assets.session.spark_versions import to_arrow
+from prune_assets.spark.spark_versions import to_arrow
 
 TRUE, FALSE, NULL = 1, 0, 2
 _NO = pa.scalar(value=False)

@@ -102,7 +102,7 @@ def test_a_plain_column_is_no_nested_one(tmp_path, wanted, stored):
 def test_spark_fails_on_what_is_told_and_reads_the_rest(spark, tmp_path, wanted):
     from pyspark.errors import PySparkException
 
-    from prune_assets.session.spark_versions import java_error
+    from prune_assets.spark.spark_versions import java_error
 
     told, failed = set(), set()
     for stored in VALUES:

@@ -11,7 +11,7 @@ from parquet_core.pruning import prune
 from parquet_core.pruning.levels import auxiliary_leaves
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Compare, In, IsNaN, IsTruth, Not, Op, Or
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.numbered_cases.cases import check
 from tests.prune_assets.planner.named_rows import named_rows
 

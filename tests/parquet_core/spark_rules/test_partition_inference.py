@@ -14,7 +14,7 @@ from parquet_core.spark_rules.partition_columns import read_partitions
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY, infer
 from parquet_core.storage import DataFile
 from parquet_core.storage.partition_discovery import choose
-from prune_assets.session.queries.table_schema import spark_type
+from prune_assets.spark.queries.table_schema import spark_type
 
 ODD = [
     *("0", "1", "7", "01", "+5", "-0", "-12", "2147483647", "2147483648", "-2147483649", "9223372036854775808"),

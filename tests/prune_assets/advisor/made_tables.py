@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from prune_assets.advisor.trial_write import with_dictionary
-from prune_assets.writing.curves import bits_per_column, curve_positions
+from prune_assets.tables.writes.curves import bits_per_column, curve_positions
 
 DAY = dt.date(2024, 1, 1)
 

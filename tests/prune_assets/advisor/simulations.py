@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from prune_assets.advisor.queries import costs_of, queries_of
 from prune_assets.advisor.sample import encoded_rows, take_sample
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of, queries_of
-from prune_assets.simulation.simulate import Workspace
+from prune_assets.advisor.simulate import Workspace
+from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate
 
 
 @lru_cache(maxsize=2)

@@ -13,11 +13,11 @@ from simulations import workspace_of
 
 import prune_assets as pr
 from prune_assets.advisor.automatic import why_not
+from prune_assets.advisor.queries import costs_of
+from prune_assets.advisor.simulate import simulate
 from prune_assets.advisor.trial_write import with_dictionary, write_without_spark
 from prune_assets.planner.plan_read import plan_opened
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of
-from prune_assets.simulation.simulate import simulate
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table
 
 ROWS = 150_000

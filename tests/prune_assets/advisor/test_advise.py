@@ -13,7 +13,7 @@ from made_tables import dated, in_order, put, uniform
 import prune_assets as pr
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate, Workload
+from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, Workload
 
 ROWS, IDS = 200_000, 100_000
 SIZES = {"page_rows": 1_000, "row_group_rows": 25_000}

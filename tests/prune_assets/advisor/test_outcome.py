@@ -14,9 +14,9 @@ import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.advisor.result import LayoutAdvice, PromisedShape
 from prune_assets.advisor.same_table import notes_on, shapes_on
+from prune_assets.advisor.workload.json_form import to_json
+from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
 from prune_assets.cli import main
-from prune_assets.workload.json_form import to_json
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
 
 ROWS = 100_000
 

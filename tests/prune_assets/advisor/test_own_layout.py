@@ -16,8 +16,8 @@ from parquet_core.errors import LayoutError
 from prune_assets.advisor.result import LayoutAdvice
 from prune_assets.advisor.sample import sample_of
 from prune_assets.cli import main
-from prune_assets.session.lower_predicate import semantics_for
 from prune_assets.simulation.cut import cut_of
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table
 
 ROWS = 100_000

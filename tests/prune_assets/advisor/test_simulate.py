@@ -9,7 +9,7 @@ from made_tables import KINDS, in_order, put
 from simulations import workspace_of
 
 import prune_assets as pr
-from prune_assets.simulation.simulate import simulate
+from prune_assets.advisor.simulate import simulate
 
 ROWS, PAGE, GROUP = 400_000, 2_000, 50_000
 LAYOUTS = {

@@ -17,7 +17,7 @@ import prune_assets as pr
 from prune_assets.advisor import trial_folder as module
 from prune_assets.advisor.trial_folder import remove_abandoned, trial_folder
 from prune_assets.cli import main
-from prune_assets.writing.write_lock import LOCK, write_lock
+from prune_assets.tables.writes.write_lock import LOCK, write_lock
 
 QUERY = "shop = 7"
 # `prune advise --verify` that gets a signal when the first layout is half written.

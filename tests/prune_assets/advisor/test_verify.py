@@ -14,9 +14,9 @@ from made_tables import put
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.advisor import verify
+from prune_assets.advisor.queries import costs_of
 from prune_assets.advisor.trial_write import write_without_spark
-from prune_assets.session.lower_predicate import semantics_for
-from prune_assets.simulation.queries import costs_of
+from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.tables.opening import open_table
 from prune_assets.tables.parquet import PARQUET
 

@@ -94,7 +94,7 @@ def test_a_name_that_only_a_session_knows_is_given_to_it(context, monkeypatch):
         raise AirflowFailException("seen")
 
     monkeypatch.setattr("prune_assets.airflow.spark.session_for", lambda conn_id: "the session")
-    monkeypatch.setattr("prune_assets.maintenance.optimize.optimize", told)
+    monkeypatch.setattr("prune_assets.writing.optimize.optimize", told)
     with pytest.raises(AirflowFailException, match="seen"):
         OptimizeTableOperator(task_id="o", table="db.orders", layout=LAYOUT).execute(context)
     assert seen == [("the session", "db.orders", True)]

@@ -26,7 +26,7 @@ from prune_assets.airflow import (
 )
 from prune_assets.airflow.spark import options_of
 from prune_assets.airflow.task_errors import TableNotReached, TableTaskError, failing_in_one_line
-from prune_assets.writing.write_result import WriteResult
+from prune_assets.tables.writes.write_result import WriteResult
 
 SORTED = {"sort_by": ["id"]}
 ALL = [
@@ -424,18 +424,14 @@ def test_a_connection_that_is_not_there_is_named(context, tmp_path):
 
 def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_path, monkeypatch):
     (tmp_path / "t" / "_delta_log").mkdir(parents=True)
-    monkeypatch.setattr(
-        "prune_assets.session.spark_session.spark_session", lambda **_: pytest.fail("Spark was started")
-    )
+    monkeypatch.setattr("prune_assets.spark.spark_session.spark_session", lambda **_: pytest.fail("Spark was started"))
     write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet")
     with pytest.raises(TableTaskError, match="Delta"):
         write.execute(context)
 
 
 def test_plain_files_are_not_written_beside_as_delta(context, ids, monkeypatch):
-    monkeypatch.setattr(
-        "prune_assets.session.spark_session.spark_session", lambda **_: pytest.fail("Spark was started")
-    )
+    monkeypatch.setattr("prune_assets.spark.spark_session.spark_session", lambda **_: pytest.fail("Spark was started"))
     write = SortedWriteOperator(task_id="w", table=ids, source="x", layout=SORTED, format="delta")
     with pytest.raises(TableTaskError, match=r"Parquet files? that no Delta log names"):
         write.execute(context)

@@ -13,8 +13,8 @@ from parquet_core.fix import Fix, Step
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.storage.listing import files_below
 from prune_assets.checks.remedies import error_in, finding_json, remedy_in, remedy_in_shell
-from prune_assets.maintenance.result import OptimizeResult
 from prune_assets.step_words import AIRFLOW, DAGSTER
+from prune_assets.writing.result import OptimizeResult
 
 
 def test_a_finding_has_the_words_of_the_shell_until_a_tool_shows_it():

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import dagster as dg
 
+from prune_assets.advisor.workload.json_form import from_json
 from prune_assets.dagster import build_workload_asset
-from prune_assets.workload.json_form import from_json
 
 
 def materialize(asset, **options):

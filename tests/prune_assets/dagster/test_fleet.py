@@ -13,8 +13,8 @@ from delta_tables import delete_rows, write_table
 
 import deltalog
 import prune_assets as pr
+from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
 from prune_assets.dagster import MaintainedTable, build_fleet_asset
-from prune_assets.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
 
 LAYOUT = pr.LayoutSpec(sort_by=["id"], row_group_rows=100)
 
@@ -120,13 +120,13 @@ def test_the_trend_shows_what_an_optimize_brought(tmp_path):
 
 
 def test_a_workload_of_a_folder_is_loaded_once_for_all_tables(tmp_path, monkeypatch):
-    from prune_assets.workload import load
+    from prune_assets.advisor.workload import load
 
     (tmp_path / "ran").mkdir()
     calls, real = [], load.load_workload
     monkeypatch.setattr(load, "load_workload", lambda *args, **more: calls.append(args) or real(*args, **more))
     workload = tmp_path / "ran" / "day.json"
-    from prune_assets.workload.json_form import to_json
+    from prune_assets.advisor.workload.json_form import to_json
 
     workload.write_text(to_json(Workload((ran(tmp_path / "a", read=100, rows=10, selected=5),))))
     tables = [kept(tmp_path, name, workload=tmp_path / "ran") for name in ("a", "b")]

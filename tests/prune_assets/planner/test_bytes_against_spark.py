@@ -11,7 +11,7 @@ import pytest
 from spark_reader_names import ALONE
 
 import prune_assets as pr
-from prune_assets.session.spark_versions import release, to_arrow
+from prune_assets.spark.spark_versions import release, to_arrow
 from tests.fuzz.planner.truth import settings
 
 pytestmark = pytest.mark.spark

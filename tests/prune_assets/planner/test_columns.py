@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from parquet_core.errors import WrongUse
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.reading import reader
 
 

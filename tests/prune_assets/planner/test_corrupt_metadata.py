@@ -7,8 +7,8 @@ import os
 import pytest
 
 from parquet_core.dataset import opening
-from prune_assets.explain.plan import plan
-from prune_assets.spark_reader.reader_bugs import ALL
+from prune_assets.planner.explain.plan import plan
+from prune_assets.planner.spark_reader.reader_bugs import ALL
 from tests.corrupt_metadata.corrupt_file import PAGE, planted, write_correct
 from tests.corrupt_metadata.corruptions import CONTRADICTIONS, UNSEEN
 from tests.corrupt_metadata.judging import Truth, judged, read_now

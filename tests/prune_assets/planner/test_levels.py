@@ -22,9 +22,9 @@ from parquet_core.pruning.levels.dictionary_level import PROBED
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
-from prune_assets.explain import reasons
-from prune_assets.explain.plan import plan
-from prune_assets.spark_reader.survivors import MAX_RANGES, survivor_ranges
+from prune_assets.planner.explain import reasons
+from prune_assets.planner.explain.plan import plan
+from prune_assets.planner.spark_reader.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.sql.semantics import SparkSemantics
 from tests.deltalog.log_writer import Log, add, field
 from tests.numbered_cases.cases import check

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.numbered_cases.cases import check
 
 DAY = dt.date(2024, 5, 1)

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.explain.plan import plan
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.planner.explain.plan import plan
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
 from tests.prune_assets.planner.named_rows import named_rows

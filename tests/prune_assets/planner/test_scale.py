@@ -9,7 +9,7 @@ import pytest
 from benchmarks.synthetic_index import synthetic_index
 from parquet_core.pruning import prune
 from parquet_core.pruning.levels import page_level
-from prune_assets.explain.plan import Plan
+from prune_assets.planner.explain.plan import Plan
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.parquet import ParquetTable

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.sql.semantics import SparkSemantics
 from tests.numbered_cases.cases import check
 

@@ -6,7 +6,7 @@ import pytest
 from test_soundness_against_spark import check, same_rows
 
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 pytestmark = pytest.mark.spark
 

@@ -12,7 +12,7 @@ from test_soundness_against_spark import answers_of_spark, named_rows
 
 from parquet_core.pruning.levels import PARTITIONS
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.prune_assets.planner.predicate_cases import truth
 from tests.prune_assets.planner.text_cases import text_predicate, text_table, write_texts
 

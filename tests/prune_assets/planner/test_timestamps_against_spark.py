@@ -14,7 +14,7 @@ from test_soundness_against_spark import answers_of_spark, named_rows
 
 import prune_assets as pr
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 pytestmark = pytest.mark.spark
 

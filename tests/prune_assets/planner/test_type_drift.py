@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.reading.reader import read
 from tests.numbered_cases.cases import check
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from test_soundness_against_spark import answers_of_spark, named_rows
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 
 ZONES = (
     *("UTC", "Asia/Kolkata", "America/New_York", "Pacific/Kiritimati", "Pacific/Apia", "Africa/Monrovia"),

@@ -17,9 +17,9 @@ from parquet_core.dataset.opening import list_dataset, read_dataset
 from parquet_core.errors import MalformedFile
 from parquet_core.pruning.file_answers import answers_of_directories
 from parquet_core.pruning.predicate import Compare, Op
-from prune_assets.commands.explain import explain
+from prune_assets.cli.explain import explain
 from prune_assets.dagster.metadata import skip_metadata
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from tests.prune_assets.planner.named_rows import named_rows
 
 LONG_AGO = 1_600_000_000

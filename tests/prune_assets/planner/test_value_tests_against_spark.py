@@ -13,9 +13,9 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.planner.value_tests import longest_matched
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.sql.syntax.parsed import parse_predicate
 from tests.prune_assets.planner.known_value_cases import CONDITIONS, TYPES, condition, random_rows, write_parts
 from tests.prune_assets.planner.named_rows import named_rows

@@ -8,7 +8,7 @@ import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.reading.actual import READ
 from prune_assets.reading.metrics import counting_bytes
-from prune_assets.session.spark_versions import to_arrow
+from prune_assets.spark.spark_versions import to_arrow
 
 pytestmark = pytest.mark.spark
 

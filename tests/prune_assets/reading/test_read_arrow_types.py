@@ -8,7 +8,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import PruneError, UnknownColumn, UnsupportedFeature
-from prune_assets.session.spark_versions import to_arrow
+from prune_assets.spark.spark_versions import to_arrow
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.plain_rows import plain_rows
 

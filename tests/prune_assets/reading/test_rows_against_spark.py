@@ -14,7 +14,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from tests.fuzz.planner.truth import settings
 
 _US = 1_000_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from report_factory import make_report
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.report.skip_report import Advice, Engine, Extent, Reading, Remedy
 
 SMALL = 4_000

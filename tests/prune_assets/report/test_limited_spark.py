@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
 from prune_assets.report.wording import below_required, headline, limit_text, shortfall, skipped_with_plan
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.sql.lower import lower
 from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.pruning.predicate import Unsupported, leaves
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.sql.lower import lower
 from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
 from tests.prune_assets.sql.table_columns import leaf

@@ -10,9 +10,9 @@ from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
+from prune_assets.planner.spark_reader.as_spark_filters import as_spark_filters
+from prune_assets.planner.spark_reader.spark_profile import NEWEST
 from prune_assets.planner.value_tests import row_tests
-from prune_assets.spark_reader.as_spark_filters import as_spark_filters
-from prune_assets.spark_reader.spark_profile import NEWEST
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lower import LoweredPredicate, lower

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.pruning.predicate import Unsupported
-from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.lower import lower
 from prune_assets.sql.syntax import nodes

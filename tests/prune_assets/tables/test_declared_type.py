@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import types as spark
 
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.session.spark_versions import arrow_schema
+from prune_assets.spark.spark_versions import arrow_schema
 from prune_assets.tables.declared_type import declared_type
 
 PRIMITIVE = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from prune_assets.commands.write import write
+from prune_assets.cli.write import write
 from prune_assets.components.fields import Format
 from prune_assets.tables.opening import FORMATS
 

@@ -16,12 +16,12 @@ NAMES = {"parquet", "delta", "iceberg"}
 # The names that may be written, which imports no format; catalogs, one of which is called iceberg; suffixes of paths;
 # and the names that Spark and Hive have for what they read.
 NAMING = {
-    "writing/format_names.py",
+    "tables/writes/format_names.py",
     "tables/catalogs/glue.py",
     "tables/catalogs/names.py",
     "tables/catalogs/resolve.py",
-    "workload/event_logs/table_of.py",
-    "workload/select.py",
+    "advisor/workload/event_logs/table_of.py",
+    "advisor/workload/select.py",
 }
 FILES = [path for path in sorted(PRODUCT.rglob("*.py")) if path.relative_to(PRODUCT).parts[0] != "tables"]
 

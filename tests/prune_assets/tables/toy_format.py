@@ -36,10 +36,10 @@ from prune_assets.tables.examination import Claims, Examination, Inspection
 from prune_assets.tables.format import Format
 from prune_assets.tables.rewriting import GROUP, Rewritten, write_groups
 from prune_assets.tables.table import FileConstants, TableDefaults
+from prune_assets.tables.writes.arrange import arrange, write_parquet
+from prune_assets.tables.writes.write_options import bind_layout
+from prune_assets.tables.writes.write_result import WriteResult
 from prune_assets.tables.writing import Writing
-from prune_assets.writing.arrange import arrange, write_parquet
-from prune_assets.writing.write_options import bind_layout
-from prune_assets.writing.write_result import WriteResult
 
 MANIFEST = "toy.json"
 

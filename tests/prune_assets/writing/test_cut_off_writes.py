@@ -23,7 +23,7 @@ from prune_assets.cli import main
 from prune_assets.reading import reader
 from prune_assets.tables.parquet.writing import write_files
 from prune_assets.tables.table import Opening
-from prune_assets.writing.commit import leftovers, recover
+from prune_assets.tables.writes.commit import leftovers, recover
 
 # What Python tells of before it does it: changes of a file system, and what may fail besides.
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}

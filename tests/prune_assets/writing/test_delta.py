@@ -13,7 +13,7 @@ import deltalog
 import prune_assets as pr
 from deltalog.errors import CommitConflict, RefusedCommit
 from parquet_core.errors import LayoutError, PruneError, WrongUse
-from prune_assets.session.spark_versions import to_arrow
+from prune_assets.spark.spark_versions import to_arrow
 from prune_assets.tables.delta import writing
 from tests.peers.plain_rows import plain_rows
 

@@ -14,8 +14,8 @@ from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageF
 from parquet_core.layout import LayoutSpec, check
 from prune_assets.reading.reader import read
 from prune_assets.tables.parquet import writing
-from prune_assets.writer import write
-from prune_assets.writing import arrange, commit, staging
+from prune_assets.tables.writes import arrange, commit, staging
+from prune_assets.writing.write import write
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ import prune_assets as pr
 from deltalog.errors import ConcurrentAppend, MetadataChanged, TableExists
 from parquet_core.errors import LayoutError, PruneError
 from prune_assets.tables.delta import writing
-from prune_assets.writing import arrange
+from prune_assets.tables.writes import arrange
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import LayoutError
-from prune_assets.session.columns import quoted
+from prune_assets.spark.columns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

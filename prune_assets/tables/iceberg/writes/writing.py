@@ -14,10 +14,10 @@ from uuid import uuid4
 
 from parquet_core.errors import CommitConflict, UnsupportedFeature, WrongUse
 from parquet_core.fix import Fix, Step
-from prune_assets.session.columns import column_of, quoted
-from prune_assets.session.semantics_of_session import semantics_of
-from prune_assets.session.spark_session import own_jobs
-from prune_assets.session.spark_versions import java_error, observation
+from prune_assets.spark.columns import column_of, quoted
+from prune_assets.spark.semantics_of_session import semantics_of
+from prune_assets.spark.spark_session import own_jobs
+from prune_assets.spark.spark_versions import java_error, observation
 from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
 from prune_assets.tables.iceberg.table import IcebergTable
@@ -36,10 +36,10 @@ from prune_assets.tables.iceberg.writes.table_properties import (
     sort_order_of,
     statements,
 )
+from prune_assets.tables.writes.arrange import arrange, merged_options
+from prune_assets.tables.writes.write_options import bind_layout
+from prune_assets.tables.writes.write_result import WriteResult
 from prune_assets.tables.writing import WriteRequest, Writing, conformed, refuse_without_partitions
-from prune_assets.writing.arrange import arrange, merged_options
-from prune_assets.writing.write_options import bind_layout
-from prune_assets.writing.write_result import WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.session_catalog import NameInSession
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
     from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform
-    from prune_assets.writing.write_options import WriteLayout
+    from prune_assets.tables.writes.write_options import WriteLayout
 
 # Rows come arranged, and files are cut already: a limit would part one that comes out a little larger.
 _OPTIONS = {

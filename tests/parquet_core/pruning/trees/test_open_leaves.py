@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parquet_core.pruning.outcomes import Outcomes, may_match
 from parquet_core.pruning.predicate import And, IsTruth, Not, Or, Unsupported, leaves
 from parquet_core.pruning.trees import asked_outcomes, fold, open_outcomes
-from prune_assets.explain.attribution import replaced
+from prune_assets.planner.explain.attribution import replaced
 
 A, B, C = (Unsupported(name, "") for name in "abc")
 TRUTHS = st.sampled_from([Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL])

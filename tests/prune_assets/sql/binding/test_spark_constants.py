@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.explain.plan import plan
+from prune_assets.planner.explain.plan import plan
 from prune_assets.reading.metrics import scan_metrics
 
 pytestmark = pytest.mark.spark

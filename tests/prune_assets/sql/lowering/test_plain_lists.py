@@ -12,9 +12,9 @@ import pytest
 
 import prune_assets as pr
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-from prune_assets.spark_reader.as_spark_filters import as_spark_filters
-from prune_assets.spark_reader.spark_filters import Values
-from prune_assets.spark_reader.spark_profile import NEWEST
+from prune_assets.planner.spark_reader.as_spark_filters import as_spark_filters
+from prune_assets.planner.spark_reader.spark_filters import Values
+from prune_assets.planner.spark_reader.spark_profile import NEWEST
 from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.lexer import SHORTEST_LIST, TokenKind, tokenize

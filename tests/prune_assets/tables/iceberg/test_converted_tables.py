@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import prune_assets as pr
-from prune_assets.session.lower_predicate import lower_predicate
+from prune_assets.spark.lower_predicate import lower_predicate
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.iceberg import snapshot as opened
 from prune_assets.tables.iceberg.doubted_columns import doubted_columns

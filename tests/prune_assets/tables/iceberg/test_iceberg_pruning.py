@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.session.lower_predicate import lower_predicate
+from prune_assets.spark.lower_predicate import lower_predicate
 from prune_assets.tables.opening import open_as_written
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
 from tests.prune_assets.tables.iceberg.iceberg_tables import (

@@ -1,0 +1,238 @@
+"""The queries of a workload on one table: their predicates, what they read today, and what each row costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.errors import PruneError, WrongUse
+from parquet_core.format.schema import Physical
+from parquet_core.printable import listed
+from parquet_core.pruning.levels.auxiliary_leaves import auxiliary_leaves
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import (
+    Cause,
+    OnPartitions,
+    OnValues,
+    Unsupported,
+    columns_of,
+    columns_of_leaf,
+    leaves,
+)
+from parquet_core.pruning.trees import fold_nodes, post_order
+from parquet_core.spark_rules.spark_schema import tells_nulls
+from prune_assets.advisor.lookups import dictionary_pays, distinct_in
+from prune_assets.advisor.workload.query_shapes import ALL_COLUMNS
+from prune_assets.planner.plan_read import plan_opened
+from prune_assets.sql.render import column_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.levels.auxiliary_leaves import AuxiliaryLeaves
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.pruning.predicate import Leaf, Predicate
+    from parquet_core.pruning.trees import PredicateNode
+    from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.table import Table
+
+# Predicates that are simulated; of more an even part, each for several.
+MOST_QUERIES = 300
+# Bytes of a dictionary's entry; of texts a guess.
+_WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}
+_TEXT = 16
+_MOSTLY = 0.9
+_FIRST_PAGE = 20_000
+# A dictionary that may have more than one entry for so many rows is looked at; so many bytes end one, and its use.
+_SURELY_FEW = 20
+_FULL = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A predicate that ran `runs` times; `today`, `whole`: bytes that are planned today, and of its columns in all.
+
+    `rows`: those that are planned today. `parts`: its leaves, and the auxiliary ones behind them. `unsupported`: the
+    leaves that prune in no layout.
+    """
+
+    where: str
+    runs: float
+    predicate: Predicate
+    parts: tuple[Leaf, ...]
+    auxiliary: AuxiliaryLeaves
+    nodes: Sequence[PredicateNode]
+    columns: tuple[LeafColumn, ...]
+    today: int
+    whole: int
+    rows: int
+    unsupported: tuple[Unsupported, ...]
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the columns that its leaves name."""
+        return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
+
+    def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
+        """Tell from the outcomes of the parts in which containers a row may be selected."""
+        return may_match(fold_nodes(self.nodes, self.auxiliary.joined(outcomes)))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCost:
+    """What a column takes: bytes of data a row, and today in row groups of `rows` so many bytes of dictionary.
+
+    `entry`: bytes of an entry of it. `is_coded`: nothing but the dictionary holds its values.
+    """
+
+    data: float
+    dictionary: float
+    rows: float
+    entry: float
+    is_coded: bool
+
+    def of_group(self, rows: float) -> float:
+        """Return the bytes of the dictionary in row groups of so many rows."""
+        entries = self.dictionary / self.entry
+        return self.entry * distinct_in(rows, min(entries, self.rows), self.rows)
+
+    def entry_of(self, values: pa.Array | pa.ChunkedArray) -> float:
+        """Return the bytes of an entry of a dictionary of such values; of texts they tell their length."""
+        if not (pa.types.is_binary(values.type) or pa.types.is_string(values.type)):
+            return self.entry
+        return 4.0 + (pc.mean(pc.binary_length(values)).as_py() or 0.0)
+
+
+def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
+    """Return what the columns take today, by what footers say."""
+    costs = {}
+    for column in index.groups.columns:
+        chunks = index.footers.chunks(column)
+        size, rows = np.maximum(chunks.compressed_bytes, 0), max(int(index.groups.row_count.sum()), 1)
+        has = (chunks.dictionary_page_offset > 0) & (chunks.dictionary_page_offset < chunks.data_page_offset)
+        pages = np.where(has, chunks.data_page_offset - chunks.dictionary_page_offset, 0)
+        entry = float(_WIDTHS.get(column.physical, column.type_length or _TEXT))
+        of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
+        is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
+        entries = of_group / entry
+        # Values beside a dictionary did not fit into it.
+        was_full = bool(has.any() and np.mean(chunks.dictionary_only == 0) > _MOSTLY)
+        if was_full or entries > group_rows / _SURELY_FEW:
+            entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)
+        pays = _pays(entries, group_rows, entry)
+        costs[column.path] = ColumnCost(
+            data=float((size - pages if pays else size).sum()) / rows,
+            dictionary=of_group if pays else 0.0,
+            rows=group_rows,
+            entry=entry,
+            is_coded=pays and is_coded,
+        )
+    return costs
+
+
+def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
+    """Return how many entries a dictionary has, whose compressed size does not tell; 0 where it is not read."""
+    (values,) = index.dictionaries.read(column, np.array([position]))
+    return 0.0 if isinstance(values, str) else float(len(values))
+
+
+def _pays(entries: float, rows: float, entry: float) -> bool:
+    """Tell whether parquet-java would make a dictionary: it looks at the first page. Other writers make them anyway.
+
+    >>> _pays(1_000, 1_000_000, 8.0), _pays(131_072, 400_000, 8.0)
+    (True, False)
+    """
+    page = min(rows, _FIRST_PAGE)
+    return dictionary_pays(page, distinct_in(page, min(entries, rows), rows), entry)
+
+
+def queries_of(
+    table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
+) -> list[Query]:
+    """Plan the predicates of shapes on a table as it is; counts those that do not fit it any more in `skipped`."""
+    ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
+    if not ran:
+        raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
+    step = max(1.0, len(ran) / MOST_QUERIES)
+    chosen = [ran[int(i * step)] for i in range(min(len(ran), MOST_QUERIES))]
+    found: list[Query] = []
+    every = [*table.columns, *table.partitions]
+    for predicate, shape in chosen:
+        columns = columns_read(shape, predicate, every)
+        try:
+            found.append(_planned(table, predicate.where, predicate.runs * step, columns, session))
+        except PruneError as error:
+            skipped[str(error)] = skipped.get(str(error), 0) + 1
+    if not found:
+        raise WrongUse(f"{table.name}: no predicate of the workload fits it: {listed(list(skipped))}")
+    return found
+
+
+def _planned(
+    table: Table, where: str, runs: float, columns: Sequence[str] | None, session: SparkSemantics | None
+) -> Query:
+    plan = plan_opened(table, where=where or "true", columns=columns, session=session, depth="pages")
+    predicate = plan.evaluation.predicate
+    parts = tuple(leaves(predicate))
+    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if tells_nulls(c)})
+    return Query(
+        where=where or "true",
+        runs=runs,
+        predicate=predicate,
+        parts=(*parts, *auxiliary.extra),
+        auxiliary=auxiliary,
+        nodes=post_order(predicate),
+        columns=plan.columns,
+        today=int(plan.kept.bytes.sum()),
+        whole=int(plan.sizes.bytes.sum()),
+        rows=int(plan.kept.rows.sum()),
+        unsupported=tuple(filter(None, map(_unsupported, parts))),
+    )
+
+
+def _unsupported(leaf: Leaf) -> Unsupported | None:
+    """Return the part that a leaf cannot prune by; None if it prunes in some layout."""
+    if isinstance(leaf, OnValues | OnPartitions):
+        return leaf.part if leaf.test.limits else None
+    return leaf if isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS else None
+
+
+def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
+    """Return the columns that queries filter on, with the bytes that these read today, the most first."""
+    weight: dict[Path, float] = {}
+    for query in queries:
+        for path in columns_of(query.predicate):
+            weight[path] = weight.get(path, 0.0) + query.runs * query.today
+    return dict(sorted(weight.items(), key=lambda it: -it[1]))
+
+
+def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[LeafColumn]) -> list[str] | None:
+    """Return the top-level columns that queries with a predicate read, without those that are gone; None for all.
+
+    A shape whose log has `container.feet` and `gone` reads of a table with the struct `container` that one alone.
+    """
+    read = shape.columns if predicate.columns is None else predicate.columns
+    if read in {(), ALL_COLUMNS}:
+        return None
+    known = _names(columns)
+    found = (_top(name, known) or _top(name.partition(".")[0], known) for name in read)
+    return list(dict.fromkeys(top for top in found if top is not None))
+
+
+def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
+    """Return the top-level column of each name: `a.b` is part of a struct if there is one, else a name with a dot."""
+    paths = [column.path[:length] for column in columns for length in range(1, len(column.path) + 1)]
+    written = {".".join(path): path[0] for path in paths} | {column_sql(path): path[0] for path in paths}
+    return {name.lower(): top for name, top in written.items()} | written
+
+
+def _top(name: str, known: dict[str, str]) -> str | None:
+    return known.get(name, known.get(name.lower()))

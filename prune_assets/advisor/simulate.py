@@ -1,0 +1,209 @@
+"""What queries would read of a layout to come: the evaluator of plans on the bounds that its pages would have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_each
+from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.outcomes import Outcomes, intersect
+from parquet_core.pruning.predicate import ColumnLeaf, CompareColumns, Constant
+from prune_assets.advisor.lookups import LookedUp, asked, denied, looked_up
+from prune_assets.advisor.sizes import EncodedRows, Size, sizes_without_encoding
+from prune_assets.simulation.cut import OrderedSample, cut_of, ordered
+from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import Path
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.pruning.outcomes import OutcomeArray
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.advisor.queries import ColumnCost, Query
+    from prune_assets.simulation.cut import Cut
+    from prune_assets.simulation.sample import Sample
+
+
+# Bytes of a text in a column index that parquet-java writes.
+_MOST_OF_TEXT = 64
+# Cached orders of the sample: each finalist is cut into pages of several sizes.
+_ORDERS = 12
+
+
+@dataclass(slots=True)
+class Workspace:
+    """A sample, the queries and what columns cost: what every candidate is simulated with.
+
+    `leaves`: by column the leaves of all queries on it, each once; a column's bounds answer them at once.
+    """
+
+    sample: Sample
+    queries: Sequence[Query]
+    costs: Mapping[Path, ColumnCost]
+    encoded: EncodedRows | None = None
+    leaves: dict[Path, list[ColumnLeaf]] = field(default_factory=dict)
+    simulated: dict[str, Simulated] = field(default_factory=dict)
+    _ordered: dict[tuple[tuple[str, ...], ...], OrderedSample] = field(default_factory=dict)
+    _bounds: dict[str, tuple[Cut, dict[Path, FutureBounds]]] = field(default_factory=dict)
+    _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
+    _places: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
+        """Return a workspace for a part of the sample; a rough one uses the present sizes of columns."""
+        if sample is self.sample and not is_rough:
+            return self
+        return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded)
+
+    def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
+        """Return what columns take in a layout."""
+        if self.encoded is None:
+            return sizes_without_encoding(self.costs, self.sample, cut, layout)
+        return self.encoded.sizes(self.costs, self.sample, cut, layout)
+
+    def __post_init__(self) -> None:
+        """Number the leaves of the queries."""
+        for q, query in enumerate(self.queries):
+            for i, part in enumerate(query.parts):
+                if isinstance(part, ColumnLeaf) and part.column in self.sample.columns:
+                    of_column = self.leaves.setdefault(part.column, [])
+                    self._places[q, i] = len(of_column)
+                    of_column.append(part)
+
+    def ordered(self, layout: LayoutSpec) -> OrderedSample:
+        """Return the sample in the order of a layout; the orders of the last few layouts are cached."""
+        key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
+        if key not in self._ordered:
+            while len(self._ordered) >= _ORDERS:
+                del self._ordered[next(iter(self._ordered))]
+            self._ordered[key] = ordered(self.sample, layout)
+        return self._ordered[key]
+
+    def bounds(self, layout: LayoutSpec) -> tuple[Cut, dict[Path, FutureBounds]]:
+        """Return the rows of a layout as they are cut, and the bounds of its pages; the last ones are cached."""
+        # Bloom filters limit the rows of a row group.
+        key = repr((replace(layout, bloom={}, dictionary={}), layout.rows_of_row_group(self.sample.total)))
+        if key not in self._bounds:
+            cut = cut_of(self.sample, layout, self.bytes_per_row, self.ordered(layout))
+            most = _MOST_OF_TEXT if layout.column_index_truncate_length is None else layout.column_index_truncate_length
+            keys = {path: [self.sample.columns[it].codes for it in cut.keys[:i]] for i, path in enumerate(cut.keys)}
+            columns = self.sample.columns.items()
+            self._bounds.clear()
+            self._bounds[key] = cut, {path: future_bounds(cut, it, keys.get(path, []), most) for path, it in columns}
+        return self._bounds[key]
+
+    def looked_up(self, path: Path) -> LookedUp:
+        """Return where the values that leaves on a column look up were sampled."""
+        if path not in self._looked_up:
+            column = self.sample.columns[path]
+            self._looked_up[path] = looked_up(column, asked(column, self.leaves[path]))
+        return self._looked_up[path]
+
+    @property
+    def bytes_per_row(self) -> float:
+        """What a row of the whole table takes in files."""
+        return sum(cost.data + cost.dictionary / cost.rows for cost in self.costs.values())
+
+    @property
+    def table_bytes(self) -> float:
+        """What the whole table takes in files."""
+        return self.bytes_per_row * self.sample.total
+
+    def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
+        """Return by column the outcomes of its leaves that the bounds of containers allow."""
+        return {path: outcomes_of_each(leaves, bounds[path]) for path, leaves in self.leaves.items()}
+
+    def may_match(
+        self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
+    ) -> list[NDArray[np.bool_]]:
+        """Tell for each query which of `count` containers may hold a selected row, by the outcomes of its leaves."""
+        return [query.may_match(self._outcomes(q, answers, bounds, count)) for q, query in enumerate(self.queries)]
+
+    def _outcomes(
+        self, q: int, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
+    ) -> OutcomeArray:
+        outcomes = np.full((len(self.queries[q].parts), count), Outcomes.UNKNOWN, np.uint8)
+        for i, part in enumerate(self.queries[q].parts):
+            if (q, i) in self._places and isinstance(part, ColumnLeaf):
+                outcomes[i] = answers[part.column][self._places[q, i]]
+            elif isinstance(part, Constant):
+                outcomes[i] = part.outcomes
+            elif isinstance(part, CompareColumns) and part.left in bounds and part.right in bounds:
+                outcomes[i] = outcomes_from_two_bounds(part.op, bounds[part.left], bounds[part.right])
+        return outcomes
+
+    def matching_rows(self) -> NDArray[np.float64]:
+        """Return how many rows of the table each query may select, by the values of the sampled ones."""
+        if not self.sample.columns:
+            return np.full(len(self.queries), float(self.sample.total))
+        bounds = {path: bounds_of_values(it.of_rows()) for path, it in self.sample.columns.items()}
+        chosen = self.may_match(self.answers(bounds), bounds, self.sample.rows)
+        return np.array([flags.sum() for flags in chosen]) / max(self.sample.rate, 1e-300)
+
+
+class Simulated(NamedTuple):
+    """Bytes by query: what it would read, dictionaries included, and what its columns take in the whole table."""
+
+    read: NDArray[np.float64]
+    whole: NDArray[np.float64]
+
+
+def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
+    """Return what each query would read of the table in a layout; one that was simulated before is not again."""
+    name = repr(layout)
+    if name not in workspace.simulated:
+        workspace.simulated[name] = _simulated(workspace, layout)
+    return workspace.simulated[name]
+
+
+def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
+    cut, bounds = workspace.bounds(layout)
+    sizes = workspace.sizes(cut, layout)
+    pages = {path: it.pages for path, it in bounds.items()}
+    answers = workspace.answers(pages)
+    for path, of_groups in _of_groups(workspace, cut, layout, bounds, answers=answers, sizes=sizes).items():
+        answers[path] = intersect(answers[path], of_groups)
+    chosen = workspace.may_match(answers, pages, len(cut.pages))
+    rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
+    found = []
+    for query, flags in zip(workspace.queries, chosen, strict=True):
+        kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
+        if query.rows and not kept_groups:
+            # It reads rows today that are not in the sample.
+            kept_rows, kept_groups = rows.mean(), 1
+        of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
+        per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)
+        found.append((kept_rows * per_row + kept_groups * per_group, cut.total * per_row + len(groups) * per_group))
+    return Simulated(*np.array(found, np.float64).T)
+
+
+def _of_groups(
+    workspace: Workspace,
+    cut: Cut,
+    layout: LayoutSpec,
+    bounds: Mapping[Path, FutureBounds],
+    *,
+    answers: Mapping[Path, OutcomeArray],
+    sizes: Mapping[Path, Size],
+) -> dict[Path, OutcomeArray]:
+    """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
+    found: dict[Path, OutcomeArray] = {}
+    asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
+    named = {path: ".".join(path).casefold() for path in workspace.leaves}
+    blooms = {path: asked_for[name] for path, name in named.items() if name in asked_for}
+    first = np.flatnonzero(np.diff(cut.group_of_page, prepend=-1))
+    for path, leaves in workspace.leaves.items():
+        statistics = bounds[path].groups
+        outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
+        if path in blooms or (path in sizes and sizes[path].is_looked_up):
+            possible = np.bitwise_or.reduceat(answers[path], first, axis=1) & Outcomes.TRUE > 0
+            outcomes = denied(cut, workspace.looked_up(path), possible, blooms.get(path))
+        if statistics is not None:
+            outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))
+        found[path] = outcomes[:, cut.group_of_page]
+    return found

@@ -1,0 +1,146 @@
+"""A constant as Spark prints it, as a literal of SQL: the type of its column says which."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+from prune_assets.sql.render import literal_sql
+
+WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:E[+-]?[0-9]{1,2})?")
+_FLOAT = re.compile(r"-?[0-9]+\.[0-9]+(?:E-?[0-9]{1,3})?")
+_NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(rf"{_DATE.pattern} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?")
+_BYTES = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2}):?([0-9]{2})?")
+# Texts that could be a part of the condition, or of its list, rather than of a constant.
+_SUSPECT = re.compile(
+    r"[\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more"
+)
+_AMBIGUOUS = "ambiguous text"
+
+
+def is_string(kind: str | None) -> bool:
+    """Tell whether a type is that of texts, of fixed length and with a collation included."""
+    return kind is not None and kind.startswith(("string", "char(", "varchar("))
+
+
+def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = False) -> str:
+    r"""Return a constant as SQL; `kind`: its type as Spark names it. None if unknown.
+
+    `exact`: the plan proves that the text is one constant.
+
+    >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
+    ("'O\\'Brien'", "DATE '2024-01-05'", '1.50')
+    >>> literal("2024-07-01 12:00:00", "timestamp", "Europe/Berlin")
+    "TIMESTAMP '2024-07-01 10:00:00Z'"
+
+    A string means the same as every other type that it may be compared with, so it is used where the type is unknown.
+    Raises NotUnderstood for what fits no literal of the type, or could be more than a constant.
+    """
+    if kind is None or is_string(kind):
+        return _string(text, is_known=kind is not None, exact=exact)
+    if text == "null":
+        return "NULL"
+    written = _of_type(text, kind, zone)
+    if written is None:
+        raise NotUnderstood(f"a constant of type {kind.partition('<')[0].partition('(')[0]}")
+    return written
+
+
+def _string(text: str, *, is_known: bool, exact: bool) -> str:
+    if not exact and (_SUSPECT.search(text) or not _is_balanced(text)):
+        raise NotUnderstood(_AMBIGUOUS)
+    if not is_known and (_TIMESTAMP.fullmatch(text) or _BYTES.fullmatch(text) or text in {"null", ""}):
+        raise NotUnderstood("the type of the column is unknown")
+    return literal_sql(pa.scalar(text))
+
+
+def _is_balanced(text: str) -> bool:
+    """Return True for a text whose brackets are in pairs, so that the brackets of its condition are too."""
+    depth = 0
+    for bracket in re.findall(r"[()]", text):
+        depth += 1 if bracket == "(" else -1
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _of_type(text: str, kind: str, zone: str | None) -> str | None:
+    written = None
+    if kind in WHOLE:
+        written = text if _WHOLE.fullmatch(text) else None
+    elif kind.startswith("decimal("):
+        written = format(Decimal(text), "f") if _DECIMAL.fullmatch(text) else None
+    elif kind in {"double", "float"} and text in _NOT_FINITE:
+        written = f"{kind}('{text}')"
+    elif kind in {"double", "float"} and _FLOAT.fullmatch(text):
+        written = f"{text}{'D' if kind == 'double' else 'F'}"
+    elif kind == "boolean":
+        written = text.upper() if text in {"true", "false"} else None
+    elif kind == "binary":
+        written = f"X'{found[1].upper()}'" if (found := _BYTES.fullmatch(text)) else None
+    elif kind == "date":
+        written = f"DATE '{text}'" if _DATE.fullmatch(text) else None
+    elif kind == "timestamp_ntz":
+        written = f"TIMESTAMP_NTZ '{text}'" if _TIMESTAMP.fullmatch(text) else None
+    elif kind == "timestamp":
+        written = _timestamp(text, zone) if _TIMESTAMP.fullmatch(text) else None
+    return written
+
+
+def _timestamp(text: str, zone: str | None) -> str:
+    """Write a local time of the session in UTC; in the hour that a change of clocks repeats it means two instants."""
+    rules = None if zone is None else _rules(zone)
+    if rules is None:
+        raise NotUnderstood("the session time zone is unknown")
+    try:
+        local = dt.datetime.fromisoformat(text)
+        first, second = (local.replace(tzinfo=rules, fold=fold).astimezone(dt.UTC) for fold in (0, 1))
+    except (ValueError, OverflowError):
+        raise NotUnderstood("a constant of type timestamp") from None
+    if first != second:
+        raise NotUnderstood("a local time in the hour when clocks change")
+    return f"TIMESTAMP '{first.replace(tzinfo=None).isoformat(sep=' ')}Z'"
+
+
+@lru_cache(64)
+def _rules(zone: str) -> dt.tzinfo | None:
+    if zone in {"Z", "UTC", "GMT"}:
+        return dt.UTC
+    if found := _OFFSET.fullmatch(zone):
+        offset = dt.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+        return dt.timezone(-offset if found[1] == "-" else offset) if offset < dt.timedelta(hours=24) else None
+    try:
+        return ZoneInfo(zone)
+    except (ValueError, OSError, KeyError):
+        return None
+
+
+def literals(text: str, separator: str, kind: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
+    """Return the constants of a list.
+
+    Of strings one that has the separator and a blank or an end beside it is refused. One with a comma inside of a word,
+    in a list of at most ten, cannot be told from two.
+    """
+    parts = text.split(separator)
+    if kind is None or is_string(kind):
+        loose = any(part != part.strip() or part in {"", "null"} for part in parts)
+        # A list of more than ten is sorted by what is printed.
+        if loose or len({*parts}) < len(parts) or (separator == ", " and not _is_sorted(parts)):
+            raise NotUnderstood(_AMBIGUOUS)
+    return [literal(part, kind, zone, exact=exact) for part in parts]
+
+
+def _is_sorted(parts: list[str]) -> bool:
+    units = [part.encode("utf-16-be", "surrogatepass") for part in parts]
+    return units == sorted(units)

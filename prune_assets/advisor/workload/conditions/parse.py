@@ -1,0 +1,160 @@
+"""The printed form of a condition as a tree.
+
+Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants, so a
+group has one operator outside of further brackets. What comes after it is a constant where it is nothing else. One
+with brackets or connectives in it could be a part of the condition, and is refused (`literals.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from prune_assets.advisor.workload.conditions.part_of_column import part_of_column
+from prune_assets.advisor.workload.conditions.printed_nodes import PrintedConstant, PrintedElement, PrintedList
+from prune_assets.advisor.workload.conditions.pushed_texts import hidden_text
+from prune_assets.sql.syntax.nodes import (
+    BINARY,
+    Call,
+    Column,
+    Conjunction,
+    Disjunction,
+    LikeTest,
+    Negation,
+    NullTest,
+    OpaqueNode,
+    SyntaxNode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_OPERATOR = re.compile(r"\(| (AND|OR|<=>|<=|>=|=|<|>|\+|-|\*|/|%|div|&|\||\^) ")
+_LIST = re.compile(r"\(| (IN(?= \()|INSET|LIKE) ")
+_COMMA = re.compile(r"\(|, ")
+_CALL = re.compile(r"([A-Za-z_]\w*)\(")
+# A field or an element of a column: `s#4.a`, `m#5[k]`.
+_BELOW = re.compile(r"(.+?#[0-9]+L?)([.\[].+)", re.DOTALL)
+_MOST_NESTED = 200
+
+
+def parse_condition(
+    text: str,
+    attributes: Mapping[str, str],
+    types: Mapping[tuple[str, ...], str] | None = None,
+    texts: Sequence[str] = (),
+) -> SyntaxNode:
+    """Return the tree of a condition; `attributes`: the name of each column of the scan by its text, such as `id#4L`.
+
+    `types`: types of columns and of fields, by path. `texts`: the texts of placeholders (`pushed_texts.py`).
+
+    >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
+    Comparison(left=Column(parts=('k',)), right=PrintedConstant(text='3', exact=False), op=<Op.GT: '>'>)
+    """
+    return _ConditionParser(text, attributes, types or {}, texts).parse(0, len(text), 0)
+
+
+class _ConditionParser:
+    """A text with the place of the closing bracket for each opening one; parts of it are from `start` to `end`."""
+
+    def __init__(
+        self,
+        text: str,
+        attributes: Mapping[str, str],
+        types: Mapping[tuple[str, ...], str],
+        texts: Sequence[str],
+    ) -> None:
+        self.text = text
+        self.attributes = attributes
+        self.types = types
+        self.texts = texts
+        self.closing: dict[int, int] = {}
+        opened: list[int] = []
+        for bracket in re.finditer(r"[()]", text):
+            if bracket[0] == "(":
+                opened.append(bracket.start())
+            elif opened:
+                self.closing[opened.pop()] = bracket.start()
+
+    def parse(self, start: int, end: int, depth: int) -> SyntaxNode:
+        if depth > _MOST_NESTED:
+            return OpaqueNode("nested too deeply")
+        text = self.text[start:end]
+        if (column := self._column(text)) is not None:
+            return column
+        if text.startswith("(") and self.closing.get(start) == end - 1:
+            return self._group(start + 1, end - 1, depth)
+        if text.startswith("NOT "):
+            return Negation(self.parse(start + 4, end, depth + 1))
+        if (hidden := hidden_text(text, self.texts)) is not None:
+            return PrintedConstant(hidden, exact=True)
+        return self._list_or_like(start, end, depth) or self._call(start, end, depth) or PrintedConstant(text)
+
+    def _column(self, text: str) -> Column | PrintedElement | None:
+        if text in self.attributes:
+            return Column((self.attributes[text],))
+        found = _BELOW.match(text)
+        if found is None or found[1] not in self.attributes:
+            return None
+        return part_of_column(self.attributes[found[1]], found[2], self.types)
+
+    def _group(self, start: int, end: int, depth: int) -> SyntaxNode:
+        split = self._find(_OPERATOR, start, end)
+        if split is None:
+            return OpaqueNode("ambiguous text")
+        left = self.parse(start, split.start(), depth + 1)
+        right = self.parse(split.end(), end, depth + 1)
+        _, build = BINARY[split[1].upper()]
+        node = build(left, right)
+        if isinstance(node, Conjunction | Disjunction):
+            constants = {one.text for one in (left, right) if isinstance(one, PrintedConstant)}
+            if not constants <= {"true", "false"}:
+                return OpaqueNode("ambiguous text")
+        return node
+
+    def _list_or_like(self, start: int, end: int, depth: int) -> SyntaxNode | None:
+        """Read `x IN (a,b)`, `x INSET a, b` and `x LIKE a`, where x is a column or an expression, never a constant."""
+        found = self._find(_LIST, start, end)
+        if found is None:
+            return None
+        child = self.parse(start, found.start(), depth + 1)
+        rest = self.text[found.end() : end]
+        if isinstance(child, PrintedConstant | OpaqueNode):
+            return None
+        if found[1] == "LIKE":
+            return LikeTest(child, PrintedConstant(rest))
+        is_long = found[1] == "INSET"
+        if not is_long and not (rest.startswith("(") and rest.endswith(")")):
+            return None
+        text = rest if is_long else rest[1:-1]
+        hidden = hidden_text(text, self.texts)
+        if hidden is not None:
+            return PrintedList(child, hidden, ",", exact=True)
+        return PrintedList(child, text, ", " if is_long else ",")
+
+    def _call(self, start: int, end: int, depth: int) -> SyntaxNode | None:
+        found = _CALL.match(self.text, start, end)
+        if found is None or self.closing.get(found.end() - 1) != end - 1:
+            return None
+        if found[1] == "cast":
+            word = self.text.rfind(" as ", found.end(), end - 1)
+            kind = PrintedConstant(self.text[word + 4 : end - 1])
+            return None if word < 0 else Call("cast", (self.parse(found.end(), word, depth + 1), kind))
+        arguments = tuple(self._arguments(found.end(), end - 1, depth))
+        if len(arguments) == 1 and found[1] in {"isnull", "isnotnull"}:
+            is_null = NullTest(*arguments)
+            return is_null if found[1] == "isnull" else Negation(is_null)
+        return Call(found[1], arguments)
+
+    def _arguments(self, start: int, end: int, depth: int) -> Iterator[SyntaxNode]:
+        while (comma := self._find(_COMMA, start, end)) is not None:
+            yield self.parse(start, comma.start(), depth + 1)
+            start = comma.end()
+        if start < end:
+            yield self.parse(start, end, depth + 1)
+
+    def _find(self, wanted: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
+        """Find the first match outside of brackets; `wanted` matches an opening bracket too, which is jumped over."""
+        while (found := wanted.search(self.text, start, end)) is not None and found[0] == "(":
+            start = self.closing.get(found.start(), end) + 1
+        return found

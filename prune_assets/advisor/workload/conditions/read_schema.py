@@ -1,0 +1,64 @@
+"""The columns of a `ReadSchema`, such as `struct<id:bigint,s:struct<a:int>>`, with their types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_NESTED = 50
+_STRUCT = "struct<"
+
+
+def leaf_types(schema: str) -> dict[tuple[str, ...], str]:
+    """Return the type of each column and of each field of structs, by path.
+
+    >>> leaf_types("struct<id:bigint,s:struct<a:int,b:array<string>>>")
+    {('id',): 'bigint', ('s', 'a'): 'int', ('s', 'b'): 'array<string>'}
+
+    Of a list that Spark has shortened, as it does after 25 columns, those that it names. Raises NotUnderstood.
+    """
+    return dict(_leaves(schema, ()))
+
+
+def _leaves(kind: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if not kind.startswith(_STRUCT) or not kind.endswith(">") or len(path) > _MOST_NESTED:
+        yield path, kind
+        return
+    for name, inner in fields_of(kind):
+        yield from _leaves(inner, (*path, name))
+
+
+def fields_of(kind: str) -> Iterator[tuple[str, str]]:
+    """Return the fields of a struct with their types. Raises NotUnderstood.
+
+    >>> list(fields_of("struct<a-b:int,c:array<string>>"))
+    [('a-b', 'int'), ('c', 'array<string>')]
+    """
+    for field in split_outside(kind[len(_STRUCT) : -1], ",", opening="<(", closing=">)"):
+        name, colon, inner = field.partition(":")
+        if colon:
+            yield name, inner
+        elif not name.startswith("... ") and name:
+            raise NotUnderstood("ambiguous text")
+
+
+def split_outside(text: str, separator: str, *, opening: str = "(", closing: str = ")") -> list[str]:
+    """Split where no bracket is open.
+
+    >>> split_outside("(k#1 > 3), isnotnull(k#1)", ", ")
+    ['(k#1 > 3)', 'isnotnull(k#1)']
+    """
+    parts, depth, start = [], 0, 0
+    for index, letter in enumerate(text):
+        if letter in opening:
+            depth += 1
+        elif letter in closing:
+            depth -= 1
+        elif depth == 0 and text.startswith(separator, index) and index >= start:
+            parts.append(text[start:index])
+            start = index + len(separator)
+    return [*parts, text[start:]]

@@ -1,0 +1,197 @@
+"""The filter of a scan as conjuncts of SQL, from all that its plan says of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prune_assets.advisor.workload.conditions.parse import parse_condition
+from prune_assets.advisor.workload.conditions.printed_nodes import PrintedConstant
+from prune_assets.advisor.workload.conditions.pushed_texts import hide_texts, pushed_filters_of
+from prune_assets.advisor.workload.conditions.read_schema import leaf_types, split_outside
+from prune_assets.advisor.workload.conditions.write_sql import SqlWriter
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+from prune_assets.sql.render import column_sql
+from prune_assets.sql.syntax.nodes import Column, Conjunction, Disjunction, Negation, NullTest, OpaqueNode, SyntaxNode
+from prune_assets.sql.syntax.parsed import chain_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prune_assets.advisor.workload.conditions.write_sql import Path
+
+_ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
+_PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
+# A column as the first operand, or as an argument of a function.
+_FIRST = r"(?:^|(?<=\()|(?<= AND )|(?<= OR )|(?<=NOT ))"
+_OPERAND = re.compile(_FIRST + r"(([A-Za-z_]\w*)#[0-9]+L?)(?=[ ,)]|$)")
+_SHORTENED = re.compile(r"\.\.\. ?[0-9]+ more fields")
+# Columns of `_metadata`, which no file has.
+_OF_FILES = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time")
+_ROW_INDEX = ("_tmp_metadata_row_index",)
+_PUSHED = {
+    "=": "EqualTo",
+    "<=>": "EqualNullSafe",
+    ">": "GreaterThan",
+    ">=": "GreaterThanOrEqual",
+    "<": "LessThan",
+    "<=": "LessThanOrEqual",
+    "StartsWith": "StringStartsWith",
+    "EndsWith": "StringEndsWith",
+    "Contains": "StringContains",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFilter:
+    """Conjuncts as SQL, sorted; the columns that are read, and those that joins compare; why parts are left out."""
+
+    conjuncts: tuple[str, ...]
+    columns: tuple[str, ...]
+    joined_on: tuple[str, ...]
+    not_understood: list[str] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """The predicate; empty where all rows are selected."""
+        return " AND ".join(self.conjuncts)
+
+
+def scan_filter(
+    *,
+    output: str,
+    read_schema: str | None,
+    conditions: Sequence[str],
+    partition_filters: str | None = None,
+    pushed_filters: str | None = None,
+    applied_filters: str | None = None,
+    direct_conditions: Sequence[str] = (),
+    joined_on: frozenset[str] = frozenset(),
+    zone: str | None = None,
+) -> ScanFilter:
+    """Return the filter of a scan, with less conjuncts than it has where some are not understood.
+
+    All but `zone` as the plan prints it; `joined_on`: attributes of the scan. `applied_filters`: a list of conditions
+    that the scan applies. `direct_conditions`: those of `conditions` whose columns are all columns of the scan, which
+    tell the columns that a shortened `output` does not name. Raises NotUnderstood.
+
+    >>> found = scan_filter(
+    ...     output="[id#1L, user#2]", read_schema="struct<id:bigint,user:string>", conditions=["(user#2 = New York)"]
+    ... )
+    >>> found.where, found.columns
+    ("user = 'New York'", ('id', 'user'))
+    """
+    # A source of Spark's second kind leaves columns of partitions out of its output.
+    attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
+    pushed = pushed_filters_of(pushed_filters)
+    if _SHORTENED.search(output):
+        printed = [*direct_conditions, applied_filters or ""]
+        attributes = {**dict(_unlisted(printed, {one.column for one in pushed})), **attributes}
+    types = {} if read_schema is None else leaf_types(read_schema)
+    of_files = {(name,) for name in _OF_FILES if (name,) not in types}
+    types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
+    joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
+    leaves = [path for path in types if path[0] in attributes.values()]
+    made = _Made(SqlWriter(types, zone), joined, {*leaves})
+    for condition in conditions:
+        texts: list[str] = []
+        hidden = hide_texts(condition, pushed, attributes, texts)
+        made.add(chain_of(parse_condition(hidden, attributes, types, texts), Conjunction), pushed_filters)
+    made.add(_of_list(applied_filters, attributes, types), pushed_filters)
+    made.add(_of_list(partition_filters, attributes, types), None)
+    structs = {path[0] for path in leaves}
+    names = {(name,) for name in attributes.values() if name not in structs}
+    columns = tuple(sorted({column_sql(path) for path in {*leaves, *names} - of_files - {_ROW_INDEX}}))
+    conjuncts = tuple(sorted(dict.fromkeys(made.without_implied())))
+    return ScanFilter(conjuncts, columns, tuple(sorted(map(column_sql, joined))), made.not_understood)
+
+
+class _Made:
+    """What is understood so far: conjuncts with their columns, and tests for NULL, which others often imply."""
+
+    def __init__(self, writer: SqlWriter, joined: set[Path], leaves: set[Path]) -> None:
+        self.writer = writer
+        self.joined = joined
+        self.leaves = leaves
+        self.conjuncts: list[tuple[str, set[Path]]] = []
+        self.not_null: list[tuple[str, Path]] = []
+        self.not_understood: list[str] = []
+
+    def add(self, nodes: Sequence[SyntaxNode], pushed_filters: str | None) -> None:
+        self.writer.texts.clear()
+        conjuncts: list[tuple[str, set[Path]]] = []
+        not_null: list[tuple[str, Path]] = []
+        for node in nodes:
+            self.writer.columns.clear()
+            if isinstance(node, PrintedConstant) and not node.exact and node.text in {"true", ""}:
+                continue
+            try:
+                sql = self.writer.write(node, "boolean")
+            except NotUnderstood as error:
+                self.not_understood.append(error.reason)
+                continue
+            match node:
+                case Negation(NullTest(Column(path))):
+                    not_null.append((sql, path))
+                case _:
+                    conjuncts.append((f"({sql})" if isinstance(node, Disjunction) else sql, {*self.writer.columns}))
+        if pushed_filters is not None and _is_contradicted(self.writer.texts, pushed_filters):
+            self.not_understood.append("ambiguous text")
+            return
+        self.conjuncts += conjuncts
+        self.not_null += not_null
+
+    def without_implied(self) -> Iterator[str]:
+        """Return all but tests for NULL that Spark adds: of columns of other conjuncts, and of what joins compare."""
+        tested = {path for _, columns in self.conjuncts for path in columns}
+        yield from (sql for sql, _ in self.conjuncts)
+        for sql, path in self.not_null:
+            if path not in self.joined and path not in tested:
+                yield sql
+
+
+def _attributes(output: str) -> Iterator[tuple[str, str]]:
+    for text in split_outside(output.removeprefix("[").removesuffix("]"), ", "):
+        if found := _ATTRIBUTE.fullmatch(text):
+            yield text, found[1]
+
+
+def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
+    """Return the columns of conditions that a shortened list leaves out: those pushed down, and other operands."""
+    found: dict[str, set[str]] = {}
+    for text in printed:
+        for attribute, name in _OPERAND.findall(text):
+            found.setdefault(name, set()).add(attribute)
+        for name in pushed:
+            found.setdefault(name, set()).update(re.findall(rf"{_FIRST}({re.escape(name)}#[0-9]+L?)\b", text))
+    # A text that looks like a column would be the second of its name.
+    yield from ((attribute, name) for name, texts in found.items() if len(texts) == 1 for attribute in texts)
+
+
+def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
+    """Return the conditions of a list; parts without a column belong to the constants of the one before them."""
+    if text is None:
+        return []
+    # A text with a line break may have broken off.
+    if not (text.startswith("[") and text.endswith("]")):
+        return [OpaqueNode("ambiguous text")]
+    parts: list[str] = []
+    for part in split_outside(text[1:-1], ", "):
+        # Nothing was left of a filter made at run time.
+        if part == "dynamicpruningexpression(true)":
+            continue
+        if parts and not any(name in part for name in attributes) and not part.startswith("dynamicpruning"):
+            parts[-1] += f", {part}"
+        else:
+            parts.append(part)
+    return [node for part in parts if part for node in chain_of(parse_condition(part, attributes, types), Conjunction)]
+
+
+def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
+    """Tell whether what Spark pushed down for a column, in another notation, does not have the text as it was read."""
+    for path, operator, text in texts:
+        start = f"{_PUSHED.get(operator)}({'.'.join(path)},"
+        if start in pushed and not any(f"{start}{text}){end}" in pushed for end in (", ", "]", ")", ",")):
+            return True
+    return False

@@ -1,0 +1,218 @@
+"""A parsed condition as SQL, its constants in the types of what they are compared with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prune_assets.advisor.workload.conditions.functions import FUNCTIONS, SAME, WHOLE_OF
+from prune_assets.advisor.workload.conditions.literals import is_string, literal, literals
+from prune_assets.advisor.workload.conditions.printed_nodes import PrintedConstant, PrintedElement, PrintedList
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+from prune_assets.sql.render import column_sql
+from prune_assets.sql.syntax.nodes import (
+    Arithmetic,
+    Binary,
+    Bitwise,
+    Call,
+    Column,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    LikeTest,
+    Negation,
+    NullSafe,
+    NullTest,
+    OpaqueNode,
+    SyntaxNode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Path = tuple[str, ...]
+
+_AMBIGUOUS = "ambiguous text"
+_TYPE = re.compile(r"[^\W_()]+(?:\([0-9, ]+\))?")
+_SUBQUERY = re.compile(r"(?:ReusedSubquery )?(?:(?:Reused)?Subquery )?(?:scalar-)?subquery#[0-9]")
+_ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
+_LOCAL_TIMES = frozenset({"timestamp", None})
+_TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
+# A format of dates alone: what it prints does not depend on the time zone that Spark passes through.
+_DATE_FORMAT = re.compile(r"[yMd/. -]+")
+
+
+@dataclass(slots=True)
+class SqlWriter:
+    """Write nodes as SQL; collect the columns that occur, and the texts that are compared with one.
+
+    `types`: of columns by path; `zone`: of the session, None where it is unknown.
+    """
+
+    types: Mapping[Path, str]
+    zone: str | None = None
+    columns: set[Path] = field(default_factory=set)
+    texts: list[tuple[Path, str, str]] = field(default_factory=list)
+
+    def write(self, node: SyntaxNode, kind: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
+        """Return a node as SQL; `kind`: the type of a constant. Raises NotUnderstood."""
+        match node:
+            case Column(path):
+                self.columns.add(path)
+                return column_sql(path)
+            case PrintedElement(path, sql):
+                self.columns.add(path)
+                return sql
+            case PrintedConstant():
+                return self._constant(node, kind)
+            case OpaqueNode(reason):
+                raise NotUnderstood(reason)
+            case Call():
+                return self._call(node)
+            case Conjunction(left, right) | Disjunction(left, right):
+                return f"{self._part(left)} {'AND' if isinstance(node, Conjunction) else 'OR'} {self._part(right)}"
+            case LikeTest(left, right):
+                return f"{self._operand(left)} LIKE {self.write(right, 'string')}"
+            case Binary():
+                return self._binary(node)
+            case Negation(operand):
+                return self._test(operand, "NOT ") or f"NOT ({self.write(operand, 'boolean')})"
+            case PrintedList() | NullTest():
+                return self._test(node, "")
+            case _:
+                raise NotUnderstood(_AMBIGUOUS)
+
+    def _constant(self, node: PrintedConstant, kind: str | None) -> str:
+        if not node.exact and _SUBQUERY.match(node.text):
+            raise NotUnderstood("a subquery")
+        if not node.exact and node.text.startswith("dynamicpruning#"):
+            raise NotUnderstood(_refusal("dynamicpruning"))
+        return literal(node.text, kind, self.zone, exact=node.exact)
+
+    def _test(self, node: SyntaxNode, negation: str) -> str:
+        """Return IN or IS NULL, or their negations; "" for another node."""
+        match node:
+            case PrintedList(operand, text, separator, exact):
+                values = literals(text, separator, self.type_of(operand), self.zone, exact=exact)
+                return f"{self._operand(operand)} {negation}IN ({', '.join(values)})"
+            case NullTest(operand):
+                return f"{self._operand(operand)} IS {negation}NULL"
+            case _:
+                return ""
+
+    def _binary(self, node: Binary) -> str:
+        if isinstance(node.left, PrintedConstant) and isinstance(node.right, PrintedConstant):
+            is_computed = _ATTRIBUTE.fullmatch(node.left.text) or _ATTRIBUTE.fullmatch(node.right.text)
+            raise NotUnderstood("a column that the query computes" if is_computed else _AMBIGUOUS)
+        kind = self.type_of(node.right if isinstance(node.left, PrintedConstant) else node.left)
+        for one in (node.left, node.right):
+            if isinstance(one, OpaqueNode):
+                raise NotUnderstood(one.reason)
+        if PrintedConstant not in {type(node.left), type(node.right)}:
+            self._refuse_texts(node.left, node.right)
+        if isinstance(node, Arithmetic | Bitwise) and kind in {None, *_TEMPORAL}:
+            raise NotUnderstood("arithmetic on a column of unknown type" if kind is None else "arithmetic on times")
+        sign = _sign(node)
+        self._note(node.left, sign, node.right, kind)
+        return f"{self._operand(node.left, kind)} {sign} {self._operand(node.right, kind)}"
+
+    def _refuse_texts(self, *nodes: SyntaxNode) -> None:
+        """Refuse what is read as an expression where a text may be: `(user#2 = name#3)` has perhaps the text name#3."""
+        if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
+            raise NotUnderstood(_AMBIGUOUS)
+
+    def _operand(self, node: SyntaxNode, kind: str | None = None) -> str:
+        written = self.write(node, kind)
+        return f"({written})" if isinstance(node, Binary | Negation | PrintedList | NullTest) else written
+
+    def _part(self, node: SyntaxNode) -> str:
+        written = self.write(node, "boolean")
+        return f"({written})" if isinstance(node, Conjunction | Disjunction) else written
+
+    def _note(self, left: SyntaxNode, operator: str, right: SyntaxNode, kind: str | None) -> None:
+        if isinstance(left, Column) and isinstance(right, PrintedConstant) and (kind is None or is_string(kind)):
+            self.texts.append((left.parts, operator, right.text))
+
+    def _call(self, node: Call) -> str:
+        if node.name == "cast":
+            return self._cast(node)
+        node = self._without_options(node)
+        known = FUNCTIONS.get(node.name)
+        if known is None or len(known.arguments) != len(node.arguments):
+            raise NotUnderstood(_refusal(node.name))
+        same = self.type_of(node)
+        if known.result == SAME and same is None:
+            raise NotUnderstood("the type of the column is unknown")
+        if known.result in {SAME, "string", "boolean"}:
+            self._refuse_texts(*(one for one in node.arguments[1:] if not isinstance(one, PrintedConstant)))
+        kinds = [same if kind == SAME else kind for kind in known.arguments]
+        if len(node.arguments) == 2:
+            self._note(node.arguments[0], node.name, node.arguments[1], kinds[1])
+        return f"{known.sql}({', '.join(map(self.write, node.arguments, kinds))})"
+
+    def _without_options(self, node: Call) -> Call:
+        """Return a call without what Spark prints and SQL does not write: trim(s#1, None), the time zone of a date."""
+        match node:
+            case Call("trim" | "ltrim" | "rtrim", (text, PrintedConstant("None"))):
+                return Call(node.name, (text,))
+            case Call("date_format", (Call("cast", (day, PrintedConstant("timestamp"))), PrintedConstant(form), _)):
+                if self.type_of(day) == "date" and _DATE_FORMAT.fullmatch(form):
+                    return Call(node.name, (day, PrintedConstant(form)))
+        return node
+
+    def _cast(self, node: Call) -> str:
+        operand, to = node.arguments
+        assert isinstance(to, PrintedConstant)
+        source = self.type_of(operand)
+        if (
+            isinstance(operand, PrintedConstant)
+            or not to.text.replace("(", "").replace(")", "").replace(",", "").isalnum()
+        ):
+            raise NotUnderstood(_AMBIGUOUS)
+        if source in _LOCAL_TIMES or to.text == "timestamp":
+            raise NotUnderstood("depends on the session time zone")
+        return f"cast({self.write(operand)} AS {to.text})"
+
+    def type_of(self, node: SyntaxNode) -> str | None:  # noqa: PLR0911 - one for each kind of node
+        """Return the type of a node as Spark names it; None where the plan does not say."""
+        match node:
+            case Column(path):
+                return self.types.get(path)
+            case PrintedElement(type=kind):
+                return kind
+            case Arithmetic(left, right) | Bitwise(left, right):
+                return self.type_of(right if isinstance(left, PrintedConstant) else left)
+            case Call("cast", (_, PrintedConstant(to))):
+                return to
+            case Call(name, arguments) if name in FUNCTIONS:
+                return self._type_of_call(FUNCTIONS[name].result, arguments)
+            case Binary() | Negation() | PrintedList() | NullTest():
+                return "boolean"
+            case _:
+                return None
+
+    def _type_of_call(self, result: str, arguments: tuple[SyntaxNode, ...]) -> str | None:
+        if result not in {SAME, WHOLE_OF}:
+            return result
+        kind = next(map(self.type_of, arguments), None)
+        return kind if result == SAME or kind is None or kind.startswith("decimal(") else "bigint"
+
+
+def _sign(node: Binary) -> str:
+    match node:
+        case Comparison(op=op):
+            return op.value
+        case Arithmetic(sign=sign) | Bitwise(sign=sign):
+            return sign
+        case NullSafe():
+            return "<=>"
+        case _:
+            raise NotUnderstood(_AMBIGUOUS)
+
+
+def _refusal(name: str) -> str:
+    """Return why a function is not written: by its name, unless a constant may have made it."""
+    if name in {"dynamicpruning", "dynamicpruningexpression", "might_contain"}:
+        return "a filter made at run time, from the other side of a join"
+    return f"the function {name}" if len(name) <= 40 else "a function"

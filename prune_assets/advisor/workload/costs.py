@@ -1,0 +1,81 @@
+"""What the queries of each table cost: bytes read, those read without need, bytes a day, and money."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, NamedTuple
+
+from prune_assets.advisor.workload.gather import added
+from prune_assets.advisor.workload.query_shapes import ScanTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
+
+TIB = 1 << 40
+
+
+class TableCost(NamedTuple):
+    """What was read of a table; None where the source does not say. `price_a_day`: in the currency of the price."""
+
+    table: str
+    names: tuple[str, ...]
+    runs: float
+    shapes: tuple[QueryShape, ...]
+    totals: ScanTotals
+    needless_bytes: int | None
+    bytes_a_day: int | None
+    price_a_day: float | None
+
+
+def needless_bytes(totals: ScanTotals) -> int | None:
+    """Return the bytes that selected no row, if each row that was read took as many; None where rows are not known.
+
+    >>> needless_bytes(ScanTotals(bytes_read=1000, rows_read=100, rows_selected=10))
+    900
+    """
+    if totals.bytes_read is None or totals.rows_read is None or totals.rows_selected is None:
+        return None
+    if not totals.rows_read:
+        return totals.bytes_read
+    return round(totals.bytes_read * (1 - min(1.0, totals.rows_selected / totals.rows_read)))
+
+
+def costs_of(workload: Workload, *, price_per_tib: float | None = None) -> list[TableCost]:
+    """Return the cost of each table, the one first that reads most without need."""
+    tables: dict[str, list[QueryShape]] = {}
+    for shape in workload.shapes:
+        tables.setdefault(shape.table, []).append(shape)
+    days = _days(workload)
+    costs = [_cost(table, shapes, days, price_per_tib) for table, shapes in tables.items()]
+    return sorted(
+        costs, key=lambda one: (-(one.needless_bytes or 0), -(one.totals.bytes_read or 0), -one.runs, one.table)
+    )
+
+
+def _cost(table: str, shapes: Sequence[QueryShape], days: float, price_per_tib: float | None) -> TableCost:
+    totals, needless = ScanTotals(), None
+    for shape in shapes:
+        totals = added(totals, shape.totals)
+        lost = needless_bytes(shape.totals)
+        needless = needless if lost is None else lost + (needless or 0)
+    a_day = None if totals.bytes_read is None else round(totals.bytes_read / days)
+    return TableCost(
+        table,
+        tuple(sorted({name for shape in shapes for name in shape.names})),
+        sum(shape.runs for shape in shapes),
+        tuple(shapes),
+        totals,
+        needless,
+        a_day,
+        None if price_per_tib is None or a_day is None else price_per_tib * a_day / TIB,
+    )
+
+
+def _days(workload: Workload) -> float:
+    """Return how many days a workload covers, at least one."""
+    if not workload.since or not workload.until:
+        return 1.0
+    covered = dt.datetime.fromisoformat(workload.until) - dt.datetime.fromisoformat(workload.since)
+    return max(1.0, covered / dt.timedelta(days=1))

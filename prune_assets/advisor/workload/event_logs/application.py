@@ -1,0 +1,245 @@
+"""What the events of one application say together: its queries, each with the scans that it ran."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from prune_assets.advisor.workload.conditions.scan_filter import scan_filter
+from prune_assets.advisor.workload.event_logs.events import (
+    AdaptiveUpdate,
+    ApplicationStart,
+    DriverUpdates,
+    Environment,
+    ExecutionEnd,
+    ExecutionStart,
+    LogStart,
+    StageCompleted,
+)
+from prune_assets.advisor.workload.event_logs.plan_scans import scans_of
+from prune_assets.advisor.workload.event_logs.table_of import table_of
+from prune_assets.advisor.workload.gather import added
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+from prune_assets.advisor.workload.query_shapes import ScanTotals
+from prune_assets.advisor.workload.ran_scan import RanScan
+from prune_assets.spark.own_tag import is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from prune_assets.advisor.workload.event_logs.events import Event
+    from prune_assets.advisor.workload.event_logs.plan_scans import PlanMetrics, PlannedScan
+
+_NOTHING = ScanTotals()
+
+_SOURCE_FILTERS = re.compile(r"^IcebergScan\(.*?filters=(.*), runtimeFilters=", re.DOTALL)
+_ZONE = "spark.sql.session.timeZone"
+# Values of metrics that are kept for the queries that run; those of queries that ended long ago go first.
+_MOST_VALUES = 400_000
+# Queries that run at once, in a log that never says that one has ended.
+_MOST_RUNNING = 2_000
+
+
+@dataclass(slots=True)
+class _Execution:
+    number: int
+    time: int
+    zone: str | None
+    # As it began, and as it was last.
+    plans: list[ExecutionStart | AdaptiveUpdate]
+    # A job of prune-assets ran it.
+    is_own: bool
+    not_understood: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Application:
+    """The events of an application so far. `not_understood` counts what was left out, by reason.
+
+    `own_queries`: queries of prune-assets itself, which are left out.
+
+    `passed_over`: queries that an earlier reading of the log has counted; `ended`: those that this one has.
+    """
+
+    passed_over: Container[int] = ()
+    # Queries that began in this time count, in milliseconds since 1970-01-01.
+    since: int | None = None
+    until: int | None = None
+    ended: set[int] = field(default_factory=set)
+
+    start: ApplicationStart | None = None
+    version: str = ""
+    zone: str | None = None
+    running: dict[int, _Execution] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+    not_understood: Counter[str] = field(default_factory=Counter)
+    own_queries: int = 0
+
+    def take(self, event: Event) -> Iterator[RanScan]:
+        """Take the next event; return the scans of a query that it ends."""
+        match event:
+            case ExecutionStart(executionId=number) if number not in self.passed_over:
+                yield from self._start(event)
+            case AdaptiveUpdate(executionId=number) if number in self.running:
+                self.running[number].plans[1:] = [event]
+            case DriverUpdates(accumUpdates=updates):
+                self._add(updates)
+            case StageCompleted(info=info):
+                self._add([(one.number, one.value) for one in info.accumulables if one.metadata == "sql"])
+            case ExecutionEnd(executionId=number, errorMessage=message) if number in self.running:
+                self.ended.add(number)
+                yield from self._end(self.running.pop(number), failed=bool(message))
+            case ExecutionEnd(executionId=number) if not self.version and number not in self.passed_over:
+                self.not_understood["a query that began in a part of the log that is not here"] += 1
+            case LogStart(version=version):
+                self.version = version
+            case ApplicationStart():
+                self.start = event
+            case Environment(spark=spark, system=system):
+                self.zone = spark.get(_ZONE) or system.get("user.timezone") or None
+
+    @property
+    def name(self) -> str:
+        """The name of the application; empty before its start was read."""
+        return "" if self.start is None else self.start.name
+
+    def end(self) -> Iterator[RanScan]:
+        """Return the scans of the queries that had not ended when the log does."""
+        for execution in [*self.running.values()]:
+            yield from self._end(execution, failed=True)
+        self.running.clear()
+
+    def _start(self, event: ExecutionStart) -> Iterator[RanScan]:
+        if len(self.running) >= _MOST_RUNNING:
+            oldest = self.running.pop(next(iter(self.running)))
+            self.ended.add(oldest.number)
+            yield from self._end(oldest, failed=True)
+        zone = event.modifiedConfigs.get(_ZONE, self.zone)
+        self.running[event.executionId] = _Execution(
+            event.executionId, event.time, zone, [event], is_own(event.jobTags)
+        )
+
+    def _scans(self, execution: _Execution) -> list[PlannedScan]:
+        """Return the scans of the last plan, and those of the first that it has no longer, which may have run."""
+        found: dict[object, PlannedScan] = {}
+        try:
+            for plan in reversed(execution.plans):
+                for scan in scans_of(plan.physicalPlanDescription, plan.sparkPlanInfo):
+                    rows = scan.metrics.rows
+                    key = (scan.name, scan.fields.get("Output")) if rows is None else rows
+                    held = scan.metrics.held or plan is not execution.plans[-1]
+                    found.setdefault(key, scan._replace(metrics=scan.metrics._replace(held=held)))
+        except NotUnderstood as error:
+            execution.not_understood[error.reason] += 1
+        return [*found.values()]
+
+    def _add(self, updates: list[tuple[int, object]] | list[tuple[int, int]]) -> None:
+        for number, value in updates:
+            known = self.values.pop(number, 0)
+            if isinstance(value, int | str) and str(value).lstrip("-").isdecimal():
+                self.values[number] = max(known, int(value))
+        if len(self.values) > _MOST_VALUES:
+            for number in [*self.values][: _MOST_VALUES // 2]:
+                del self.values[number]
+
+    def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
+        is_late = self.until is not None and execution.time >= self.until
+        is_early = self.since is not None and execution.time < self.since
+        scans = [] if is_late or is_early else one_run(self._ran_scans(execution, failed=failed))
+        if execution.is_own:
+            self.own_queries += len(scans)
+        else:
+            self.not_understood += execution.not_understood
+            yield from scans
+        if not self.running:
+            self.values.clear()
+
+    def _ran_scans(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
+        for scan in self._scans(execution):
+            totals = self._totals(scan.metrics)
+            # A plan alone does not say that the scan ran: the query failed before, its rows were cached, or it is the
+            # result of a command, whose own query has the scan.
+            if totals == ScanTotals() and (failed or scan.metrics.held):
+                continue
+            if totals != ScanTotals() and not failed:
+                totals = _with_zeros(totals, scan.metrics)
+            try:
+                ran = self._ran(scan, execution, totals)
+            except NotUnderstood as error:
+                execution.not_understood[error.reason] += 1
+                continue
+            if ran is not None:
+                yield ran
+
+    def _totals(self, metrics: PlanMetrics) -> ScanTotals:
+        time = None if metrics.seconds is None else self._value(metrics.seconds[0])
+        rows = self._value(metrics.rows)
+        return ScanTotals(
+            files_read=self._value(metrics.files),
+            bytes_read=self._value(metrics.bytes),
+            rows_read=rows,
+            rows_selected=rows if metrics.selected is None else self._value(metrics.selected),
+            seconds=None if time is None or metrics.seconds is None else time / metrics.seconds[1],
+        )
+
+    def _value(self, number: int | None) -> int | None:
+        return None if number is None else self.values.get(number)
+
+    def _ran(self, scan: PlannedScan, execution: _Execution, totals: ScanTotals) -> RanScan | None:
+        table = table_of(scan.name, scan.fields)
+        if table is None:
+            return None
+        found = scan_filter(
+            output=scan.fields.get("Output", "[]"),
+            read_schema=scan.fields.get("ReadSchema"),
+            conditions=scan.conditions,
+            direct_conditions=scan.direct_conditions,
+            applied_filters=scan.applied_filters,
+            partition_filters=scan.fields.get("PartitionFilters"),
+            pushed_filters=scan.fields.get("PushedFilters"),
+            joined_on=scan.joined_on,
+            zone=execution.zone,
+        )
+        left_out = [*found.not_understood]
+        left_out += ["a function in Python"] if scan.has_other_filter else []
+        left_out += ["a filter that Iceberg applies by itself"] if _is_filtered_by_source(scan) else []
+        execution.not_understood.update(left_out)
+        return RanScan(
+            table.table,
+            table.name,
+            found.where,
+            found.columns,
+            found.joined_on,
+            self.name,
+            execution.time,
+            totals,
+            left_out=tuple(sorted({*left_out})),
+        )
+
+
+def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
+    """Put 0 for what Spark did not report of a query that ended, as it does of a metric that stays 0."""
+    rows = totals.rows_read if totals.rows_read is not None or metrics.rows is None else 0
+    selected = totals.rows_selected
+    return replace(totals, rows_read=rows, rows_selected=0 if selected is None and rows is not None else selected)
+
+
+def _is_filtered_by_source(scan: PlannedScan) -> bool:
+    """Tell whether Iceberg filters by a column that no condition of Spark has: it gives the value without its type."""
+    found = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
+    names = [] if found is None else [part.split(" ")[0] for part in found[1].split(", ") if " " in part]
+    return any(f"{name.split('.')[0]}#" not in text for name in names for text in ["".join(scan.conditions)])
+
+
+def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
+    """Return the scans of a query; those that differ in their totals alone are one, with the sum of these.
+
+    Of a self-join with a condition on one side both sides stay.
+    """
+    found: dict[RanScan, ScanTotals] = {}
+    for scan in scans:
+        key = scan._replace(totals=_NOTHING)
+        found[key] = added(found.get(key, _NOTHING), scan.totals)
+    return [key._replace(totals=totals) for key, totals in found.items()]

@@ -1,0 +1,205 @@
+"""The bytes of a log file, decompressed as its first bytes say: plain text, gzip, or Spark's zstd, lz4 or snappy."""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.storage import DataFile, Traffic, is_remote, read_range
+from prune_assets.advisor.workload.event_logs.events import EVENT
+from prune_assets.advisor.workload.event_logs.zips import damaged_zip, is_zip, read_member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from prune_assets.advisor.workload.event_logs.zips import LogFile
+
+BLOCK = 1 << 20
+_REMOTE_BLOCK = 8 << 20
+# What a cut file has after its last whole block is lost.
+_SMALL_BLOCK = 1 << 16
+# Blocks of lz4-java and snappy-java are at most 32 MiB, and 64 KiB or 32 KiB by default.
+_LARGEST_BLOCK = 32 << 20
+_SNAPPY = b"\x82SNAPPY\0"
+_LZ4 = b"LZ4Block"
+# The first bytes of forms that are not read, and what to do.
+_REFUSED = {
+    b"ZV": "lzf is not read; set spark.eventLog.compression.codec to zstd",
+    b"PK\x03\x04": "a zip; unpack it, or give it a name that ends with .zip",
+    b"\xfd7zXZ": "xz is not read; decompress it",
+    b"7z\xbc\xaf": "a 7z archive; unpack it",
+    b"Rar!": "a rar archive; unpack it",
+    b"\xff\x06\x00\x00sN": "snappy's framed form is not read; decompress it",
+}
+_TAR, _TAR_AT = b"ustar", 257
+
+
+class CutOff(MalformedFile):
+    """The file ends in the middle, as one does that is still written."""
+
+
+class NoEventLog(MalformedFile):
+    """The file holds anything but an event log."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path}: no event log of Spark; leave it out, or name a file of SQL *.sql")
+
+
+class ByteStream(io.RawIOBase):
+    """A file read from its start to its end, from blocks of any size."""
+
+    def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
+        self.path, self.blocks = path, blocks
+        self.buffer = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes, all that are there where it is negative, and nothing at the end."""
+        if not self.buffer:
+            self.buffer = memoryview(next(self.blocks, b""))
+        taken = self.buffer[: size if size >= 0 else None]
+        self.buffer = self.buffer[len(taken) :]
+        return bytes(taken)
+
+    def exactly(self, size: int) -> bytes:
+        """Return `size` bytes, fewer only at the end."""
+        parts: list[bytes] = []
+        while size and (part := self.read(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
+    """Return the bytes that a file had when it was listed."""
+    # A running application appends to its log: the times change, and the bytes that were listed do not.
+    listed = file._replace(modified_ns=0, changed_ns=0)
+    step = _REMOTE_BLOCK if is_remote(file.path) else BLOCK
+    for start in range(0, file.size, step):
+        yield read_range(listed, start, min(step, file.size - start), purpose="event log", traffic=traffic)
+
+
+def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
+    """Return the decompressed bytes of a log, block by block.
+
+    Raises NoEventLog for other files, MalformedFile for a damaged log, after the blocks before the damage, and
+    UnsupportedFeature for a compression that is not read.
+    """
+    read = _ranges(file, traffic) if isinstance(file, DataFile) else read_member(file, traffic)
+    stream = ByteStream(file.path, read)
+    first = stream.exactly(len(EVENT))
+    stream.buffer = memoryview(first + bytes(stream.buffer))
+    if not first:
+        return
+    if is_zip(file):
+        raise damaged_zip(file)
+    for magic, why in _REFUSED.items():
+        if first.startswith(magic):
+            raise UnsupportedFeature(f"{file.path}: {why}")
+    decompressed = next((reader for magic, reader in _READERS.items() if first.startswith(magic)), _plain)
+    yield from _checked(file.path, decompressed(stream))
+
+
+def _checked(path: str, text: Iterator[bytes]) -> Iterator[bytes]:
+    """Return the blocks of a text, if it begins as an event log does."""
+    start = b""
+    for block in text:
+        start += block
+        if len(start) >= len(EVENT):
+            break
+    if start[_TAR_AT:].startswith(_TAR):
+        raise UnsupportedFeature(f"{path}: a tar archive; unpack it")
+    if start and not start.startswith(EVENT[: len(start)]):
+        raise NoEventLog(path)
+    yield from chain([start], text)
+
+
+def _plain(stream: ByteStream) -> Iterator[bytes]:
+    return iter(lambda: stream.read(BLOCK), b"")
+
+
+def _arrow(codec: str, stream: ByteStream) -> Iterator[bytes]:
+    decompressed = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec)
+    try:
+        while block := decompressed.read(_SMALL_BLOCK):
+            yield block
+    except OSError as error:
+        if "Truncated" in str(error):
+            raise _cut(stream) from None
+        reason = str(error).rpartition("failed: ")[2].lower()
+        raise MalformedFile(f"{stream.path}: damaged ({reason}); what comes before was read") from None
+
+
+def _lz4(stream: ByteStream) -> Iterator[bytes]:
+    """Read blocks of lz4-java: magic, a token, both sizes in little endian, a checksum."""
+    while len(header := stream.exactly(21)) == 21 and header.startswith(_LZ4):
+        size, length = (int.from_bytes(header[at : at + 4], "little") for at in (9, 13))
+        if length:
+            is_plain = header[8] & 0xF0 == 0x10
+            yield _block(stream, "lz4_raw", size, length, is_plain=is_plain)
+    if header:
+        raise _cut(stream)
+
+
+def _snappy(stream: ByteStream) -> Iterator[bytes]:
+    """Read blocks of snappy-java: their sizes in big endian, and headers of 16 bytes where a stream begins."""
+    while header := stream.exactly(4):
+        if header == _SNAPPY[:4]:
+            stream.exactly(12)
+            continue
+        if len(header) < 4:
+            raise _cut(stream)
+        size = int.from_bytes(header, "big")
+        yield _block(stream, "snappy", size, None)
+
+
+def _block(stream: ByteStream, codec: str, size: int, length: int | None, *, is_plain: bool = False) -> bytes:
+    if max(size, length or 0) > _LARGEST_BLOCK:
+        raise _damaged(stream)
+    data = stream.exactly(size)
+    if len(data) < size:
+        raise _cut(stream)
+    if is_plain:
+        return data
+    length = _snappy_length(data) if length is None else length
+    try:
+        if length > _LARGEST_BLOCK:
+            raise _damaged(stream)
+        return bytes(pa.Codec(codec).decompress(data, decompressed_size=length))
+    except (OSError, ValueError, pa.ArrowException):
+        raise _damaged(stream) from None
+
+
+def _snappy_length(data: bytes) -> int:
+    length = 0
+    for index, byte in enumerate(data[:5]):
+        length |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            break
+    return length
+
+
+def _cut(stream: ByteStream) -> CutOff:
+    return CutOff(f"{stream.path}: ends in the middle; what is there was read")
+
+
+def _damaged(stream: ByteStream) -> MalformedFile:
+    return MalformedFile(f"{stream.path}: damaged; what comes before was read")
+
+
+_READERS: dict[bytes, Callable[[ByteStream], Iterator[bytes]]] = {
+    b"\x28\xb5\x2f\xfd": partial(_arrow, "zstd"),
+    b"\x1f\x8b": partial(_arrow, "gzip"),
+    b"BZh": partial(_arrow, "bz2"),
+    b"\x04\x22\x4d\x18": partial(_arrow, "lz4"),
+    _LZ4: _lz4,
+    _SNAPPY: _snappy,
+}

@@ -1,0 +1,179 @@
+"""The event logs in directories, stores and zips: single files, and the parts of rolling logs."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.errors import MalformedFile, TableNotFound, WrongUse
+from parquet_core.storage import find_file, is_hidden, is_remote, local_path
+from parquet_core.storage.globs import has_magic
+from parquet_core.storage.remote import find_matches, look_into
+from prune_assets.advisor.workload.event_logs.zips import is_zip, members_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from prune_assets.advisor.workload.event_logs.zips import LogFile
+
+_ANY = re.compile(".+", re.DOTALL)
+_ROLLING = re.compile(r"(?:^|/)eventlog_v2_[^/]*$")
+_PART = re.compile(r"^events_([0-9]+)_(.*?)(?:\.(?!compact)[a-z0-9]+)?(\.compact)?$")
+_STATUS = re.compile(r"^appstatus_(.*?)(\.inprogress)?$")
+# Databricks delivers the current part as `eventlog`, and earlier parts with the time at which they ended.
+_DATABRICKS = re.compile(r"^eventlog(?:-([0-9]{4}(?:-[0-9]{2}){2}--[0-9]{2}-[0-9]{2}).*)?$")
+# The folder of a cluster has its logs in `eventlog`, and in these what its programs print.
+_DATABRICKS_FOLDER, _DATABRICKS_OUTPUT = "eventlog", frozenset({"driver", "executor", "init_scripts"})
+_LAST = "~"
+_IN_PROGRESS = ".inprogress"
+# In subfolders, files with other names are not read.
+_LIKELY = re.compile(
+    r"^(?!.*(?:stdout|stderr|log4j))[^.]+(?:\.(?:zstd|lz4|snappy|lzf|gz|bz2|zip|inprogress|compact))*$"
+)
+# Levels of subfolders: log delivery of Databricks has 4, a folder for each hour in a store too.
+_DEEPEST = 8
+_MOST_FOLDERS = 10_000
+
+
+class EventLog(NamedTuple):
+    """The log of one application: its files in order; `is_finished`: Spark writes no more to it."""
+
+    path: str
+    files: tuple[LogFile, ...]
+    is_finished: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+
+def find_logs(paths: Sequence[str]) -> list[EventLog]:
+    """Return the logs at paths: files, zips, folders of applications, directories that hold such, or patterns of these.
+
+    Parts of one log that are named one by one are one log. Raises TableNotFound for a path that is not there or holds
+    no log.
+    """
+    named: dict[str, list[LogFile]] = {}
+    found: list[EventLog] = []
+    for path in dict.fromkeys(path.rstrip("/") or "/" for path in paths):
+        there = False
+        for place, file in _places(path):
+            if file is not None:
+                there = True
+                named.setdefault(file.path.rpartition("/")[0], []).append(file)
+            elif logs := _below(place):
+                there = True
+                found += logs
+        if not there:
+            raise TableNotFound(
+                f"{path}: no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
+            )
+    found += [log for directory, files in named.items() for log in _logs_of(directory, files)]
+    # A folder that is also there under another name has the same logs.
+    return [*{_real(log.path): log for log in reversed(found)}.values()][::-1]
+
+
+def _real(path: str) -> str:
+    return path if is_remote(path) else os.path.realpath(local_path(path))
+
+
+def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
+    """Return the matches of a path or a pattern, each with its file, or with None where it may be a directory."""
+    if path.startswith("dbfs:"):
+        raise WrongUse(
+            f"{path}: only Databricks reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"
+        )
+    file = find_file(path)
+    if file is None and has_magic(path):
+        yield from ((place.rstrip("/"), file) for place, file in sorted(find_matches(path)))
+    else:
+        yield path, file
+
+
+def _below(path: str) -> list[EventLog]:
+    """Return the logs in a directory and in the folders below it."""
+    found: list[EventLog] = []
+    waiting, seen = [path], 0
+    while waiting:
+        directory = waiting.pop()
+        seen += 1
+        if seen > _MOST_FOLDERS:
+            raise WrongUse(f"{path}: more than {_MOST_FOLDERS:,} folders; name the folder of the event logs")
+        folders, files = look_into(directory, _ANY)
+        visible = [file for file in files if not is_hidden(_name(file)) and file.size]
+        found += _logs_of(directory, visible if directory == path else _likely(visible), every=files)
+        if directory.count("/") - path.count("/") < _DEEPEST:
+            waiting += sorted(_searched(folders), reverse=True)
+    return found
+
+
+def _likely(files: Iterable[LogFile]) -> list[LogFile]:
+    return [file for file in files if _LIKELY.match(_name(file))]
+
+
+def _searched(folders: Sequence[str]) -> list[str]:
+    names = {folder: folder.rpartition("/")[2] for folder in folders}
+    left_out = _DATABRICKS_OUTPUT if _DATABRICKS_FOLDER in names.values() else frozenset()
+    return [folder for folder, name in names.items() if not is_hidden(name) and name not in left_out]
+
+
+def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFile] = ()) -> list[EventLog]:
+    """Return the logs that files of one directory make; `every`: all files there, also empty ones."""
+    if _ROLLING.search(directory):
+        return [_rolling(directory, files, every or files)]
+    rolling: dict[str, list[LogFile]] = {}
+    delivered: list[LogFile] = []
+    others: list[EventLog] = []
+    for file in sorted(files, key=lambda file: file.path):
+        if found := _PART.match(_name(file)):
+            rolling.setdefault(found[2], []).append(file)
+        elif _DATABRICKS.match(_name(file)):
+            delivered.append(file)
+        elif is_zip(file):
+            others += _in_zip(file)
+        elif not _STATUS.match(_name(file)):
+            others.append(EventLog(file.path, (file,), not file.path.endswith(_IN_PROGRESS)))
+    logs = [_rolling(f"{directory}/{app}", parts, every) for app, parts in rolling.items()]
+    if delivered:
+        # The current part grows until the cluster ends, and nothing says that it has.
+        logs.append(EventLog(f"{directory}/eventlog", tuple(sorted(delivered, key=_ended)), is_finished=False))
+    return [*logs, *others]
+
+
+def _in_zip(file: LogFile) -> list[EventLog]:
+    """Return the logs in a zip, such as one that Spark's history server makes."""
+    folders: dict[str, list[LogFile]] = {}
+    try:
+        members = members_of(file)
+    except MalformedFile:
+        # Said where the file is read, as of any other.
+        return [EventLog(file.path, (file,), is_finished=True)]
+    for member in members:
+        folders.setdefault(member.path.rpartition("/")[0], []).append(member)
+    return [
+        log
+        for folder, inside in folders.items()
+        for log in _logs_of(folder, [one for one in inside if one.size and not is_hidden(_name(one))], every=inside)
+    ]
+
+
+def _rolling(path: str, files: Sequence[LogFile], every: Sequence[LogFile]) -> EventLog:
+    """Return the log of a rolling folder. A compacted file has the events that are left of those up to its number."""
+    parts = [(int(found[1]), bool(found[3]), file) for file in files if (found := _PART.match(_name(file)))]
+    compacted = max((number for number, is_compact, _ in parts if is_compact), default=-1)
+    kept = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]
+    apps = {found[2] for file in files if (found := _PART.match(_name(file)))}
+    marks = [found for file in every if (found := _STATUS.match(_name(file))) and (found[1] in apps or not apps)]
+    ended = not any(mark[2] for mark in marks) and not any(file.path.endswith(_IN_PROGRESS) for file in files)
+    return EventLog(path, tuple(file for _, _, file in sorted(kept, key=lambda part: part[:2])), ended)
+
+
+def _ended(file: LogFile) -> str:
+    found = _DATABRICKS.match(_name(file))
+    return _LAST if found is None or found[1] is None else found[1]
+
+
+def _name(file: LogFile) -> str:
+    return file.path.rpartition("/")[2]

@@ -1,0 +1,212 @@
+"""The scans of a plan: from its text their table, columns and filters, from its nodes the metrics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from prune_assets.advisor.workload.event_logs import node_names
+from prune_assets.advisor.workload.event_logs.node_names import is_between, is_filter, is_holder, is_scan
+from prune_assets.advisor.workload.event_logs.plan_nodes import operators_of_nodes, sections_of
+from prune_assets.advisor.workload.event_logs.plan_text import Operator, operators_of
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prune_assets.advisor.workload.event_logs.events import PlanNode
+
+_ATTRIBUTE = re.compile(r"#(\d+)L?(?=[,\]. ]|$)")
+# Lists of columns that arguments begin with, and options that they end with.
+_LISTS = re.compile(r"(?:\[[^\[\]]*\], )*")
+_OPTIONS = re.compile(r"(?<=\))(?:, (?:true|false|None|\d+|\[\w+=\d+\]))+$")
+_SHORTENED = re.compile(r"\.\.\. ?\d+ more fields")
+# The first columns identify a scan.
+_COMPARED = 10
+
+
+class PlanMetrics(NamedTuple):
+    """Accumulators of a scan and of the filter on it; `held`: the plan alone does not say that it ran."""
+
+    files: int | None = None
+    bytes: int | None = None
+    rows: int | None = None
+    seconds: tuple[int, float] | None = None
+    selected: int | None = None
+    held: bool = False
+
+
+class PlannedScan(NamedTuple):
+    """A scan of a plan: its sections, the conditions of the filters on it, and the keys it is joined on.
+
+    `direct_conditions`: conditions whose columns are all columns of the scan. `applied_filters`: a list of conditions
+    that the scan itself applies.
+    """
+
+    name: str
+    fields: dict[str, str]
+    conditions: list[str]
+    direct_conditions: list[str]
+    applied_filters: str | None
+    joined_on: frozenset[str]
+    metrics: PlanMetrics
+    # Behind a filter on what Python or a UDF computes, which is no filter on the scan.
+    has_other_filter: bool
+
+
+class _ScanNode(NamedTuple):
+    name: str
+    ids: tuple[str, ...]
+    sections: dict[str, str]
+    metrics: PlanMetrics
+
+
+def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
+    """Return the scans of a plan. Raises NotUnderstood if neither the text nor the nodes can be read."""
+    operators = _operators(text, root)
+    parents = {child: one for one in operators.values() for child in one.children}
+    keys = _join_keys(operators)
+    nodes = [*_scan_nodes(root)]
+    scans = [_planned(one, parents, keys, nodes) for one in operators.values() if is_scan(one.name)]
+    # The text has no section of these.
+    others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.held]
+    return [*scans, *(_planned(one, {}, keys, nodes) for one in others)]
+
+
+def _operators(text: str, root: PlanNode) -> dict[int, Operator]:
+    try:
+        return operators_of(text)
+    except NotUnderstood:
+        operators = operators_of_nodes(root)
+        if not any(is_scan(one.name) for one in operators.values()) and ("Scan" in text or not text.strip()):
+            raise
+        return operators
+
+
+def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes: list[_ScanNode]) -> PlannedScan:
+    node = _node_of(scan, nodes)
+    fields = scan.fields if node is None else _completed(scan.fields, node.sections)
+    conditions, direct, has_other = _filters(scan, parents)
+    applied = fields.get(node_names.APPLIED_FILTERS)
+    if applied is None and not conditions:
+        applied = fields.get(node_names.PLANNED_FILTERS)
+    return PlannedScan(
+        scan.name,
+        fields,
+        conditions,
+        direct,
+        applied,
+        frozenset(key for key in keys if key in fields.get("Output", "")),
+        PlanMetrics(held=True) if node is None else node.metrics,
+        has_other,
+    )
+
+
+def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str]:
+    """Return the sections of the text, completed by sections of the node that the text lacks or shortens."""
+    lacking = {title for title in of_node if title not in fields}
+    shortened = {title for title, text in fields.items() if _SHORTENED.search(text) and title in of_node}
+    return {**fields, **{title: of_node[title] for title in lacking | shortened}}
+
+
+def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], list[str], bool]:
+    """Return the conditions on a scan, the conditions before any projection, and whether a function filter follows."""
+    conditions: list[str] = []
+    direct: list[str] = []
+    is_direct, node = True, parents.get(scan.number)
+    while node is not None and (is_between(node.name) or is_filter(node.name)):
+        if is_filter(node.name):
+            conditions.append(_condition(node))
+            direct += conditions[-1:] if is_direct else []
+        is_direct = is_direct and not node_names.is_project(node.name)
+        node = parents.get(node.number)
+    computed = node is not None and node.name in {"BatchEvalPython", "ArrowEvalPython"}
+    return conditions, direct, computed
+
+
+def _condition(node: Operator) -> str:
+    condition = node.fields.get("Condition")
+    if condition is None:
+        condition = _OPTIONS.sub("", _LISTS.sub("", node.fields.get("Arguments", ""), count=1))
+    return node_names.spark_condition(condition) if node.name.startswith("Gpu") else condition
+
+
+def _join_keys(operators: dict[int, Operator]) -> set[str]:
+    """Return the attributes, such as `id#4L`, that joins compare."""
+    lists: list[str] = []
+    for one in operators.values():
+        if node_names.is_join(one.name):
+            lists += [one.fields.get(f"{side} keys", "") for side in ("Left", "Right")]
+            # The keys are the last two lists of the arguments; Comet prints the columns before them.
+            found = _LISTS.match(one.fields.get("Arguments", ""))
+            lists += [] if found is None else found[0].removesuffix(", ").split("], [")[-2:]
+    return {key for keys in lists for key in keys.strip("[]").split(", ") if _ATTRIBUTE.search(key) and "(" not in key}
+
+
+def _ids(output: str) -> tuple[str, ...]:
+    return tuple(_ATTRIBUTE.findall(output)[:_COMPARED])
+
+
+def _node_of(scan: Operator, nodes: list[_ScanNode]) -> _ScanNode | None:
+    """Return the first node of a scan, and remove it from the list.
+
+    A node lists no more columns than `spark.sql.debug.maxToStringFields`.
+    """
+    ids = _ids(scan.fields.get("Output", ""))
+    for index, node in enumerate(nodes):
+        count = min(len(ids), len(node.ids)) if _is_shortened(scan.fields, node.sections) else _COMPARED
+        if node.name == scan.name.strip() and node.ids[:count] == ids[:count]:
+            return nodes.pop(index)
+    return None
+
+
+def _is_shortened(*sections: dict[str, str]) -> bool:
+    return any(_SHORTENED.search(one.get("Output", "")) for one in sections)
+
+
+def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics:
+    metrics = {metric.name: metric for metric in node.metrics}
+    files, size, rows, returned, time = (
+        next((metrics[name] for name in names if name in metrics), None)
+        for names in (
+            node_names.FILES,
+            node_names.BYTES,
+            node_names.ROWS_READ,
+            node_names.ROWS_RETURNED,
+            node_names.TIME,
+        )
+    )
+    # The scan has applied its filters where it returns fewer rows than it reads.
+    if selected is None and returned is not None and returned != rows:
+        selected = returned.accumulatorId
+    return PlanMetrics(
+        None if files is None else files.accumulatorId,
+        None if size is None else size.accumulatorId,
+        None if rows is None else rows.accumulatorId,
+        None if time is None else (time.accumulatorId, 1e9 if time.metricType == "nsTiming" else 1e3),
+        selected,
+        held,
+    )
+
+
+def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
+    """Return each scan, with the accumulator of the rows that the topmost filter directly on it selects."""
+    seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
+    stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]
+    while stack:
+        node, selected, held = stack.pop()
+        if is_scan(node.nodeName):
+            sections = sections_of(node)
+            ids = _ids(sections.get("Output", ""))
+            # An exchange that is used again shows the scans below it again.
+            key = (node.nodeName, frozenset(one.accumulatorId for one in node.metrics), ids)
+            if key not in seen:
+                yield _ScanNode(node.nodeName.strip(), ids, sections, _metrics(node, selected, held=held))
+            seen.add(key)
+        held = held or is_holder(node.nodeName)
+        if is_filter(node.nodeName):
+            rows = [one.accumulatorId for one in node.metrics if one.name in node_names.ROWS_RETURNED]
+            selected = selected if selected is not None or not rows else rows[0]
+        elif not is_between(node.nodeName):
+            selected = None
+        stack.extend((child, selected, held) for child in reversed(node.children))

@@ -1,0 +1,107 @@
+"""The text of a formatted plan: its operators by number, with their children and the lines that describe them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+
+_SECTION = re.compile(r"\n\n+(?=\(\d+\) )")
+# The sections of other operators are not read.
+_LOOKED_AT = re.compile(r"Scan|Filter|Join")
+_HEADER = re.compile(r"^\((\d+)\) (.*?)\s*$")
+_NUMBERED = re.compile(r"^([ :|]*(?:[+:]- )?)(?:\* )?(?!==)(\S.*?) \((\d+)\)(?:, .*)?$")
+_MARK = re.compile(r"^[ :|]*\+- == (Final|Current|Initial) Plan ==$")
+_FIELD = re.compile(r"^([A-Z][A-Za-z ]*?)(?: \[(\d+)\])?\s?: ?(.*)$", re.DOTALL)
+
+
+class Operator(NamedTuple):
+    """An operator of a plan: name, the lines of its section by their titles, and the numbers of its children.
+
+    `fields`: such as `Condition`, `Location`; `counts`: how many entries a list such as `Output` says it has.
+    """
+
+    number: int
+    name: str
+    fields: dict[str, str]
+    counts: dict[str, int]
+    children: list[int]
+
+
+def operators_of(text: str) -> dict[int, Operator]:
+    """Return the operators of a formatted plan by number; of an adaptive plan those of its final form.
+
+    Raises NotUnderstood for a plan of another form, and where the numbers of operators contradict one another.
+    """
+    if not text.strip():
+        raise NotUnderstood("no plan (the query failed before it was planned)")
+    tree, _, rest = text.partition("\n\n\n")
+    if not tree.startswith("== Physical Plan ==\n") or not rest:
+        raise NotUnderstood("the plan is not in the formatted form (spark.sql.ui.explainMode)")
+    operators = _sections(text)
+    main, *subqueries = re.split(r"^===== Subqueries =====$", text, maxsplit=1, flags=re.MULTILINE)
+    drawn = _link(main.partition("\n\n\n")[0], operators)
+    for part in subqueries:
+        for subtree in re.split(r"^Subquery:\d+ .*$", part, flags=re.MULTILINE)[1:]:
+            drawn |= _link(subtree.partition("\n\n\n")[0], operators)
+    return {number: one for number, one in operators.items() if number in drawn}
+
+
+def _sections(text: str) -> dict[int, Operator]:
+    operators: dict[int, Operator] = {}
+    for section in _SECTION.split(text)[1:]:
+        header, _, body = section.partition("\n")
+        found = _HEADER.match(header)
+        # A text that repeats a number has a constant that looks like an operator.
+        if found is None or int(found[1]) in operators:
+            raise NotUnderstood("ambiguous text")
+        number, name = int(found[1]), found[2].partition(" [codegen id")[0]
+        fields, counts = _fields(body.partition("\n\n")[0]) if _LOOKED_AT.search(name) else ({}, {})
+        operators[number] = Operator(number, name, fields, counts, [])
+    return operators
+
+
+def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
+    """Return the lines of a section by title; a line without one continues the one before, unless that is a list."""
+    lines: list[str] = []
+    for line in body.split("\n"):
+        if lines and not _FIELD.match(line) and not lines[-1].endswith("]"):
+            lines[-1] += "\n" + line
+        else:
+            lines.append(line)
+    fields: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for line in lines:
+        if (found := _FIELD.match(line)) is None:
+            fields["Arguments"] = line
+        elif found[1] in fields:
+            raise NotUnderstood("ambiguous text")
+        else:
+            fields[found[1]] = found[3]
+            if found[2]:
+                counts[found[1]] = int(found[2])
+    return fields, counts
+
+
+def _link(tree: str, operators: dict[int, Operator]) -> set[int]:
+    """Add to each operator of a drawn tree its children; return all of it, without what follows `Initial Plan`."""
+    drawn: set[int] = set()
+    above: list[tuple[int, int]] = []
+    for line in tree.split("\n"):
+        mark = _MARK.match(line)
+        if mark is not None and mark[1] == "Initial":
+            break
+        found = _NUMBERED.match(line)
+        if found is None or mark is not None:
+            continue
+        depth, number = len(found[1]), int(found[3])
+        if number not in operators:
+            continue
+        while above and above[-1][0] >= depth:
+            above.pop()
+        if above:
+            operators[above[-1][1]].children.append(number)
+        above.append((depth, number))
+        drawn.add(number)
+    return drawn

@@ -1,0 +1,101 @@
+"""Which table a scan reads: the path of its files, and the name in a catalog where it was read by name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.errors import PruneError
+from parquet_core.storage import address, is_remote, local_path
+from prune_assets.advisor.workload.not_understood import NotUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Comet names its reader in brackets: `CometScan [native_datafusion] parquet`.
+_SCAN = re.compile(r"(\w+):? ?(?:\[\w*\] )?(\S*)\s*(.*)", re.DOTALL)
+# Comet prints the metadata of an Iceberg table and its name.
+_ICEBERG = re.compile(r"\.metadata\.json, ([\w-]+(?:\.[\w-]+)+) ")
+# A source that is no file, such as `JDBCRelation(orders)`.
+_SOURCE = re.compile(r"[\w.]+")
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*:/")
+_LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
+_DATA_FILE = re.compile(r"/[^/]+\.parquet$")
+# So writers of directories call files.
+_PART = re.compile(r"/part-[^/]+$")
+# What Delta tables of this package have above the partitions of each write is no part of the table's path either.
+_PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
+_NAME = re.compile(r"[\w`.-]+")
+
+
+class ScannedTable(NamedTuple):
+    """A table by its path, or by its name where the plan has no path; `name`: in a catalog, empty where it has none."""
+
+    table: str
+    name: str = ""
+
+
+def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
+    """Return the table of a scan; None for what is no table, such as a Delta log or rows of the driver.
+
+    >>> table_of("Scan parquet ", {"Location": "InMemoryFileIndex [file:/lake/orders]"})
+    ScannedTable(table='/lake/orders', name='')
+    >>> table_of("PhotonScan parquet sales.orders", {"Location": "PreparedDeltaFileIndex [dbfs:/lake/orders]"})
+    ScannedTable(table='dbfs:/lake/orders', name='sales.orders')
+    >>> table_of("BatchScan ice.sales.orders", {})
+    ScannedTable(table='ice.sales.orders', name='ice.sales.orders')
+
+    Of a scan of several files, or of one that is a part, the directory of the table; else of one file that file. Raises
+    NotUnderstood.
+    """
+    found = _SCAN.match(scan)
+    if found is None:
+        raise NotUnderstood(f"the scan {scan}")
+    node, kind, name = found[1], found[2], found[3].strip()
+    location = sections.get("Location")
+    if location is None:
+        iceberg = _ICEBERG.search(sections.get("Arguments", ""))
+        kind = kind.replace("`", "") if iceberg is None else iceberg[1]
+        return _without_location(node, kind, is_relation="ReadSchema" in sections)
+    if location.startswith("DeltaLogFileIndex") or "/_delta_log" in location:
+        return None
+    written = sections.get("Format", kind)
+    if "parquet" not in {kind, written.lower().removeprefix("gpu").removeprefix("comet")}:
+        raise NotUnderstood(f"the format {kind or written}")
+    name = name if _NAME.fullmatch(name) else ""
+    # A partitioned table of a catalog has no paths if no partition is left.
+    return ScannedTable(name, name) if name and location.endswith("[]") else ScannedTable(_root(location), name)
+
+
+def _without_location(node: str, kind: str, *, is_relation: bool) -> ScannedTable | None:
+    if node != "Scan" and "." in kind and _NAME.fullmatch(kind):
+        return ScannedTable(kind, kind)
+    if kind == "hive" or (is_relation and kind):
+        source = _SOURCE.match(kind)
+        raise NotUnderstood(f"the format {kind if source is None else source[0]}")
+    # Spark calls a scan of an RDD by its name.
+    if node == "Scan" and kind != "parquet":
+        return None
+    raise NotUnderstood(f"the scan {node} {kind}".strip())
+
+
+def _root(location: str) -> str:
+    found = _LOCATION.fullmatch(location)
+    if found is None or "(redacted)" in location or not found[1] or found[1].endswith("..."):
+        raise NotUnderstood("the place of the files is not shown")
+    first = found[1]
+    directory = _DATA_FILE.sub("", first)
+    root = _PARTITIONS.sub("", directory)
+    # Of several paths Spark shows the first: of files and partitions it tells the table, of directories it does not.
+    if found[2] or ", " in first:
+        if root == first:
+            raise NotUnderstood("several directories read as one")
+    elif root == directory and not _PART.search(first):
+        root = first
+    try:
+        return address(root) if is_remote(root) else local_path(root)
+    except PruneError:
+        # A store of another system, such as dbfs:.
+        if _SCHEME.match(root):
+            return root
+        raise NotUnderstood("the place of the files is not shown") from None

@@ -1,0 +1,97 @@
+"""A workload from wherever it is kept: JSON files, files of SQL, event logs, or predicates as they are."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from prune_assets.advisor.workload.declared import scans_of_sql
+from prune_assets.advisor.workload.gather import Gathered
+from prune_assets.advisor.workload.json_form import from_json
+from prune_assets.advisor.workload.observe import text_of, workload
+from prune_assets.advisor.workload.query_shapes import ScanTotals
+from prune_assets.advisor.workload.ran_scan import RanScan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
+
+WorkloadSource: TypeAlias = "Workload | Sequence[str] | str | os.PathLike[str]"
+
+
+def load_workload(
+    source: WorkloadSource, *, table: str | None = None, latest: int | None = None
+) -> Workload | Sequence[str]:
+    """Return a workload that `prune_assets.advise` takes.
+
+    `source`: a JSON file of `prune workload`, a folder of such files, a file of SQL, or event logs of Spark. A Workload
+    or a list of predicates is returned as it is. `table`: the table of conditions in a file of SQL. `latest`: of a
+    folder with a file for each day, the last so many.
+
+    Raises WrongUse for a JSON file that is no workload, and what `prune_assets.workload` raises.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return source
+    path = Path(source)
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
+    if not files:
+        return _of_sql(path, table) if path.suffix == ".sql" else workload(source)
+    return merged(from_json(text_of(str(file)), source=str(file)) for file in files[-(latest or 0) :])
+
+
+def _of_sql(path: Path, table: str | None) -> Workload:
+    gathered = Gathered()
+    for scan in scans_of_sql(text_of(str(path)), table, gathered.not_understood, source=str(path)):
+        gathered.add(scan)
+    return gathered.workload()
+
+
+def merged(workloads: Iterable[Workload]) -> Workload:
+    """Return workloads as one: runs and totals of equal shapes are added.
+
+    >>> from prune_assets.advisor.workload.declared import workload_of_predicates
+    >>> days = [workload_of_predicates("lake/orders", [f"day = DATE '2024-01-{day:02}'"]) for day in (1, 2)]
+    >>> [(shape.shape, shape.runs) for shape in merged(days).shapes]
+    [('day = ?', 2.0)]
+    """
+    gathered, left_out, problems = Gathered(), Counter[str](), list[str]()
+    times, own, others = list[str](), 0, 0
+    for each in workloads:
+        for shape in each.shapes:
+            for scan in _scans(shape):
+                gathered.add(scan)
+        left_out.update(each.not_understood)
+        problems += each.problems
+        own += each.own_queries
+        others += each.other_applications
+        times += [time for time in (each.since, each.until) if time]
+    gathered.not_understood += left_out
+    merged = gathered.workload(
+        since=min(times, default=""), until=max(times, default=""), problems=tuple(dict.fromkeys(problems))
+    )
+    return replace(merged, own_queries=own, other_applications=others)
+
+
+def _scans(shape: QueryShape) -> Iterator[RanScan]:
+    """Return a scan for each predicate; runs of predicates that were not kept count with those that were."""
+    kept = sum(one.runs for one in shape.predicates)
+    totals, scale = shape.totals, shape.runs / kept if kept else 1.0
+    names, applications = shape.names or ("",), shape.applications or ("",)
+    for number, one in enumerate(shape.predicates):
+        yield RanScan(
+            table=shape.table,
+            name=names[number % len(names)],
+            where=one.where,
+            columns=shape.columns if one.columns is None else one.columns,
+            joined_on=shape.joined_on,
+            application=applications[number % len(applications)],
+            time=None,
+            totals=totals,
+            runs=one.runs * scale,
+            left_out=shape.left_out,
+        )
+        totals = ScanTotals()

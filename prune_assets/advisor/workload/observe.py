@@ -1,0 +1,182 @@
+"""`pr.workload`: from event logs, files of SQL and earlier workloads to query shapes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import listed, redacted
+from parquet_core.storage import address, is_remote, local_path
+from prune_assets.advisor.workload.declared import scans_of_sql
+from prune_assets.advisor.workload.event_logs.cursor import EventLogCursor
+from prune_assets.advisor.workload.event_logs.decompress import NoEventLog
+from prune_assets.advisor.workload.event_logs.find_logs import find_logs
+from prune_assets.advisor.workload.event_logs.read_logs import LogReader
+from prune_assets.advisor.workload.gather import Gathered
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from prune_assets.advisor.workload.event_logs.events import ApplicationStart
+    from prune_assets.advisor.workload.query_shapes import Workload
+    from prune_assets.advisor.workload.ran_scan import RanScan
+
+    Path_ = str | os.PathLike[str]
+    Time = str | dt.date | dt.datetime
+
+_SQL = ".sql"
+
+
+def workload(
+    event_logs: Path_ | Iterable[Path_],
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    table: Path_ | None = None,
+    cursor: Path_ | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    app: str | Iterable[str] | None = None,
+    user: str | Iterable[str] | None = None,
+) -> Workload:
+    """Return what queries really ran, from Spark's event logs: per table their shapes, how often, and what they read.
+
+    `event_logs`: logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`. `since`,
+    `until`: only queries that began then or later, and before that; without a zone in UTC. `table`: only this one, by
+    its path or its name in a catalog. `cursor`: a file that notes what was read; the next call with it returns what ran
+    since. `progress`: called with the bytes that were read and those there are. `app`: only applications with this name
+    or id, or one of several, with `*` for any text; `user`: only applications that these users started.
+
+    Queries that prune-assets itself ran, such as for skip reports and `optimize`, are counted in `own_queries` alone.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import prune_assets as pr
+    >>> queries = Path(tempfile.mkdtemp(), "queries.sql")
+    >>> _ = queries.write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'  -- weight: 10")
+    >>> [(shape.table, shape.shape, shape.runs) for shape in pr.workload(queries).shapes]
+    [('lake.orders', 'day = ?', 10.0)]
+
+    What cannot be read is counted in `not_understood`, or a line of `problems`. Raises TableNotFound for a path that is
+    not there, WrongUse where no file is an event log, and for a file of SQL without a statement that can be used.
+    """
+    paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
+    begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
+    table = None if table is None else os.fspath(table)
+    noted = None if cursor is None else EventLogCursor(cursor)
+    gathered = Gathered()
+    reader = LogReader(
+        is_wanted=lambda start: _is_wanted(start, _patterns(app), _patterns(user)), since=begin, until=end
+    )
+    wanted = None if table is None else {table, _spelled(table)}
+    others: set[str] = set()
+    for scan in chain(
+        _scans_of_sql(paths, table, gathered.not_understood), _scans_of_logs(paths, reader, noted, progress)
+    ):
+        is_late = scan.time is not None and ((begin or 0) > scan.time or (end is not None and scan.time >= end))
+        if is_late:
+            continue
+        if wanted is None or wanted & {scan.table, scan.name}:
+            gathered.add(scan)
+        else:
+            others.add(scan.table)
+    if noted is not None:
+        noted.save()
+    gathered.not_understood += reader.not_understood
+    problems = [*reader.problems, *_of_others(table, others if not gathered.shapes else set())]
+    problems += _of_other_applications(reader.left_out if not gathered.shapes and not reader.own_queries else [])
+    found = gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
+    return replace(found, own_queries=reader.own_queries, other_applications=len(reader.left_out))
+
+
+def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
+    if others:
+        yield f"no query read {redacted(str(table))}; queries read {listed(sorted(map(redacted, others)))}"
+
+
+def _of_other_applications(names: list[str]) -> Iterator[str]:
+    if names:
+        yield f"no application is of that name or user; the logs are of {listed(sorted(set(names)))}"
+
+
+def _patterns(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def _is_wanted(start: ApplicationStart, apps: Sequence[str], users: Sequence[str]) -> bool:
+    """Tell whether an application is one of those, and one of those users started it; no names are any."""
+    by_name = any(fnmatchcase(one, app) for app in apps for one in (start.name, start.identifier or ""))
+    return (by_name or not apps) and (not users or any(fnmatchcase(start.user, user) for user in users))
+
+
+def _scans_of_sql(paths: list[str], table: str | None, not_understood: Counter[str]) -> Iterator[RanScan]:
+    for path in paths:
+        if path.endswith(_SQL):
+            yield from scans_of_sql(text_of(path), table, not_understood, source=path)
+
+
+def _scans_of_logs(
+    paths: list[str], reader: LogReader, cursor: EventLogCursor | None, progress: Callable[[int, int], None] | None
+) -> Iterator[RanScan]:
+    logs = find_logs([path for path in paths if not path.endswith(_SQL)])
+    total, read = sum(log.size for log in logs), 0
+
+    def advance(size: int) -> None:
+        nonlocal read
+        read += size
+        if progress is not None:
+            progress(read, total)
+
+    reader.advance = advance
+    for log in logs:
+        yield from reader.read(log, cursor)
+    reader.problems += _foreign(reader.no_logs)
+    if reader.problems and not reader.events and not reader.passed_over:
+        raise WrongUse(reader.problems[0])
+
+
+def _foreign(files: list[str]) -> Iterator[str]:
+    """Name the files that are no event logs in one line."""
+    if len(files) == 1:
+        yield str(NoEventLog(files[0]))
+    elif files:
+        yield f"{len(files):,} files are no event logs of Spark and are left out: {listed(map(redacted, files), 3)}"
+
+
+def text_of(path: str) -> str:
+    """Return the text of a file. Raises WrongUse for one that cannot be read."""
+    try:
+        return Path(local_path(path)).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise WrongUse(f"{path}: no text in UTF-8") from None
+    except OSError as error:
+        raise WrongUse(f"{path}: {error.strerror}; check the path") from None
+
+
+def _spelled(table: str) -> str:
+    """Return a table as scans name it: names as they are, paths in their one spelling."""
+    if is_remote(table):
+        return address(table)
+    path = local_path(table)
+    return os.path.abspath(path) if os.sep in path or Path(path).exists() else table  # noqa: PTH100 - keeps links
+
+
+def _milliseconds(time: Time | None, name: str) -> int | None:
+    if time is None:
+        return None
+    try:
+        parsed = dt.datetime.fromisoformat(time if isinstance(time, str) else time.isoformat())
+    except ValueError:
+        raise WrongUse(f"{name}: {time!r} is no date or time; write such as 2024-01-31 or 2024-01-31T12:00") from None
+    parsed = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=dt.UTC)
+    return round(parsed.timestamp() * 1000)
+
+
+def _text(time: int | None) -> str:
+    return "" if time is None else dt.datetime.fromtimestamp(time / 1000, dt.UTC).isoformat()

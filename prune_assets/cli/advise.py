@@ -1,0 +1,124 @@
+"""`prune advise`: the layout of a table that reads the fewest bytes for a workload."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import click
+
+from parquet_core.errors import WrongUse
+from parquet_core.printable import printable
+from prune_assets.cli.notes import without_notes
+from prune_assets.cli.quantities import READ_PATH, budget_option, file_option
+from prune_assets.cli.row_selection import semantics_of
+from prune_assets.report.output import refuse_without_folder, write_whole
+from prune_assets.spark.progress import showing_progress, start_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prune_assets.advisor.result import LayoutAdvice
+
+
+@click.command()
+@click.argument("table", type=click.Path(readable=False))
+@click.option("--where", "wheres", multiple=True, metavar="SQL", help="A predicate that runs; repeat it for several.")
+@file_option(
+    "--workload",
+    "workload_file",
+    "Queries that ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
+    type=READ_PATH,
+)
+@file_option("--layout", "own_layout", "A layout of your own, a YAML file: simulate it too.", type=READ_PATH)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-advice/1.")
+@file_option("--out", "layout_file", "Write the advised layout, a YAML file for --layout of other commands.")
+@file_option("--html", "html_file", "Also write one self-contained page.")
+@file_option("--keep", "kept_file", "Keep the advice as JSON, for --promised of later runs.")
+@file_option("--promised", "promised", "Advice that was kept and applied: say what came of it in the workload.")
+@click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
+@click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
+@click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
+@click.option(
+    "--apply", is_flag=True, help="Advise what optimize can do, rewrite the table through Spark, and plan again."
+)
+@budget_option("With --apply: rewrite files of at most this size, e.g. 200GiB.")
+@click.option(
+    "--time-zone", envvar="PRUNE_TIME_ZONE", metavar="ZONE", help="Session time zone of the queries, e.g. UTC."
+)
+def advise(
+    *,
+    table: str,
+    wheres: tuple[str, ...],
+    workload_file: Path | None,
+    own_layout: Path | None,
+    as_json: bool,
+    layout_file: Path | None,
+    html_file: Path | None,
+    kept_file: Path | None,
+    promised: Path | None,
+    verify: bool,
+    on_sample: bool,
+    with_spark: bool,
+    apply: bool,
+    budget: int | None,
+    time_zone: str | None,
+) -> None:
+    """Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.
+
+    Candidates are simulated on a sample of the rows. Without --apply nothing is written to the table, and Spark is not
+    needed. --verify writes into a hidden folder beside the table, which it removes again. For example:
+
+    \b
+      prune advise lake/orders --where "day = DATE '2024-03-01'" --where "customer = 7" --out layout.yaml
+      prune advise lake/orders --workload workload.json --layout mine.yaml
+      prune advise lake/orders --workload workload.json --verify --on-sample
+      prune advise lake/orders --workload workload.json --apply --budget 200GiB
+    """
+    import prune_assets as pr
+
+    if (workload_file is None) == (not wheres):
+        raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
+    if (on_sample or with_spark) and not verify:
+        raise WrongUse("--on-sample and --with-spark say how to verify: give --verify too")
+    if budget is not None and not apply:
+        raise WrongUse("--budget says how much --apply may rewrite: give --apply too")
+    for path in filter(None, (layout_file, kept_file, html_file)):
+        refuse_without_folder(path)
+    from prune_assets.advisor.workload.load import load_workload
+    from prune_assets.advisor.workload.query_shapes import Workload
+
+    ran = load_workload(wheres if workload_file is None else workload_file, table=table)
+    for reason, count in ran.not_understood.items() if isinstance(ran, Workload) else ():
+        click.echo(f"note: left out, {count:,} x {printable(reason)}", err=True)
+    said: tuple[str, ...] = ()
+    if promised is not None:
+        if not isinstance(ran, Workload):
+            raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
+        outcome = pr.advice_outcome(promised, ran)
+        said = outcome.notes
+        click.echo(f"{without_notes(outcome)}\n", err=as_json)
+    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply, layout=own_layout)
+    if verify:
+        spark = start_session() if with_spark else None
+        with showing_progress(spark) if spark is not None else nullcontext():
+            advice = pr.verify_advice(
+                table, advice, workload=ran, spark=spark, on_sample=on_sample, session=semantics_of(time_zone)
+            )
+    _write_files(advice, layout_file, kept_file, html_file)
+    shown = without_notes(advice, said=said)
+    click.echo(advice.to_json() if as_json else str(shown))
+    if apply and advice.advised is not None:
+        spark = start_session(table)
+        with showing_progress(spark):
+            done = pr.apply_advice(spark, table, advice, workload=ran, session=semantics_of(time_zone), budget=budget)
+        click.echo(f"\n{done.optimized}\n{done}", err=as_json)
+
+
+def _write_files(advice: LayoutAdvice, layout: Path | None, kept: Path | None, html: Path | None) -> None:
+    if layout is not None and advice.advised is not None:
+        write_whole(layout, advice.layout_yaml())
+    if kept is not None:
+        write_whole(kept, advice.to_json())
+    if html is not None:
+        write_whole(html, advice.to_html())

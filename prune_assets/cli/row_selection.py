@@ -1,0 +1,143 @@
+"""The options of commands that read rows, and what they mean to the functions that read."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from parquet_core.errors import WrongUse
+from prune_assets.spark.spark_versions import installed_version
+from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.sql.types.zones import check_zone_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    Command = Callable[..., Any]
+
+_SETTING = re.compile(r"\s*spark\.sql\.session\.timeZone(?:\s*[=:]\s*|\s+)(\S+)\s*")
+
+
+class RowSelection(NamedTuple):
+    """The predicate, the settings and the version to read: arguments of `read_arrow`, `count` and the like."""
+
+    where: str
+    session: SparkSemantics
+    version: int | None
+    timestamp: str | None
+
+
+def row_options(command: Command) -> Command:
+    """Give a command the options of a `selection`, and `--stats`."""
+
+    @wraps(command)
+    def selecting(
+        *, where: str, version: int | None, timestamp: str | None, time_zone: str | None, **options: Any
+    ) -> Any:
+        selection = RowSelection(where, semantics_of(time_zone), version, timestamp)
+        return command(selection=selection, **options)
+
+    made: Command = selecting
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+def version_options(command: Command) -> Command:
+    """Give a command the options `--version` and `--timestamp`; UsageError for both."""
+
+    @click.option(
+        "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
+    )
+    @click.option(
+        "--timestamp",
+        metavar="TIME",
+        help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
+    )
+    @wraps(command)
+    def checked(*, version: int | None, timestamp: str | None, **options: Any) -> Any:
+        if version is not None and timestamp is not None:
+            raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
+        return command(version=version, timestamp=timestamp, **options)
+
+    return checked
+
+
+@contextmanager
+def showing_reads(*, always: bool) -> Iterator[None]:
+    """Show on stderr how far a read is where that is a terminal; there, or `always`, what it fetched in the end."""
+    from prune_assets.reading.read_stats import read_stats
+    from prune_assets.spark.progress import showing
+
+    with read_stats() as stats, showing("reading metadata", lambda: str(stats)):
+        yield
+    if always or sys.stderr.isatty():
+        click.echo(str(stats), err=True)
+
+
+def listed_names(option: str, text: str | None) -> list[str] | None:
+    """Split names at commas; UsageError for an empty one."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise click.UsageError(f"{option} {text!r}: an empty name; write {option} a,b")
+    return names
+
+
+def semantics_of(time_zone: str | None, spark_version: str | None = None) -> SparkSemantics:
+    """Return how predicates are understood: by a version of Spark, by default the one installed, in a time zone."""
+    if time_zone is not None:
+        _check(time_zone)
+    semantics = SparkSemantics.of(installed_version() if spark_version is None else spark_version)
+    return replace(semantics, time_zone=configured_time_zone() if time_zone is None else time_zone)
+
+
+def _check(time_zone: str) -> None:
+    """Refuse a time zone that is not known, by the name of the variable that it is from."""
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source("time_zone")
+    try:
+        check_zone_name(time_zone)
+    except WrongUse as error:
+        if source is not ParameterSource.ENVIRONMENT:
+            raise
+        raise WrongUse(f"PRUNE_TIME_ZONE: {error}") from None
+
+
+_OPTIONS = (
+    click.option("--where", default="true", metavar="SQL", help="The predicate, in Spark SQL; by default all rows."),
+    version_options,
+    click.option(
+        "--time-zone",
+        envvar="PRUNE_TIME_ZONE",
+        metavar="ZONE",
+        help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in "
+        "SPARK_CONF_DIR.",
+    ),
+    click.option("--stats", is_flag=True, help="Say on stderr what was read; on a terminal that is always said."),
+)
+
+
+def configured_time_zone() -> str | None:
+    """Return spark.sql.session.timeZone of the spark-defaults.conf in SPARK_CONF_DIR; None where none says it."""
+    from prune_assets.sql.types.zones import zone_named
+
+    directory = os.environ.get("SPARK_CONF_DIR")
+    try:
+        text = (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8") if directory else ""
+    except (OSError, UnicodeDecodeError):
+        return None
+    zones = [match[1] for line in text.splitlines() if (match := _SETTING.fullmatch(line))]
+    # The last one counts; what Java alone takes for a zone is as good as not known.
+    return zones[-1] if zones and zone_named(zones[-1]) is not None else None

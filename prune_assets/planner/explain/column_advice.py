@@ -1,0 +1,254 @@
+"""What would make one column of a predicate skip more: statistics, a sort, partitions, a bloom filter."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import valid_flags
+from parquet_core.pruning.evidence.bloom import probes
+from parquet_core.pruning.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
+from parquet_core.pruning.trees import post_order
+from parquet_core.quantities import bytes_text
+from prune_assets.planner.explain.reasons import is_inside
+from prune_assets.planner.explain.spread import selected_of, sorted_share, spread_of
+from prune_assets.report.quantities import share_text
+from prune_assets.report.skip_report import Remedy
+from prune_assets.report.wording import ENOUGH_SKIPPED, row_groups_text
+from prune_assets.simulation.from_bounds import draw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.pruning.predicate import Leaf, Predicate
+    from prune_assets.planner.explain.spread import ValueSpread
+    from prune_assets.planner.planned_read import PlannedRead
+
+# Advice is given only of what leaves at most this part of what is read now.
+_WORTH_IT = 0.7
+# A sort by so few values leaves each of them a sixteenth of the table or more, in no order among its rows; a directory
+# for each skips as much, and leaves the order to a column that needs one.
+_FEW_VALUES = 16
+_NO_CHOICE = 2
+# A directory below would have small files alone: `tables.small_files.SMALL_BYTES`, whose import is heavy.
+LEAST_PARTITION_BYTES = 32 << 20
+# Below either, a read takes about as long as the request for it: nothing is gained by another layout.
+_LEAST_ROW_GROUPS = 4
+_LEAST_BYTES = 1 << 20
+# Dictionaries that are looked at to tell whether a value is there.
+_SAMPLE = 50
+
+
+class ColumnAdvice:
+    """A column of the predicate, and what would make it skip more.
+
+    `parts`: the conjuncts that name it alone. `remaining`: the row groups that the other conjuncts keep.
+    """
+
+    def __init__(
+        self, plan: PlannedRead, column: LeafColumn, parts: tuple[Predicate, ...], remaining: NDArray[np.int64]
+    ) -> None:
+        self.plan, self.column, self.parts, self.remaining = plan, column, parts, remaining
+        self.name = column.name
+        self.read = np.flatnonzero(plan.kept.rows > 0)
+        self.bounds = plan.index.footers.bounds(column)
+        self.known = valid_flags(self.bounds.lower) & valid_flags(self.bounds.upper)
+
+    @cached_property
+    def spread(self) -> ValueSpread | None:
+        """How the column lies in the remaining row groups; None where bounds do not say."""
+        return spread_of(self.bounds.take(self.remaining), self.parts)
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether half of what is read has bounds of it."""
+        return bool(2 * np.count_nonzero(self.known[self.read]) >= len(self.read))
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it skips too little of much that the other conjuncts keep, though it selects a narrow part."""
+        is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
+        return (
+            len(self.read) >= _LEAST_ROW_GROUPS
+            and self._now >= _LEAST_BYTES
+            and self._whole - self._now < ENOUGH_SKIPPED * self._whole
+            and self.is_known
+            and is_narrow
+        )
+
+    def skips_text(self) -> str:
+        """Say how many of the remaining row groups the column skips."""
+        skipped, whole = len(self.remaining) - len(self.read), row_groups_text(len(self.remaining))
+        return f"the condition on {self.name} skips {skipped:,} of the {whole} that the other conditions keep"
+
+    @cached_property
+    def null_text(self) -> str:
+        """Why null counts skip no more; empty where values are compared."""
+        is_null = all(isinstance(part, IsNull) for part in self.parts)
+        if not is_null and not all(isinstance(part, Not) and isinstance(part.child, IsNull) for part in self.parts):
+            return ""
+        counts = self.bounds.take(self.read).null_count
+        if counts.null_count:
+            return f"{row_groups_text(counts.null_count)} to read without a null count of {self.name}"
+        return f"every row group to read has {'nulls' if is_null else 'values'} of {self.name}"
+
+    @cached_property
+    def nan_text(self) -> str:
+        """Say that most row groups are read for a NaN that they may hold; empty where they are not."""
+        (part, *others), sample = self.parts, self.read[:_SAMPLE]
+        if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
+            return ""
+        lower, upper = self.bounds.lower, self.bounds.upper
+        inside = sum(is_inside(part, lower[position], upper[position]) for position in sample.tolist())
+        if 2 * inside >= len(sample):
+            return ""
+        return f"{self.name} may hold NaN, which is above every number and which min and max leave out"
+
+    @property
+    def _is_float(self) -> bool:
+        return bool(pa.types.is_floating(self.bounds.lower.type))
+
+    def remedies(self) -> list[Remedy]:
+        """Return the remedies, the surest first."""
+        if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
+            return []
+        if self.nan_text:
+            from parquet_core.layout.column_indexes import nan_remedy
+
+            limit = f"where NaN is not wanted, add an upper limit: {self.name} <= double('Infinity')"
+            return [Remedy("write_predicate", limit), Remedy("statistics", nan_remedy(self.name))]
+        if self._few_values is not None:
+            remedies = [self._partition(self._few_values)]
+        else:
+            remedies = [self._statistics(), self._sort(), self._bloom()]
+        return [remedy for remedy in remedies if remedy is not None]
+
+    @property
+    def _now(self) -> int:
+        return int(self.plan.kept.bytes.sum())
+
+    @property
+    def _whole(self) -> int:
+        return int(self.plan.sizes.bytes[self.remaining].sum())
+
+    @cached_property
+    def _few_values(self) -> pa.Array | None:
+        """The values of the column, where metadata show that they are few; some of them may not occur."""
+        candidates = [self._values_between_bounds(), self._values_of_dictionaries()]
+        return min((it for it in candidates if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
+
+    def _values_between_bounds(self) -> pa.Array | None:
+        type_ = self.bounds.lower.type
+        if not (pa.types.is_integer(type_) or pa.types.is_date32(type_) or pa.types.is_boolean(type_)):
+            return None
+        if not self.known[self.remaining].all():
+            return None
+        bounds = self.bounds.take(self.remaining)
+        storage = pa.int32() if pa.types.is_date32(type_) else pa.int8() if pa.types.is_boolean(type_) else type_
+        least = pc.min(bounds.lower.cast(storage)).as_py()
+        most = pc.max(bounds.upper.cast(storage)).as_py()
+        if not least <= most < least + _FEW_VALUES:
+            return None
+        return pa.array(range(least, most + 1), storage).cast(type_)
+
+    def _values_of_dictionaries(self) -> pa.Array | None:
+        """Return the values in the row groups that are read, where the plan has read all of their dictionaries."""
+        held = self.plan.index.dictionaries.at_hand(self.column, self.read)
+        small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
+        if len(small) < len(held) or len({values.type for values in small}) != 1:
+            return None
+        return pa.concat_arrays(small).unique()
+
+    def _partition(self, values: pa.Array) -> Remedy | None:
+        """Advise a directory for each of a few values, where the files in each would not be small."""
+        then = round(self._whole * float(np.mean(selected_of(values, self.parts))))
+        # Of two values one often has nearly all rows, which no metadata tells.
+        is_vain = len(values) <= _NO_CHOICE or then > _WORTH_IT * self._now
+        if is_vain or self._whole < len(values) * LEAST_PARTITION_BYTES:
+            return None
+        message = (
+            f"partition by {self.name}, which has at most {len(values)} values: about {bytes_text(then)} of "
+            f"{bytes_text(self._whole)} would be read if each had as many rows"
+        )
+        return Remedy("partition_by", message, then)
+
+    def _statistics(self) -> Remedy | None:
+        if self.is_known:
+            return None
+        silent = row_groups_text(int(np.count_nonzero(~self.known[self.read])))
+        remedy = "write these files again, with statistics"
+        if self._is_float:
+            from parquet_core.layout.column_indexes import nan_remedy
+
+            remedy = f"a row group with NaN has none: {nan_remedy(self.name)}; else {remedy}"
+        return Remedy("statistics", f"{silent} to read without bounds of {self.name}: {remedy}")
+
+    def _sort(self) -> Remedy | None:
+        count = len(self.remaining)
+        if count == 1 or not self.is_known:
+            return None
+        # A layout sorts by top-level columns alone.
+        name = self.name if len(self.column.path) == 1 else f"a top-level copy of {self.name}"
+        sort = f"sort by {name}"
+        if count < len(self.plan.index):
+            sort = f"add {name} to the sort key, after the columns that skip already"
+        if self.spread is None:
+            message = f"{sort}: most row groups may hold matching values; sorted, few would"
+            return Remedy("sort_by", message) if self.selects_little() else None
+        then = round(self._whole * self._sorted_share())
+        if then > _WORTH_IT * self._now:
+            return None
+        message = (
+            f"{sort}: a row group spans {range_share(self.spread.of_row_group)} of its range on average, the "
+            f"predicate covers {range_share(self.spread.requested)}; sorted, about {bytes_text(then)} of "
+            f"{bytes_text(self._whole)} would be read if values are evenly spread"
+        )
+        return Remedy("sort_by", message, then)
+
+    def _sorted_share(self) -> float:
+        """Return the share of the remaining row groups, or their pages, that is read when they are sorted."""
+        # Not at the top: the proof of layouts comes with it, which a plan without this hint does not need.
+        from parquet_core.layout.spec import LayoutSpec
+
+        bounds = self.bounds.take(self.remaining)
+        total = int(bounds.row_count.sum())
+        count = max(len(bounds), total // LayoutSpec().page_rows)
+        return sorted_share(draw(self.column, bounds).column, self.parts, total=total, count=count)
+
+    def selects_little(self) -> bool:
+        """Tell whether its conjuncts ask for single values or a narrow range."""
+        negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
+        all_leaves = [leaf for part in self.parts for leaf in leaves(part)]
+        return not negated and all(isinstance(leaf, StartsWith | Interval) or _is_equality(leaf) for leaf in all_leaves)
+
+    def _bloom(self) -> Remedy | None:
+        is_lookup = all(_is_equality(leaf) for part in self.parts for leaf in leaves(part))
+        # One row group is skipped or not: no share of it.
+        if len(self.plan.index) == 1 or not is_lookup or self._is_answered(self.read[:_SAMPLE]):
+            return None
+        message = (
+            f"a bloom filter on {self.name} (1 % false positives) would skip about 99 of 100 row groups that lack "
+            f"the value"
+        )
+        return Remedy("bloom_filter", message)
+
+    def _is_answered(self, positions: NDArray[np.int64]) -> bool:
+        """Tell whether half of the row groups have filters, or dictionaries that tell that the value is there."""
+        filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
+        at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
+        dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)
+        return bool(2 * np.count_nonzero(filters | dictionaries) >= len(positions))
+
+
+def range_share(part: float) -> str:
+    """Write a share of a range, never as nothing."""
+    return share_text(max(round(part * 1_000_000), 1), 1_000_000)
+
+
+def _is_equality(leaf: Leaf) -> bool:
+    return probes(leaf) is not None and not (isinstance(leaf, Compare) and leaf.op == Op.NE)

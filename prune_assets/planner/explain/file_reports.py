@@ -1,0 +1,177 @@
+"""What a report says of files and row groups, and the map of a table that has too many to tell each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import RangeList, Verdict
+from parquet_core.ragged import distinct
+from prune_assets.planner.explain.reasons import Reasons
+from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport
+from prune_assets.report.skip_report import Verdict as VerdictName
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from prune_assets.planner.planned_read import PlannedRead
+
+
+# Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
+MAX_DETAILED = 2_000
+MAX_CELLS = 1_500
+
+_VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number of Verdict
+
+
+def tells_every_row_group(plan: PlannedRead) -> bool:
+    """Tell whether a report describes each row group."""
+    return len(plan.index) <= MAX_DETAILED
+
+
+def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
+    """Describe the row groups that cost most to read, in the order of the table."""
+    read = np.flatnonzero(plan.kept.rows > 0)
+    costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
+    reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
+    files = plan.index.groups.file[costliest]
+    return tuple(
+        _file(plan, file, costliest[files == file].tolist(), reasons, levels) for file in distinct(files).tolist()
+    )
+
+
+class FileReports(Sequence[FileReport]):
+    """What is read of every file and row group, and why; each is put together when it is looked at."""
+
+    def __init__(self, plan: PlannedRead) -> None:
+        self._plan = plan
+        self._reasons, self._levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
+        self._first = np.searchsorted(plan.index.groups.file, np.arange(len(plan.index.groups.files) + 1)).tolist()
+
+    def __len__(self) -> int:
+        return len(self._plan.index.groups.files)
+
+    @overload
+    def __getitem__(self, number: int) -> FileReport: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> tuple[FileReport, ...]: ...
+
+    def __getitem__(self, number: int | slice) -> FileReport | tuple[FileReport, ...]:
+        """Describe a file, or those of a slice."""
+        index = range(len(self))[number]
+        if not isinstance(index, int):
+            return tuple(map(self.__getitem__, index))
+        positions = range(self._first[index], self._first[index + 1])
+        return _file(self._plan, index, positions, self._reasons, self._levels)
+
+
+def _file(
+    plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
+) -> FileReport:
+    """Describe a file by the row groups at `positions`, all of its own or some."""
+    first, stop = np.searchsorted(plan.index.groups.file, [file, file + 1])
+    groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
+    return FileReport(
+        redacted(plan.index.groups.files[file].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
+    )
+
+
+def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
+    # One of no row groups is skipped.
+    found = set(verdicts.tolist()) or {int(Verdict.SKIP)}
+    return _VERDICTS[found.pop()] if len(found) == 1 else "selection"
+
+
+def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
+    evaluation, rows = plan.evaluation, int(plan.index.groups.row_count[position])
+    verdict = _VERDICTS[evaluation.access.verdict[position]]
+    level, reason = _attribute(plan, position, credited, reasons)
+    consulted = [state.level for state in evaluation.states if state.status == "consulted"]
+    return RowGroupReport(
+        index=int(plan.index.groups.ordinal[position]),
+        row_count=rows,
+        verdict=verdict,
+        ranges=() if verdict == "skip" else _pairs(evaluation.access.ranges, position),
+        matches=() if verdict == "skip" else _pairs(evaluation.access.matches, position),
+        evidence=tuple(consulted[: consulted.index(level) + 1]) if level in consulted else tuple(consulted),
+        reason=reason,
+        level=level,
+        bytes=int(plan.sizes.bytes[position]),
+        kept_bytes=int(plan.kept.bytes[position]),
+        kept_by=reasons.kept_by(position) if plan.kept.rows[position] else (),
+    )
+
+
+def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
+    """Credit a row group, or rows of it, to the first level that drops them."""
+    evaluation = plan.evaluation
+    rows, kept = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
+    if rows == 0:
+        return "", "it has no rows"
+    if credited < 0:
+        return "", f"may match: {reasons.kept(position)}"
+    if credited < len(evaluation.of_row_groups):
+        state = evaluation.of_row_groups[credited]
+        return state.level, reasons.skipped_by(state, position)
+    skipped = f"page bounds skip {rows - kept:,} of {rows:,} rows"
+    return (
+        evaluation.pages.level,
+        skipped if kept == 0 else f"{skipped}; the others may match: {reasons.kept(position)}",
+    )
+
+
+def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
+    first, last = np.searchsorted(ranges.row_group, (position, position + 1))
+    return tuple(zip(ranges.start[first:last].tolist(), ranges.stop[first:last].tolist(), strict=True))
+
+
+def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
+    """Return for each row group the number of the first level that drops it, or rows of it; -1 for none."""
+    evaluation, rows = plan.evaluation, plan.index.groups.row_count
+    level = np.full(len(plan.index), -1, np.int64)
+    for number, state in enumerate(evaluation.of_row_groups):
+        level[(level < 0) & ~state.remaining] = number
+    level[(level < 0) & (plan.kept.rows < rows)] = len(evaluation.of_row_groups)
+    level[rows == 0] = -1
+    return level
+
+
+def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
+    """Cut the row groups into at most `MAX_CELLS` runs of equal length, in file order."""
+    index, count = plan.index, len(plan.index)
+    run = max(-(-count // MAX_CELLS), 1)
+    cell = np.arange(count) // run
+    cells = int(cell[-1]) + 1 if count else 0
+    first = np.arange(cells) * run
+    last = np.minimum(first + run, count) - 1
+    level, skipped = credited_level(plan), plan.sizes.bytes - plan.kept.bytes
+    known = level >= 0
+    width = len(plan.evaluation.states)
+    by_level = _sums(cell[known] * width + level[known], skipped[known], cells * width).reshape(cells, width)
+    size, kept = _sums(cell, plan.sizes.bytes, cells), _sums(cell, plan.kept.bytes, cells)
+    read = np.bincount(cell, plan.kept.rows > 0, minlength=cells).astype(np.int64)
+    return tuple(
+        MapCell(
+            first_file=redacted(index.groups.files[index.groups.file[a]].path),
+            first_row_group=int(index.groups.ordinal[a]),
+            last_file=redacted(index.groups.files[index.groups.file[b]].path),
+            last_row_group=int(index.groups.ordinal[b]),
+            row_groups=b - a + 1,
+            kept_row_groups=int(read[i]),
+            bytes=int(size[i]),
+            kept_bytes=int(kept[i]),
+            skipped_bytes=tuple(by_level[i].tolist()),
+        )
+        for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True))
+    )
+
+
+def _sums(cell: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    # Sums of integers: np.bincount would pass them through floats.
+    total = np.zeros(count, np.int64)
+    np.add.at(total, cell, values)
+    return total

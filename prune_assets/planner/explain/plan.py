@@ -1,0 +1,146 @@
+"""The plan that users see: what to read, and on first use why, and how Spark reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.printable import redacted
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.quantities import counted
+from parquet_core.ragged import distinct
+from prune_assets.planner.explain.file_reports import FileReports
+from prune_assets.planner.explain.report import report
+from prune_assets.planner.plan_read import plan_read
+from prune_assets.planner.planned_read import PlannedRead
+from prune_assets.planner.spark_reader import SparkRead
+from prune_assets.report.quantities import clipped
+
+if TYPE_CHECKING:
+    import datetime as dt
+    import os
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, SparkSession
+
+    from parquet_core.pruning.predicate import Predicate
+    from prune_assets.planner.planned_read import Depth
+    from prune_assets.report.skip_report import FileReport, ReaderWarning, SkipReport
+    from prune_assets.sql.semantics import SparkSemantics
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(PlannedRead):
+    """What to read of a table for a predicate, as `plan` returns it.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> for name, first in {"low": 0, "high": 100}.items():
+    ...     pq.write_table(pa.table({"id": range(first, first + 100)}), f"{table}/{name}.parquet")
+    >>> planned = pr.plan(table, where="id < 50")
+    >>> [file.path.rpartition("/")[2] for file in planned.surviving_files]
+    ['low.parquet']
+
+    `index` holds the metadata it rests on, `evaluation` the outcomes of every level; `files` and
+    `report` are made from them on first use. `seconds` and the traffic figures cover the planning. `tests`: the parts
+    that bounds do not answer and values do.
+    """
+
+    def __repr__(self) -> str:
+        table, where = (clipped(text, 100) for text in (redacted(self.table.name), self.lowered.sql))
+        kept = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
+        files, whole = len(distinct(self.index.groups.file[kept])), len(self.index.groups.files)
+        groups = f"{len(kept):,} of {counted(len(self.index), 'row group')}"
+        return f"Plan({table!r}, where={where!r}: reads {files:,} of {counted(whole, 'file')}, {groups})"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    @cached_property
+    def files(self) -> Sequence[FileReport]:
+        """What happens to every file, row group by row group; each is put together when it is looked at."""
+        return FileReports(self)
+
+    @cached_property
+    def spark(self) -> SparkRead:
+        """How Spark reads what is kept."""
+        return SparkRead(self)
+
+    @property
+    def derived_filters(self) -> tuple[Predicate, ...]:
+        """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
+        return self.spark.derived_filters
+
+    @property
+    def warnings(self) -> tuple[ReaderWarning, ...]:
+        """Where Spark would lose rows by itself, and what `read` switches off for it."""
+        return self.spark.warnings
+
+    @cached_property
+    def report(self) -> SkipReport:
+        """What is skipped, out of how much, by which level and why."""
+        return report(self.spark)
+
+
+def plan(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    where: str | Column,
+    columns: Sequence[str] | None = None,
+    session: SparkSession | SparkSemantics | None = None,
+    depth: Depth = "pages",
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+) -> Plan:
+    """Plan which rows of a table a predicate may select, from metadata alone.
+
+    Two of these ten row groups can hold rows that are asked for:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> planned = pr.plan(table, where="id < 150")
+    >>> planned.report.kept.rows, planned.report.total.rows
+    (200, 1000)
+
+    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table, one with
+    `metadata` a table of Iceberg.
+    It may also be `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
+    `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark session a name that its catalogs know;
+    what exists as a path is a path.
+    `where`: Spark SQL, or a PySpark Column, which takes a session.
+    `columns`: what will be read, by default all; it decides which bytes count.
+    `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
+    Of 100,000 files and more whose footers are not known, a cluster's executors read them, and send back survivors and
+    counts; the session's `spark.prune.executorFiles` is another number, for a local session too.
+    `depth`: "pages", or "row_groups" to leave page indexes alone.
+    `version`, `timestamp`: an older version of a Delta table, or a snapshot of Iceberg, by its number or by a time: a
+    datetime or ISO 8601 with a zone, or milliseconds.
+    `allow`: addresses (`s3://source/table`, `/lake`) below which the log of a Delta table, or the metadata of one of
+    Iceberg, may name files, as that of a shallow clone does; what PRUNE_DELTA_ALLOW names is allowed too.
+
+    A table that `write` is changing, or whose `write` was killed, is planned as it was before or as it will be. Where
+    files go between their listing and their footers, it is planned again, three times in all.
+
+    Raises WrongUse (PredicateSyntaxError, UnknownColumn, PredicateTypeError, TableNotFound, NoSuchVersion),
+    MalformedFile, UnsupportedFeature and StorageFailure.
+    """
+    planned = plan_read(
+        table,
+        where=where,
+        columns=columns,
+        session=session,
+        depth=depth,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+    )
+    return Plan(**vars(planned))

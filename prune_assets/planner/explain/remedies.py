@@ -1,0 +1,56 @@
+"""What would help a plan with the parts that it keeps data for: another wording, or the session's time zone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.pruning.predicate import Cause
+from prune_assets.planner.explain.attribution import kept_alone
+from prune_assets.planner.extents import extent_of
+from prune_assets.report.quantities import share_text
+from prune_assets.sql.lower import lower
+from prune_assets.sql.refusal import GIVE_ZONE
+
+if TYPE_CHECKING:
+    from parquet_core.pruning.predicate import Unsupported
+    from prune_assets.planner.planned_read import PlannedRead
+
+
+class Remedies:
+    """Remedies for the unsupported parts of one plan; what a time zone would skip is computed once."""
+
+    def __init__(self, plan: PlannedRead) -> None:
+        self._plan = plan
+
+    def of(self, part: Unsupported) -> str:
+        """Say what would help with a part; empty where nothing is known."""
+        return self._zone if part.cause is Cause.TIME_ZONE and part.remedy else remedy_of(part)
+
+    @cached_property
+    def _zone(self) -> str:
+        """How to name the session's time zone, and what would be skipped in UTC where that is more."""
+        plan = self._plan
+        if plan.semantics.time_zone is not None:
+            name = plan.semantics.time_zone
+            return (
+                f"spark.sql.session.timeZone={name} is not known here: set a zone such as America/Los_Angeles or -08:00"
+            )
+        semantics = replace(plan.semantics, time_zone="UTC")
+        in_utc = lower(plan.lowered.sql, plan.table.columns, semantics=semantics, now=plan.lowered.now).predicate
+        kept, complete = kept_alone(plan, in_utc)
+        if kept.bytes >= plan.kept.extent(plan.index).bytes:
+            return GIVE_ZONE
+        total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_)).bytes
+        least = "" if complete else "at least "
+        return f"{GIVE_ZONE} (would skip {least}{share_text(total - kept.bytes, total)} in UTC)"
+
+
+def remedy_of(part: Unsupported) -> str:
+    """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
+    if not part.rewrite:
+        return str(part.remedy)
+    return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"

@@ -1,0 +1,339 @@
+"""From Spark SQL to the filters that Spark's optimizer leaves for its data sources.
+
+Spark asks its Parquet reader about plain columns beside literals alone: what is rewritten here to prune, as
+functions of a column, it keeps to itself. So a leaf is lowered as ever, but only where it has that plain form.
+Source: observed of Spark 3.5 to 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
+InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    Constant,
+    Contains,
+    EndsWith,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Unsupported,
+)
+from prune_assets.planner.spark_reader.spark_filters import Filter, Opaque, Rel, Truth, Values, all_of, any_of, opposite
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.functions.entry import AFFIXES
+from prune_assets.sql.functions.registry import find
+from prune_assets.sql.lowering.conditions import Conditions
+from prune_assets.sql.syntax import nodes
+from prune_assets.sql.syntax.parsed import chain_of
+from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
+from prune_assets.sql.types.spark_types import DATE, type_of_column
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, ValueKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.pruning.predicate import Predicate
+    from prune_assets.planner.spark_reader.spark_filters import SparkFilter
+    from prune_assets.planner.spark_reader.spark_profile import SparkProfile
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
+    from prune_assets.sql.types.spark_values import SparkValue
+
+# NULL where an operand is: what Spark calls null intolerant.
+_STRICT = (nodes.Comparison, nodes.Arithmetic, nodes.Negative, nodes.LikeTest, nodes.Between)
+_TRUE = scalar_of(value=True, kind=pa.bool_())
+_PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
+# Casts between these are taken off the column, whichever way they go.
+_UNWRAPPED = ({ValueKind.DATE}, {ValueKind.DATE, ValueKind.TIMESTAMP}, {ValueKind.DATE, ValueKind.TIMESTAMP_NTZ})
+
+
+def as_spark_filters(
+    conjuncts: Sequence[ParsedPredicate | None], *, semantics: SparkSemantics, profile: SparkProfile
+) -> SparkFilter:
+    """Return conjuncts, their names bound, as the filters of Spark's data sources; None for one that is not parsed."""
+    found = [
+        Opaque() if parsed is None else _Filters(Conditions(parsed, semantics), semantics, profile).of(parsed.tree)
+        for parsed in conjuncts
+    ]
+    return found[0] if len(found) == 1 else all_of(found)
+
+
+# What is nested deeper is taken for something that is not pushed down.
+_MAX_DEPTH = 100
+
+
+class _Filters:
+    """Walks the tree of a predicate, negations on the way down."""
+
+    def __init__(self, conditions: Conditions, semantics: SparkSemantics, profile: SparkProfile) -> None:
+        self._conditions = conditions
+        self._semantics = semantics
+        self._profile = profile
+
+    def of(self, node: nodes.SyntaxNode, *, negated: bool = False, depth: int = 0) -> SparkFilter:
+        while isinstance(node, nodes.Negation):
+            node, negated = node.operand, not negated
+        if depth > _MAX_DEPTH:
+            return Opaque()
+        if isinstance(node, nodes.Conjunction | nodes.Disjunction):
+            kind = nodes.Conjunction if isinstance(node, nodes.Conjunction) else nodes.Disjunction
+            children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, kind)]
+            return all_of(children) if (kind is nodes.Conjunction) != negated else any_of(children)
+        return self._leaf(node, negated=negated)
+
+    def _leaf(self, node: nodes.SyntaxNode, *, negated: bool) -> SparkFilter:
+        if isinstance(node, nodes.TruthTest):
+            return self._is_truth(node, negated=negated)
+        node = self._folded(node)
+        if not (_is_plain(node, self._profile) or self._is_unwrapped(node)) or self._casts_column(node):
+            return Opaque(tuple(self._strict_columns(node)))
+        lowered = self._conditions.lower(node)
+        if isinstance(node, nodes.Between) and isinstance(lowered, In):
+            # A list without gaps to the plan, to Spark the range that was written.
+            lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
+        elif isinstance(node, nodes.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
+            lowered = Interval(lowered.column, lowered.value, lowered.value)
+        in_reverse = isinstance(node, nodes.Between) and not isinstance(lowered, Interval)
+        if in_reverse or isinstance(lowered, Unsupported):
+            return Opaque(tuple(self._strict_columns(node)))
+        return filters_of(lowered, negated=negated)
+
+    def _folded(self, node: nodes.SyntaxNode) -> nodes.SyntaxNode:
+        """Return a condition with the operands that are constants as literals (ConstantFolding)."""
+        if not isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.ListTest)):
+            return node
+        return node.with_children([self._constant(it) or it for it in node.children()])
+
+    def _constant(self, operand: nodes.SyntaxNode) -> nodes.SyntaxNode | None:
+        literal = self._conditions.constant(operand) if _may_fold(operand) else None
+        return None if literal is None else nodes.mark(literal, operand.span)
+
+    def _is_unwrapped(self, node: nodes.SyntaxNode) -> bool:
+        """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
+        if not isinstance(node, (nodes.Comparison, nodes.Between)):
+            return False
+        operands = list(node.children())
+        casts = [it for it in operands if not isinstance(fold_constants(it), nodes.Literal)]
+        return len(casts) == 1 and self._is_lossless_cast(casts[0])
+
+    def _is_lossless_cast(self, node: nodes.SyntaxNode) -> bool:
+        match node:
+            case nodes.Cast(inner, to, is_try=False):
+                pass
+            case nodes.Call(name, [inner]) if (found := find(name)) and found.casts_to == DATE:
+                to = DATE
+            case _:
+                return False
+        column = inner.bound.column if isinstance(inner, nodes.Column) else None
+        kind = None if column is None or column.type is None else type_of_column(column.type)
+        if kind is None or to is None:
+            return False
+        if kind.kind is ValueKind.INTEGER and to.kind is ValueKind.INTEGER:
+            return bool(kind.bits <= to.bits)
+        if kind.kind is ValueKind.DATE and to.kind is not ValueKind.DATE and not self._profile.unwraps_dates:
+            return False
+        return {kind.kind, to.kind} in _UNWRAPPED
+
+    def _casts_column(self, node: nodes.SyntaxNode) -> bool:
+        """Tell whether Spark casts the column of a plain condition: to what has not all of its digits, or for good."""
+        operands = [fold_constants(operand) for operand in node.children()]
+        columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]
+        decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
+        if decimals and isinstance(node, nodes.ListTest) and node.source:
+            operands += node.listed()
+        values = [it.value for it in operands if isinstance(it, nodes.Literal)]
+        if any(self._is_cast_for_good(node, column, values) for column in columns if column is not None):
+            return True
+        counts = self._semantics.minimum_precision and not isinstance(node, nodes.ListTest)
+        if any(value.kind is ValueKind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
+            return True
+        return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
+
+    def _is_cast_for_good(self, node: nodes.SyntaxNode, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
+        """Tell whether a column is cast, and the cast is not taken off: to a timestamp, or to the strings of a list."""
+        if column.type is None or pa.types.is_string(column.type):
+            return False
+        if isinstance(node, nodes.ListTest) and not self._semantics.ansi:
+            return node.strings() is not None or any(value.kind is ValueKind.STRING for value in values)
+        as_moment = any(value.kind in {ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ} for value in values)
+        return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
+
+    def _is_truth(self, node: nodes.TruthTest, *, negated: bool) -> SparkFilter:
+        """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
+        found = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
+        if not isinstance(found, Filter):
+            return Opaque()
+        same = (
+            Filter(found.column, Rel.IS_NULL)
+            if node.truth is Outcomes.NULL
+            else Filter(found.column, Rel.EQ, (scalar_of(node.truth is Outcomes.TRUE, pa.bool_()),))
+        )
+        return opposite(same) if negated else same
+
+    def _strict_columns(self, node: nodes.SyntaxNode) -> list[Path]:
+        found: list[Path] = []
+        stack = [node]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, nodes.Column):
+                column = part.bound.nullable
+                found += [] if column is None else [column.path]
+            elif _is_strict(part):
+                stack += reversed(list(part.children()))
+        return found
+
+
+def _is_strict(node: nodes.SyntaxNode) -> bool:
+    """Tell whether a null among its operands makes an expression null."""
+    return (
+        isinstance(node, _STRICT)
+        or (isinstance(node, nodes.Call) and (found := find(node.name)) is not None and found.infers_not_null)
+        or (isinstance(node, nodes.ListTest) and len(node.values) == 1)
+    )
+
+
+def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
+    """Tell whether Spark rounds a decimal to compare it; `count_digits`: an integer has the digits that are written."""
+    exact = [value for value in values if value.is_exact_number]
+    whole = [
+        value.digits - value.scale if count_digits or not value.bits else DIGITS_OF_BITS[value.bits] for value in exact
+    ]
+    return bool(max(whole, default=0) + kind.scale > MAX_DIGITS)
+
+
+def _is_inexact_as_double(column: LeafColumn | None) -> bool:
+    if column is None or column.type is None:
+        return False
+    return bool(pa.types.is_decimal(column.type) or pa.types.is_int64(column.type))
+
+
+def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
+    """Tell whether a condition stands between a plain column and literals."""
+    match node:
+        case nodes.Column() | nodes.Literal():
+            return True
+        case nodes.LikeTest():
+            # With an escape in the pattern Spark leaves LIKE as it is.
+            if not _is_simplified(node, profile):
+                return False
+            operands: Sequence[nodes.SyntaxNode] = [node.left]
+        case nodes.Call(name) if (found := find(name)) is not None and found.role in AFFIXES:
+            operands = node.arguments
+        case (
+            nodes.Between()
+            | nodes.ListTest()
+            | nodes.NullTest()
+            | nodes.TruthTest()
+            | nodes.Comparison()
+            | nodes.NullSafe()
+        ):
+            operands = node.children()
+        case _:
+            return False
+    return all(isinstance(fold_constants(operand), (nodes.Column, nodes.Literal)) for operand in operands)
+
+
+def _may_fold(operand: nodes.SyntaxNode) -> bool:
+    """Tell whether an operand may be a constant that is no literal yet."""
+    return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
+
+
+def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
+    """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
+    pattern = like.right
+    if not isinstance(pattern, nodes.Literal):
+        return False
+    text = str(pattern.value.value)
+    return like.escape not in text and (profile.joins_wildcards or "%%" not in text)
+
+
+def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
+    """Return the data source filter of Spark for a lowered condition, or for its opposite."""
+    match lowered:
+        case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
+            return _in_with_null(found, negated=negated)
+        case And(children) | Or(children):
+            operands = [filters_of(child, negated=negated) for child in children]
+            return all_of(operands) if isinstance(lowered, And) != negated else any_of(operands)
+        case Not(child):
+            return filters_of(child, negated=not negated)
+        case Interval(column, low, high):
+            return filters_of(And((Compare(column, Op.GE, low), Compare(column, Op.LE, high))), negated=negated)
+        case IsTruth(Compare() as same, Outcomes.TRUE):
+            return _null_safe(same, negated=negated)
+        case _:
+            return _of_leaf(lowered, negated=negated)
+
+
+def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
+    match leaf:
+        case Compare():
+            return _compare(leaf, negated=negated)
+        case In(column, values):
+            return _signed(Filter(column, Rel.IN, Values(values)), negated=negated)
+        case IsNull(column):
+            return _signed(Filter(column, Rel.IS_NULL), negated=negated)
+        case StartsWith(column, text) | EndsWith(column, text) | Contains(column, text) if pa.types.is_string(
+            text.type
+        ):
+            return _signed(Filter(column, _PATTERNS[type(leaf)], (text,), strict=True), negated=negated)
+        case Constant(outcomes):
+            return Truth(holds=outcomes is (Outcomes.FALSE if negated else Outcomes.TRUE))
+        case _:
+            return Opaque()
+
+
+def _signed(leaf: Filter, *, negated: bool) -> SparkFilter:
+    return opposite(leaf) if negated else leaf
+
+
+def _null_safe(same: Compare, *, negated: bool) -> SparkFilter:
+    found = _compare(same, negated=False)
+    if isinstance(found, Filter) and same.op is Op.EQ:
+        return _signed(Filter(same.column, Rel.EQ, (same.value,)), negated=negated)
+    return Truth(holds=negated) if isinstance(found, Truth) else Opaque()
+
+
+def _in_with_null(found: Compare | In, *, negated: bool) -> SparkFilter:
+    if negated:
+        return Truth(holds=False)
+    leaf = filters_of(found)
+    return replace(leaf, rel=Rel.IN, with_null=True, strict=False) if isinstance(leaf, Filter) else leaf
+
+
+def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
+    if pa.types.is_unsigned_integer(leaf.value.type):
+        return Opaque()  # never pushed down, and Spark's type of the column is another one
+    if pa.types.is_decimal(leaf.value.type):
+        if is_at_end(leaf):
+            return Opaque((leaf.column,))  # compared as a wider decimal, so the column is cast
+    elif leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
+        # What holds for no value of the type, and what for all, Spark knows before it asks.
+        holds = (leaf.op is Op.GE) != negated
+        return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)
+    if pa.types.is_boolean(leaf.value.type) and leaf.op in {Op.EQ, Op.NE} and not leaf.value.as_py():
+        # `flag = FALSE` is NOT flag to Spark, and that is `flag <> TRUE`.
+        leaf, negated = Compare(leaf.column, leaf.op, _TRUE), not negated
+    return _signed(Filter(leaf.column, Rel(leaf.op.value), (leaf.value,), strict=True), negated=negated)
+
+
+def _least(value: pa.Scalar) -> pa.Scalar | None:
+    if pa.types.is_floating(value.type):
+        return scalar_of(-math.inf, value.type)
+    domain = domain_of(value.type)
+    return None if domain is None else scalar(domain, domain.low)

@@ -1,0 +1,212 @@
+"""Derived filters: plain conditions that follow from the predicate and the metadata, for Spark to push down.
+
+Spark's reader is asked about plain columns alone. `year(day) = 2024` says nothing to it, the range of days that it
+comes to does; and it takes no verdict on a row group, but it does skip by ranges. So two things are handed to it
+beside the user's own filter: what a conjunct that Spark keeps to itself implies, cut to the bounds of the surviving
+row groups, and the ranges that the survivors have in common (`survivors.py`).
+
+A derived filter is never needed for the right rows. It holds plain ranges, short lists, prefixes and null tests of
+values inside the survivors' bounds; what is anything else is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import array_of_scalars
+from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.satisfiable import reaches_beyond_type
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    leaves,
+)
+from parquet_core.pruning.trees import post_order
+from prune_assets.planner.spark_reader.as_spark_filters import as_spark_filters
+from prune_assets.planner.spark_reader.spark_filters import Opaque, parts_of
+from prune_assets.planner.spark_reader.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from parquet_core.pruning.predicate import Leaf, Predicate
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.planner.spark_reader.opening import SparkScan
+    from prune_assets.planner.spark_reader.spark_profile import SparkProfile
+
+    # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
+    _Cut: TypeAlias = Predicate | Literal["never"] | None
+
+
+# Spark evaluates a derived filter on every row that it reads: what has more leaves, or longer lists, costs too much.
+MAX_LEAVES = 36
+MAX_VALUES = 100
+
+_NEVER: Literal["never"] = "never"
+
+
+def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -> tuple[Predicate, ...]:
+    """Return the conditions to AND to the user's filter; none where the plan skips no row that Spark would read."""
+    access, index = plan.evaluation.access, plan.index
+    if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan, scan):
+        return ()
+    bounds = SurvivorBounds(index, access)
+    found = []
+    for written, (_, conjunct) in zip(plan.lowered.parsed, plan.lowered.conjuncts, strict=True):
+        pushed = as_spark_filters([written], semantics=plan.semantics, profile=profile)
+        if any(isinstance(part, Opaque) for part in parts_of(pushed)):
+            found.append(cut_to_survivors(necessary(conjunct), bounds))
+    found.append(survivor_ranges(plan.evaluation, index))
+    return tuple(part for part in found if part is not None and _is_short(part))
+
+
+def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
+    """Tell whether rows are skipped in files that Spark opens."""
+    index, access = plan.index, plan.evaluation.access
+    opened = scan.files[index.groups.file]
+    kept = access.ranges.row_totals(len(index))
+    return bool(np.any(kept[opened] < index.groups.row_count[opened]))
+
+
+def necessary(predicate: Predicate) -> Predicate | None:
+    """Return a condition that the predicate implies and that names plain columns alone, or None.
+
+    >>> from parquet_core.pruning.predicate import IsNull, Unsupported
+    >>> necessary(And((IsNull(("x",)), Unsupported("f(y)", "not known"))))
+    IsNull(column=('x',))
+    """
+    known: list[Predicate | None] = []
+    for node, operands in post_order(predicate):
+        known.append(_necessary(node, [known[i] for i in operands]))
+    return known[-1]
+
+
+def _necessary(node: Predicate, operands: list[Predicate | None]) -> Predicate | None:
+    parts = [part for part in operands if part is not None]
+    match node:
+        case Compare() | Interval() | In() | IsNull() | StartsWith() if _is_plain(node):
+            return node
+        case Not(IsNull()):
+            return node
+        case And():
+            return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
+        case Or() if len(parts) == len(operands):
+            return Or(tuple(parts))
+        case IsTruth(_, Outcomes.TRUE):
+            return operands[0]
+        case _:
+            return None
+
+
+def _is_plain(leaf: Leaf) -> bool:
+    if isinstance(leaf, Compare) and leaf.op is Op.NE:
+        return False  # rules out next to nothing
+    return not reaches_beyond_type(leaf)  # of what a file holds beyond its type it may not be true
+
+
+def cut_to_survivors(predicate: Predicate | None, bounds: SurvivorBounds) -> Predicate | None:
+    """Return a necessary condition with values inside the survivors' bounds alone; None when nothing is left of it.
+
+    `(year(d) = 1994) OR ..` comes to ranges of which some lie where no row is: they are dropped, and an operand that
+    every survivor fulfils says nothing.
+    """
+    if predicate is None:
+        return None
+    known: list[_Cut] = []
+    for node, operands in post_order(predicate):
+        known.append(_cut(node, [known[i] for i in operands], bounds))
+    found = known[-1]
+    return None if isinstance(found, str) else found
+
+
+def _cut(node: Predicate, operands: list[_Cut], bounds: SurvivorBounds) -> _Cut:
+    match node:
+        case And():
+            return _connected(And, operands, neutral=None, decisive=_NEVER)
+        case Or():
+            return _connected(Or, operands, neutral=_NEVER, decisive=None)
+        case Not(IsNull(column)):
+            return node if bounds.is_known(column) and bounds.may_be_null(column) else None
+        case Compare(column) | Interval(column) | In(column) | IsNull(column) | StartsWith(column) if bounds.is_known(
+            column
+        ):
+            return _cut_leaf(node, bounds)
+        case _:
+            return None
+
+
+def _cut_leaf(node: Predicate, bounds: SurvivorBounds) -> _Cut:
+    match node:
+        case IsNull(column):
+            return node if bounds.may_be_null(column) else _NEVER
+        case Compare(_, Op.EQ, value):
+            return _cut_range(node, value, value, bounds)
+        case Compare(_, op, value):
+            low, high = (value, None) if op in {Op.GT, Op.GE} else (None, value)
+            return _cut_range(node, low, high, bounds)
+        case Interval(_, low, high):
+            return _cut_range(node, low, high, bounds)
+        case In():
+            return _cut_list(node, bounds)
+        case _:
+            return node
+
+
+def _connected(connective: type[And | Or], operands: list[_Cut], *, neutral: _Cut, decisive: _Cut) -> _Cut:
+    """Return operands connected, without the neutral ones; a decisive one is what the whole comes to."""
+    if any(operand is decisive for operand in operands):
+        return decisive
+    parts = tuple(part for part in operands if part is not None and not isinstance(part, str))
+    if not parts:
+        return neutral
+    return parts[0] if len(parts) == 1 else connective(parts)
+
+
+def _cut_range(node: Compare | Interval, low: pa.Scalar | None, high: pa.Scalar | None, bounds: SurvivorBounds) -> _Cut:
+    """Return a range with the ends that lie inside the bounds; the others say nothing."""
+    hull = bounds.of(node.column)
+    ends = [end for end in (low, high) if end is not None]
+    if hull is None:
+        return node if all(map(can_be_written, ends)) else None
+    least, most = map(value_key, hull)
+    if (low is not None and value_key(low) > most) or (high is not None and value_key(high) < least):
+        return _NEVER
+    inside = [end for end in ends if least <= value_key(end) <= most and can_be_written(end)]
+    if len(inside) == len(ends):
+        return node
+    if not inside:
+        return None
+    return Compare(node.column, Op.GE if inside[0] is low else Op.LE, inside[0])
+
+
+def _cut_list(node: In, bounds: SurvivorBounds) -> _Cut:
+    hull = bounds.of(node.column)
+    values = list(node.values)
+    if hull is not None:
+        least, most = map(value_key, hull)
+        values = [value for value in values if least <= value_key(value) <= most]
+    if not values:
+        return _NEVER
+    if not all(map(can_be_written, values)):
+        return None
+    if len(values) == 1:
+        return Compare(node.column, Op.EQ, values[0])
+    if len(values) > MAX_VALUES:
+        return Interval(node.column, min(values, key=value_key), max(values, key=value_key))
+    return In(node.column, array_of_scalars(values))
+
+
+def _is_short(predicate: Predicate) -> bool:
+    return sum(1 for _ in leaves(predicate)) <= MAX_LEAVES

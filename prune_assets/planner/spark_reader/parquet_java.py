@@ -1,0 +1,229 @@
+"""The rules by which parquet-java, the reader of Spark 3.5 to 4.3, drops row groups and keeps pages.
+
+They are not the planner's: each level is asked about the whole predicate; a list of IN is its hull; zeros differ
+by their sign in dictionaries and filters; `<>` is true of null; nothing is known of NaN. Source, the same in 1.13 to
+1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder and ColumnIndexFilter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.bloom import hash_values, may_contain
+from parquet_core.spark_rules.type_promotion import as_stored
+from prune_assets.planner.spark_reader.spark_filters import AllOf, AnyOf, Filter, Rel, array_of_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.planner.spark_reader.spark_filters import SparkFilter
+
+    Flags = NDArray[np.bool_]
+    Blocks = NDArray[np.uint32]
+
+_SIGN = np.int64(-(1 << 63))
+_BY_PREFIX = frozenset({Rel.PREFIX, Rel.NOT_PREFIX})
+_PATTERNS = frozenset({Rel.PREFIX, Rel.SUFFIX, Rel.CONTAINS})
+_NOT_PATTERNS = frozenset({Rel.NOT_PREFIX, Rel.NOT_SUFFIX, Rel.NOT_CONTAINS})
+
+
+class Evidence(NamedTuple):
+    """Bounds as parquet-java takes them: both or neither, comparable by number or byte.
+
+    `null_count` is -1 where it is not known.
+    """
+
+    low: pa.Array
+    high: pa.Array
+    known: Flags
+    null_count: NDArray[np.int64]
+    row_count: NDArray[np.int64]
+
+    @property
+    def all_null(self) -> Flags:
+        """Where every row is known to be null."""
+        found: Flags = self.null_count == self.row_count
+        return found
+
+
+def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
+    """Return bounds in the order of parquet-java; where not `believed` there are none."""
+    known = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
+    nulls = np.where(flags_from(pc.is_valid(bounds.null_count)), numbers_from(bounds.null_count), -1)
+    return Evidence(
+        in_java_order(bounds.lower),
+        in_java_order(bounds.upper),
+        known if believed is None else known & believed,
+        nulls,
+        bounds.row_count,
+    )
+
+
+def in_java_order(values: pa.Array) -> pa.Array:
+    """Return values as something that Arrow compares as Java does: floats as -0.0 < 0.0 < NaN.
+
+    >>> in_java_order(pa.array([0.0, -0.0])).to_pylist()
+    [0, -1]
+    """
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return values.cast(pa.uint8())
+    if not pa.types.is_floating(kind):
+        return values.cast(pa.binary()) if pa.types.is_string(kind) else values
+    doubles = numbers_from(values).astype(np.float64)
+    # Java knows one NaN.
+    bits = np.where(np.isnan(doubles), np.nan, doubles).view(np.int64)
+    return from_numpy(np.where(bits < 0, ~bits ^ _SIGN, bits), valid=flags_from(pc.is_valid(values)))
+
+
+def folded(tree: SparkFilter, leaf: Callable[[Filter], Flags], *, dropping: bool) -> Flags:
+    """Combine the flags of the leaves: what is dropped (`dropping`), or what is kept."""
+    match tree:
+        case Filter():
+            return leaf(tree)
+        case AllOf(children) | AnyOf(children):
+            parts = np.stack([folded(child, leaf, dropping=dropping) for child in children])
+            combined: Flags = np.any(parts, axis=0) if isinstance(tree, AllOf) == dropping else np.all(parts, axis=0)
+            return combined
+    raise TypeError(f"{type(tree).__name__} is never pushed down")
+
+
+def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
+    """Tell which row groups the statistics of the leaf's column rule out."""
+    dropped: Flags = of.known & _outside(leaf, of)
+    match leaf.rel:
+        case Rel.IS_NULL:
+            dropped = of.null_count == 0
+        case Rel.NOT_NULL:
+            dropped = of.all_null
+        case Rel.NE:
+            dropped &= of.null_count <= 0
+        case Rel.NOT_PREFIX | Rel.NOT_SUFFIX | Rel.NOT_CONTAINS:
+            dropped &= ~of.all_null
+        case _:
+            dropped |= of.all_null
+    return dropped
+
+
+def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
+    """Tell which pages the column index of the leaf's column leaves; one without it has no bounds in `of`."""
+    with_nulls: Flags = of.null_count != 0
+    inside: Flags = ~of.all_null & ~(of.known & _outside(leaf, of))
+    match leaf.rel:
+        case Rel.IS_NULL:
+            return with_nulls
+        case Rel.NOT_NULL:
+            return ~of.all_null
+        case Rel.NE | Rel.NOT_PREFIX | Rel.NOT_SUFFIX | Rel.NOT_CONTAINS:
+            return with_nulls | inside
+        case _:
+            return inside
+
+
+def _outside(leaf: Filter, of: Evidence) -> Flags:
+    """Tell where bounds deny the leaf; meaningless where there are none."""
+    if leaf.rel in _BY_PREFIX:
+        return _prefix_outside(leaf, of)
+    if not leaf.values or leaf.rel in _PATTERNS | _NOT_PATTERNS:
+        return np.zeros(len(of.known), np.bool_)
+    if leaf.rel is Rel.NE:
+        # Of several values one of them is enough: each is a filter of its own.
+        found = pc.is_in(of.low, _literals(leaf).cast(of.low.type))
+        return flags_from(pc.and_(found, pc.equal(of.low, of.high)))
+    least, most = _least_and_most(_literals(leaf))
+    match leaf.rel:
+        case Rel.LT:
+            outside = pc.greater_equal(of.low, least)
+        case Rel.LE:
+            outside = pc.greater(of.low, least)
+        case Rel.GT:
+            outside = pc.less_equal(of.high, least)
+        case Rel.GE:
+            outside = pc.less(of.high, least)
+        case _:
+            outside = pc.or_(pc.greater(of.low, most), pc.less(of.high, least))
+    return flags_from(outside)
+
+
+def _prefix_outside(leaf: Filter, of: Evidence) -> Flags:
+    (prefix,) = _literals(leaf)
+    low, high = (pc.binary_slice(side, 0, len(prefix.as_py())) for side in (of.low, of.high))
+    if leaf.rel is Rel.NOT_PREFIX:
+        return flags_from(pc.and_(pc.equal(low, prefix), pc.equal(high, prefix)))
+    return flags_from(pc.or_(pc.less(high, prefix), pc.greater(low, prefix)))
+
+
+def _literals(leaf: Filter) -> pa.Array:
+    return in_java_order(array_of_values(leaf.values))
+
+
+def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
+    order = pc.sort_indices(values)
+    return values[order[0].as_py()], values[order[-1].as_py()]
+
+
+def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None], no_nulls: Flags) -> Flags:
+    """Tell which row groups their dictionaries rule out; None is one that holds not all values, or is not known.
+
+    `no_nulls`: where the statistics count none.
+    """
+    dropped = np.zeros(len(dictionaries), np.bool_)
+    present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
+    if not present or not leaf.values or pa.types.is_boolean(leaf.values[0].type):
+        return dropped
+    at = np.array([i for i, _ in present], np.int64)
+    lengths = np.array([len(values) for _, values in present], np.int64)
+    entries = in_java_order(pa.concat_arrays([values for _, values in present]))
+    satisfied = _satisfied(leaf, entries)
+    any_one = np.logical_or.reduceat(satisfied, np.cumsum(lengths) - lengths)
+    dropped[at] = ~any_one & no_nulls[at] if leaf.rel is Rel.NE else ~any_one
+    return dropped
+
+
+def _satisfied(leaf: Filter, entries: pa.Array) -> Flags:
+    values = _literals(leaf)
+    compare = {Rel.LT: pc.less, Rel.LE: pc.less_equal, Rel.GT: pc.greater, Rel.GE: pc.greater_equal}
+    match leaf.rel:
+        case Rel.EQ | Rel.IN:
+            return flags_from(pc.is_in(entries, values.cast(entries.type)))
+        case Rel.NE:
+            return ~flags_from(pc.is_in(entries, values.cast(entries.type)))
+        case Rel.LT | Rel.LE | Rel.GT | Rel.GE:
+            return flags_from(compare[leaf.rel](entries, values[0]))
+        case _:
+            matches = flags_from(_MATCHES[leaf.rel](entries, pattern=values[0].as_py()))
+            return ~matches if leaf.rel in _NOT_PATTERNS else matches
+
+
+_MATCHES = {
+    Rel.PREFIX: pc.starts_with,
+    Rel.NOT_PREFIX: pc.starts_with,
+    Rel.SUFFIX: pc.ends_with,
+    Rel.NOT_SUFFIX: pc.ends_with,
+    Rel.CONTAINS: pc.match_substring,
+    Rel.NOT_CONTAINS: pc.match_substring,
+}
+
+
+def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Blocks | None]) -> Flags:
+    """Tell which row groups their bloom filters rule out; None is a missing one, or one that is not known."""
+    dropped = np.zeros(len(filters), np.bool_)
+    present = np.flatnonzero([blocks is not None for blocks in filters])
+    if leaf.rel not in {Rel.EQ, Rel.IN} or len(present) == 0 or pa.types.is_boolean(leaf.values[0].type):
+        return dropped
+    held = as_stored(array_of_values(leaf.values), column)
+    if held is None or len(held) == 0:
+        return dropped
+    hashes = hash_values(column, held)
+    found = may_contain([blocks for blocks in filters if blocks is not None], hashes)
+    dropped[present] = ~found.any(axis=1)
+    return dropped

@@ -1,0 +1,329 @@
+"""What Spark reads of a dataset for a predicate, by the rules of its own reader.
+
+Bounds and page indexes are asked as parquet-java would. Dictionaries and bloom filters are asked where the plan has
+read them already: a prediction that would be lower with more of them says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from
+from parquet_core.format.provenance import TYPE_ORDER
+from parquet_core.format.schema import SortOrder
+from parquet_core.pruning.access_plan import RangeList, flagged_segments, join, whole_groups
+from parquet_core.pruning.file_answers import answers_of_directories
+from parquet_core.pruning.outcomes import may_match
+from parquet_core.pruning.predicate import Unsupported, leaves
+from parquet_core.pruning.segments import merge_borders, page_of_segment
+from parquet_core.pruning.trees import replaced
+from parquet_core.spark_rules.columns_in_files import leaf_in_file
+from parquet_core.trust.trust_policy import trust
+from prune_assets.planner.spark_reader.parquet_java import (
+    Evidence,
+    dropped_by_dictionaries,
+    dropped_by_filters,
+    dropped_by_statistics,
+    evidence_of,
+    folded,
+    kept_by_pages,
+)
+from prune_assets.planner.spark_reader.pushed import of_files, pushed_to
+from prune_assets.planner.spark_reader.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
+from prune_assets.report.skip_report import Caveat
+from prune_assets.report.wording import PUSHED_IN_PART
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.page_batch import PageBatch
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn, Path
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.planner.spark_reader.spark_filters import SparkFilter
+
+    Flags = NDArray[np.bool_]
+    Positions = NDArray[np.int64]
+
+# What switches a filter of Spark's reader off, each for one read.
+STATISTICS = "parquet.filter.stats.enabled"
+DICTIONARY = "parquet.filter.dictionary.enabled"
+BLOOM = "parquet.filter.bloom.enabled"
+PAGES = "parquet.filter.columnindex.enabled"
+
+
+class PredictedScan(NamedTuple):
+    """The rows that a reader would read.
+
+    `why`: what was not looked at that may let it read less, empty for nothing. `limit`: why it may skip less than is
+    possible, for a report where it does by far. `caveat`: the kind of `why`.
+    """
+
+    ranges: RangeList
+    why: str = ""
+    limit: str = ""
+    caveat: Caveat | None = None
+
+
+_NOTHING_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
+_DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
+# Beyond so many column chunks their page indexes are not read for a profile alone.
+MAX_COLUMN_INDEXES = 20_000
+
+
+def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
+    """Return the predicted scan of the chosen files for a predicate, if Spark reads the columns of a plan.
+
+    `off`: what is switched off of its reader. Page indexes are read for it where the plan may read any.
+    """
+    index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
+    reader = _Reader(index, off)
+    remaining = (index.groups.row_count > 0) & files[index.groups.file]
+    if Truth(holds=False) in conjuncts(tree):
+        remaining[:] = False
+    names = {column.path[0] for column in index.groups.partitions}
+    whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.groups.row_count)
+    remaining &= ~whole
+    is_pushed = False
+    for pushed, here in _by_kind(of_files(tree, names), index):
+        left = remaining & here
+        if pushed is None:
+            whole |= left
+            continue
+        is_pushed = True
+        left = reader.row_groups(pushed, left)
+        asks_pages = pages and PAGES not in off
+        paged = left & _located(index, columns) if asks_pages else np.zeros(len(index), np.bool_)
+        if pages and int(paged.sum()) * len(_columns(pushed)) > MAX_COLUMN_INDEXES:
+            paged[:] = False
+            reader.unread["page indexes"] = None
+        whole |= left & ~paged
+        cut = join(cut, reader.pages(pushed, np.flatnonzero(paged)))
+    if not pages and is_pushed:
+        reader.unread["page indexes"] = None
+    uses = " and ".join(reader.unread)
+    why = f"may read less: it uses {uses}, which this plan did not read" if uses else ""
+    limit = PUSHED_IN_PART if is_pushed else _NOTHING_PUSHED
+    if is_pushed and off:
+        limit = f"this plan sets {', '.join(sorted(off))} to false, as Spark would lose rows here"
+    return PredictedScan(
+        join(whole_groups(np.flatnonzero(whole), index.groups.row_count), cut),
+        why,
+        limit,
+        Caveat.UNREAD_METADATA if why else None,
+    )
+
+
+def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
+    """Tell which files Spark lists, and why that may be fewer: it evaluates any function on where they lie."""
+    index = plan.index
+    predicate = replaced(plan.lowered.predicate, plan.tests)
+    refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
+    listed_by = ["_metadata", *(column.name.casefold() for column in index.groups.partitions)]
+    unjudged = any(name in sql for sql in refused for name in listed_by)
+    why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
+    if plan.table.format.spark_lists_files:
+        return answers_of_directories(predicate, index).kept, why
+    if not why and _mixes(filters, {column.path[0] for column in index.groups.partitions}):
+        why = "conditions that are simpler with the values of a partition put in: it may read less"
+    return may_match(plan.table.answers(predicate).partitions) & ~_dropped_by_log(plan, filters), why
+
+
+def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
+    """Tell whether an OR asks partition columns and others: in each partition Spark asks the rest of it."""
+    return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
+
+
+def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
+    """Tell which files delta-spark rules out by the statistics of the log, asked much as row groups are."""
+    nothing = np.zeros(len(plan.index.groups.files), np.bool_)
+    partitions = {column.path[0] for column in plan.index.groups.partitions}
+    known = {path: plan.table.file_bounds(path) for path in _columns(filters)}
+    evidence = {path: evidence_of(bounds) for path, bounds in known.items() if bounds is not None}
+
+    def dropped(leaf: Filter) -> Flags:
+        return dropped_by_statistics(leaf, evidence[leaf.column]) if leaf.column in evidence else nothing
+
+    found = nothing
+    for part in of_files(filters, partitions):
+        found = found | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
+    return found
+
+
+def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
+    """Yield what is pushed down to files that have the same of the columns, and their row groups."""
+    by_path = {column.path: column for column in index.groups.columns}
+    paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
+    found = [
+        tuple(_as_pushed_to(by_path[path], kind) if path in by_path else None for path in paths)
+        for kind in index.groups.kinds
+    ]
+    signatures = [tuple(leaf is not None for leaf in leaves) for leaves in found]
+    numbers = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
+    of_kind = np.array([numbers[signature] for signature in signatures], np.int64)
+    of_group = of_kind[index.groups.kind[index.groups.file]] if len(index) else np.zeros(0, np.int64)
+    for number in numbers.values():
+        leaves = found[int(np.argmax(of_kind == number))]
+        yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == number
+
+
+def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
+    """Return the column as Spark's filters find it in a file; None where they leave it alone.
+
+    A file of shorter integers is asked as well, where the literal is one of those.
+    """
+    found = leaf_in_file(column, kind)
+    if found is not None or not _is_signed(column):
+        return found
+    stored = kind.by_path.get(column.path)
+    return stored if stored is not None and _is_signed(stored) and not stored.max_repetition_level else None
+
+
+def _is_signed(column: LeafColumn) -> bool:
+    return column.type is not None and bool(pa.types.is_signed_integer(column.type))
+
+
+def _columns(tree: SparkFilter) -> list[Path]:
+    return list(dict.fromkeys(leaf.column for leaf in leaves_of(tree)))
+
+
+def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
+    """Tell where every column read has an offset index: elsewhere parquet-java passes over column indexes."""
+    located = np.ones(len(index), np.bool_)
+    located[index.groups.read_from()] = index.totals.read(columns).located
+    return located
+
+
+class _Reader:
+    """Evaluates one level after the other, as Spark's reader does; `unread` gathers what it would have needed."""
+
+    def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
+        self._index = index
+        self._off = off
+        self._by_path = {column.path: column for column in index.groups.columns}
+        self._statistics: dict[Path, Evidence] = {}
+        self.unread: dict[str, None] = {}
+
+    def unopened(self, remaining: Flags) -> Flags:
+        """Return those of files that the plan did not open: what Spark reads of them is not known."""
+        index = self._index
+        found = (
+            np.zeros(len(remaining), np.bool_)
+            if index.groups.opened is None
+            else remaining & ~index.groups.opened[index.groups.file]
+        )
+        if found.any():
+            self.unread["footers"] = None
+        return found
+
+    def row_groups(self, pushed: SparkFilter, remaining: Flags) -> Flags:
+        """Return the row groups that statistics, dictionaries and filters leave, each evaluated on the whole filter."""
+        left = remaining.copy()
+        if STATISTICS not in self._off:
+            left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
+        open_: dict[str, Flags] = {}
+        for level, option in ((_DICTIONARIES, DICTIONARY), (_FILTERS, BLOOM)):
+            if option in self._off:
+                continue
+            open_[level] = np.zeros(len(left), np.bool_)
+            dropped, open_[level][left] = self._dropped(pushed, np.flatnonzero(left), level)
+            left[left] = ~dropped
+        self.unread |= {level: None for level, where in open_.items() if np.any(left & where)}
+        return left
+
+    def _of(self, leaf: Filter) -> Evidence:
+        column = self._by_path[leaf.column]
+        if column.path not in self._statistics:
+            self._statistics[column.path] = self._row_group_evidence(column)
+        return self._statistics[column.path]
+
+    def _row_group_evidence(self, column: LeafColumn) -> Evidence:
+        index = self._index
+        kind = index.groups.kind[index.groups.file]
+        required = np.array([trust(column, each).required for each in index.groups.kinds], np.bool_)
+        claimed = index.footers.claimed_bounds(column)
+        believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
+        found = evidence_of(claimed, believed=believed)
+        # That a required column has no nulls it learns from nothing but the count.
+        silent = required[kind] & ~index.footers.chunks(column).has_bounds
+        return found._replace(null_count=np.where(silent, -1, found.null_count))
+
+    def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
+        """Return the row groups that a level drops, and those that it might also drop if all of it were read."""
+        if len(positions) == 0:
+            return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
+        dropped = folded(pushed, lambda leaf: found[id(leaf)][0], dropping=True)
+        at_best = folded(pushed, lambda leaf: found[id(leaf)][0] | found[id(leaf)][1], dropping=True)
+        return dropped, at_best & ~dropped
+
+    def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
+        """Return the row groups that are dropped for a leaf, and those for which that is not known."""
+        column, index = self._by_path[leaf.column], self._index
+        nothing = np.zeros(len(positions), np.bool_)
+        chunks = index.footers.chunks(column)
+        if level == _DICTIONARIES:
+            if not leaf.values:
+                return nothing, nothing
+            there = chunks.dictionary_only[positions] != 0
+        else:
+            if leaf.rel not in {Rel.EQ, Rel.IN}:
+                return nothing, nothing
+            there = chunks.bloom_filter[positions, 0] > 0
+        values = index.dictionaries if level == _DICTIONARIES else index.bloom_filters
+        found = values.at_hand(column, positions)
+        unread = np.array([each is None for each in found], np.bool_) & there
+        usable = [None if isinstance(each, str) else each for each in found]
+        if level == _DICTIONARIES:
+            no_nulls = self._of(leaf).null_count[positions] == 0
+            return dropped_by_dictionaries(leaf, usable, no_nulls), unread
+        return dropped_by_filters(leaf, column, usable), unread
+
+    def pages(self, pushed: SparkFilter, positions: Positions) -> RangeList:
+        """Return the rows that column indexes leave of row groups."""
+        index = self._index
+        if len(positions) == 0:
+            return whole_groups(positions, index.groups.row_count)
+        columns = [self._by_path[path] for path in _columns(pushed)]
+        index.page_indexes.fetch(columns, positions)
+        batches = {column.path: index.page_indexes.read(column, positions) for column in columns}
+        base = np.cumsum(index.groups.row_count[positions]) - index.groups.row_count[positions]
+        starts = {path: base[batch.row_group] + batch.first_row for path, batch in batches.items()}
+        segments = merge_borders(base, list(starts.values()))
+        unknown = {column.path: has_unknown_order(column, index)[positions] for column in columns}
+        evidence = {path: _page_evidence(self._by_path[path], batches[path], unknown[path]) for path in batches}
+
+        def kept(leaf: Filter) -> Flags:
+            return kept_by_pages(leaf, evidence[leaf.column])[page_of_segment(segments, starts[leaf.column])]
+
+        return flagged_segments(folded(pushed, kept, dropping=False), segments, positions, index.groups.row_count)
+
+
+def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
+    """Return a flag for each row group: parquet-java 1.17 does not know the order by which its bounds compare.
+
+    It ignores such bounds unless both are the same value, and such column indexes.
+    """
+    unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.groups.kinds]
+    by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
+    return by_group
+
+
+def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -> Evidence:
+    """Return the bounds of pages, none for row groups whose column index parquet-java does not take."""
+    found = evidence_of(batch.bounds)
+    group = batch.row_group
+    useless = (batch.reason != "") | unknown_order
+    if column.order is SortOrder.FLOATING:
+        # A NaN among the bounds of one page spoils the index of the whole chunk.
+        odd = np.bincount(group[~found.known & ~found.all_null], minlength=len(batch)) > 0
+        useless = useless | odd
+    spoilt = useless.astype(np.bool_)[group]
+    return found._replace(known=found.known & ~spoilt, null_count=np.where(spoilt, -1, found.null_count))

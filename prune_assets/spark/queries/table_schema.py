@@ -1,0 +1,107 @@
+"""The schema that Spark gives a table, without asking every file, and mostly without asking Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
+from parquet_core.storage import is_remote, local_path
+from prune_assets.spark.stores import absolute, reader_of, spark_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+
+    Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
+
+# What stands in the schemas of columns that Spark gives a meaning of its own.
+_OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '"udt"', "variant", "interval ")
+
+
+def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
+    """Return a DataFrame with the columns of `spark.read.parquet(table)`, `_metadata` too, and any of its rows."""
+    known = known_schema(index)
+    if known is None:
+        return open_for_schema(spark, table, index)
+    return reader_of(spark, table).schema(known).parquet(escaped(absolute(index.groups.files[0].path)))
+
+
+def open_for_schema(
+    spark: SparkSession, table: Table, index: MetadataIndex, *, options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Open as much of a table as decides on its schema: all of it only where directories or a summary file do.
+
+    `options`: of this read alone.
+    Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
+    """
+    reader = reader_of(spark, table).options(**(options or {}))
+    if index.groups.partitions or index.groups.summary is not None:
+        # The type of a partition column follows from the values in all directories.
+        return reader.parquet(*patterns_of(table))
+    # Spark takes the schema of the first file by path, and so does the plan.
+    return reader.parquet(escaped(absolute(index.groups.files[0].path)))
+
+
+def known_schema(index: MetadataIndex) -> StructType | None:
+    """Return the schema that Spark will infer, where it wrote it into the file that it asks; None where it has to ask.
+
+    Spark asks the first file by path. What has values of its own (CHAR, collations, defaults) is left to it, and so is
+    what directory names may be taken for but for whole numbers, dates and texts.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
+
+    schema_json = (
+        index.groups.kinds[index.groups.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.groups.files) else None
+    )
+    if schema_json is None or index.groups.summary is not None or any(word in schema_json for word in _OF_ITS_OWN):
+        return None
+    try:
+        schema = StructType.fromJson(json.loads(schema_json))
+    except (ValueError, KeyError, TypeError, PySparkException):
+        return None
+    plain = {"int32": IntegerType(), "int64": LongType(), "date32[day]": DateType(), "string": StringType()}
+    types = [None if column.unsupported else plain.get(str(column.type)) for column in index.groups.partitions]
+    names = [column.path[0] for column in index.groups.partitions]
+    in_files = {name.casefold() for name in schema.names}
+    if not in_files.isdisjoint(map(str.casefold, names)) or len(in_files) < len(schema.names):
+        return None
+    fields = [StructField(name, kind) for name, kind in zip(names, types, strict=True) if kind is not None]
+    return StructType([*schema.fields, *fields]) if len(fields) == len(names) else None
+
+
+def escaped(path: str) -> str:
+    r"""Return a path as a pattern that Spark's globbing takes for itself.
+
+    >>> escaped("lake/a[1].parquet")
+    'lake/a\\[1\\].parquet'
+    """
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
+
+
+def patterns_of(table: Table) -> list[str]:
+    """Return the paths of a table for Spark: absolute paths of directories and files, patterns unchanged."""
+    named = [table] if isinstance(table, str | os.PathLike) else table
+    return [_pattern(os.fspath(path)) for path in named]
+
+
+def _pattern(path: str) -> str:
+    if is_remote(path):
+        return spark_uri(path)
+    absolute_path = os.path.abspath(local_path(path))
+    return escaped(absolute_path) if os.path.exists(absolute_path) else absolute_path
+
+
+def spark_type(kind: pa.DataType) -> str:
+    """Return Spark's name for the type of a partition column."""
+    names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
+    names |= {"timestamp[us, tz=UTC]": "timestamp", "timestamp[us]": "timestamp_ntz"}
+    return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))

@@ -1,0 +1,222 @@
+"""A Spark session wherever Python runs: the one there is, a remote one, or a local one with a Java found for it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from parquet_core.printable import HIDDEN, redacted
+from prune_assets.errors import JavaFailure
+from prune_assets.spark.java import use_java
+from prune_assets.spark.local_options import is_local, local_options
+from prune_assets.spark.own_tag import OWN_TAG
+from prune_assets.spark.spark_versions import java_error, option_that_was_set
+from prune_assets.spark.startup_log import StartupLog, cause
+from prune_assets.spark.supported import check_installed, check_start, is_client_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+_STARTING = Lock()
+
+
+def spark_session(
+    *, master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "prune-assets"
+) -> SparkSession:
+    """Return the active Spark session, or start one; it is never stopped here.
+
+    A session that runs is returned as it is; options that it does not have are logged as a warning.
+    With SPARK_REMOTE, or `spark.remote` in `conf`, the session is one of Spark Connect, and an `sc://` server
+    needs no Java here. Where spark-submit started this process, its master stands. Otherwise `master` is used, and
+    without it what Spark's own configuration says, which is `local[*]` where it says nothing.
+    Raises MissingPackage without pyspark, JavaFailure without a Java or if Spark does not start, and UnsupportedFeature
+    for a Spark that is not supported.
+    """
+    options = dict(conf or {})
+    remote = "SPARK_REMOTE" in os.environ or "spark.remote" in options
+    check_installed()
+    if master is not None:
+        options.setdefault("spark.master", master)
+    with _STARTING:
+        session = _running()
+        if session is not None:
+            _warn_of_differences(session, options)
+            return session
+        check_start(remote=remote)
+        from pyspark.errors import PySparkException
+
+        try:
+            if remote:
+                return _connect(options)
+            return _start(options, app_name)
+        except (PySparkException, java_error(), OSError) as error:
+            raise JavaFailure(f"Spark did not start: {cause(str(error))}; see `prune doctor`") from error
+
+
+def _running() -> SparkSession | None:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if is_client_only():
+        return session
+    from pyspark import SparkContext
+
+    # Another thread's session is not active in this one, and Spark has no public way to ask for it.
+    if session is None and SparkContext._active_spark_context is not None:  # noqa: SLF001 - see above
+        return SparkSession.builder.getOrCreate()
+    return session
+
+
+# As Spark's own spark.redaction.regex has it.
+_SECRET = re.compile(r"(?i)secret|password|passphrase|token|access[.]?key|account[.]?key")
+
+
+def _warn_of_differences(session: SparkSession, options: Mapping[str, str]) -> None:
+    for name, value in options.items():
+        actual = session.conf.get(name, None)
+        if actual != value:
+            before, wanted = (HIDDEN if _SECRET.search(name) else redacted(str(it)) for it in (actual, value))
+            _LOG.warning("a Spark session is running already: %s remains %s and is not set to %s", name, before, wanted)
+
+
+def _connect(options: dict[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    url = options.pop("spark.remote", os.environ.get("SPARK_REMOTE", ""))
+    options.pop("spark.master", None)  # Spark refuses both; the server has its own
+    if not url.startswith("sc://"):
+        use_java()
+    return SparkSession.builder.remote(url).config(map=dict(options)).getOrCreate()
+
+
+def _start(options: dict[str, str], app_name: str) -> SparkSession:
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    if "PYSPARK_PYTHON" not in os.environ:
+        # What Java itself runs to plan a Python data source; Spark would take any `python3` on the PATH.
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this process, its Java runs
+        options.pop("spark.master", None)
+        _start_context(launch_gateway(), options, None)  # type: ignore[no-untyped-call]  # pyspark gives it no types
+    else:
+        _start_with_java({"spark.ui.showConsoleProgress": "false", **options}, app_name)
+    return SparkSession.builder.getOrCreate()
+
+
+def _start_with_java(options: Mapping[str, str], app_name: str) -> None:
+    from pyspark import SparkContext
+
+    started = SparkContext._gateway  # noqa: SLF001 - that of a stopped session, of which Spark tells in no other way
+    if started is not None:
+        _start_context(started, options, app_name)
+        return
+    use_java()
+    with StartupLog() as log:
+        _start_context(_launch(options, log), options, app_name)
+
+
+def _launch(options: Mapping[str, str], log: StartupLog) -> JavaGateway:
+    """Start Java with the options that only its command line can carry, such as its memory."""
+    from pyspark import SparkConf
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf(loadDefaults=False).setAll(list(options.items()))
+    try:
+        output = {"stdout": log.writer, "stderr": log.writer}
+        return launch_gateway(conf, popen_kwargs=output)  # type: ignore[no-untyped-call]  # pyspark gives it no types
+    except PySparkRuntimeError as error:
+        raise JavaFailure(f"Java ended before Spark started: {cause(log.text())}; see `prune doctor`") from error
+
+
+def _start_context(gateway: JavaGateway, options: Mapping[str, str], app_name: str | None) -> None:
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf(_jvm=gateway.jvm).setAll(list(options.items()))
+    if app_name is not None and "spark.app.name" not in options:
+        conf.setAppName(app_name)
+    _settle_for_local(conf)
+    SparkContext(conf=conf, gateway=gateway)
+
+
+def _settle_for_local(conf: SparkConf) -> None:
+    master = conf.get("spark.master", "")
+    if master is None or not is_local(master):
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    for name, value in local_options(master).items():
+        conf.setIfMissing(name, value)
+
+
+@contextmanager
+def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
+    """Let Spark's UI name the jobs that run meanwhile, behind the description that the caller has set.
+
+    Spark Connect has no descriptions of jobs.
+    """
+    context = getattr(session, "_sc", None)
+    if context is None:
+        yield
+        return
+    before = context.getLocalProperty("spark.job.description")
+    context.setJobDescription(what if before is None else f"{before}: {what}")
+    try:
+        yield
+    finally:
+        context.setLocalProperty("spark.job.description", before)
+
+
+@contextmanager
+def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
+    """Name the jobs that run meanwhile, and tag them as jobs of prune-assets, which `prune workload` leaves out."""
+    context = getattr(session, "_sc", None)
+    if context is None:
+        known, add, remove = session.getTags, session.addTag, session.removeTag
+    else:
+        known, add, remove = context.getJobTags, context.addJobTag, context.removeJobTag
+    with naming_jobs(session, what):
+        if OWN_TAG in known():
+            yield
+            return
+        add(OWN_TAG)
+        try:
+            yield
+        finally:
+            remove(OWN_TAG)
+
+
+# By session and setting: the value before, and the number of holders.
+_held: dict[tuple[int, str], tuple[str | None, int]] = {}
+_holding = Lock()
+
+
+@contextmanager
+def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
+    """Set a session option as long as any thread wants it so; one that was not set is unset again."""
+    name = id(session), key
+    with _holding:
+        before, holders = _held.get(name) or (option_that_was_set(session, key), 0)
+        session.conf.set(key, value)
+        _held[name] = before, holders + 1
+    try:
+        yield
+    finally:
+        with _holding:
+            before, holders = _held.pop(name)
+            if holders > 1:
+                _held[name] = before, holders - 1
+            elif before is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, before)

@@ -1,0 +1,167 @@
+"""Put a DataFrame in the order of a layout and have Spark write it, into a place that nobody reads yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey
+from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.spark_session import held_conf
+from prune_assets.spark.spark_versions import (
+    check_row_group_rows,
+    in_tasks_by_number,
+    limits_row_group_rows,
+    observation,
+)
+from prune_assets.spark.stores import explaining, options_for, spark_uri
+from prune_assets.tables.writes.curves import bits_per_column, curve_positions
+from prune_assets.tables.writes.data_size import file_count, row_group_rows
+from prune_assets.tables.writes.measuring import measure
+from prune_assets.tables.writes.ranges import at_partitions, cuts, distinct_per_row_group, places_of, values_at
+from prune_assets.tables.writes.sort_order import Ordered, order_codes, rank_expression, sort_expression, sortable
+from prune_assets.tables.writes.write_options import write_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.writes.measuring import MeasuredData
+    from prune_assets.tables.writes.ranges import Codes
+    from prune_assets.tables.writes.write_options import WriteLayout
+
+
+# The position on the curve, a column for as long as rows are put in order.
+CURVE = "__prune_assets_curve"
+
+_TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
+
+
+def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[DataFrame, dict[str, str]]:
+    """Return the data in the order of the layout and the options that write it, after one pass over them.
+
+    Texts to partition by name their directory already: of a column with nulls Spark would make the names itself, and
+    sort anew for that, which loses the order inside of partitions.
+    """
+    check_row_group_rows(df.sparkSession, layout.row_group_rows)
+    keys = (*bound.keys, *map(SortKey, bound.curve_by))
+    if not keys and not bound.bloom and layout.files is not None:
+        options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
+        return df.repartition(layout.files), options
+    texts = {name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)}
+    named = df.withColumns(texts) if texts else df  # that of Spark Connect takes no empty dict
+    measured = measure(named, bound, keys, files=layout.files)
+    codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
+    partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))
+    if bound.curve_by:
+        named, order = along_curve(named, layout, bound, measured, codes)
+        codes[len(bound.partition_by) :] = [order]
+    places = places_of(codes, len(measured.random))
+    is_limited = limits_row_group_rows(df.sparkSession)
+    spark_options = _options(layout, bound, measured, places, partitions, is_limited=is_limited)
+    files = file_count(measured.size, layout)
+    if not keys:
+        return df.repartition(files), spark_options
+    cut = [row for row, _ in cuts(places, measured.drawn, files)]
+    starts = at_partitions(cut, places, measured.drawn, partitions, files)
+    bounds = values_at(measured, [row for row, _ in starts], range(len(bound.keys)))
+    if bound.curve_by:
+        bounds = [(*before, int(order[row])) for before, (row, _) in zip(bounds, starts, strict=True)]
+    # Of a partition all rows come after its values alone, those too that no sample has.
+    whole = len(bound.partition_by)
+    bounds = [values[:whole] if is_first else values for values, (_, is_first) in zip(bounds, starts, strict=True)]
+    if bound.curve_by:
+        return _in_order(named, (*bound.keys, SortKey(CURVE)), bounds).drop(CURVE), spark_options
+    return _in_order(named, keys, bounds), spark_options
+
+
+def _options(
+    layout: LayoutSpec,
+    bound: WriteLayout,
+    measured: MeasuredData,
+    places: Codes,
+    partitions: Codes,
+    *,
+    is_limited: bool,
+) -> dict[str, str]:
+    if not bound.bloom:
+        return write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
+    group_rows = row_group_rows(measured.size, layout, is_limited=is_limited)
+    counts = distinct_per_row_group(measured, places, partitions, group_rows=group_rows)
+    limit, distinct = group_rows if is_limited else None, dict(zip(bound.bloom, counts, strict=True))
+    return write_options(layout, bound, row_group_rows=limit, distinct=distinct)
+
+
+def _in_order(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """Return the rows in one task a range of the keys, and sorted there."""
+    ordered = [Ordered(sortable(df, key.column), key) for key in keys]
+    file = rank_expression(ordered, bounds, range(len(bounds) + 1))
+    return in_tasks_by_number(df, len(bounds) + 1, file).sortWithinPartitions(*map(sort_expression, keys))
+
+
+def _is_text(df: DataFrame, name: str) -> bool:
+    return df.schema[name].dataType.typeName() in {"string", "char", "varchar"}
+
+
+def _directory_text(name: str) -> Column:
+    from pyspark.sql import functions as fn
+
+    text = column_of(name, nested=False)
+    return fn.coalesce(fn.nullif(text, fn.lit("")), fn.lit(NULL_DIRECTORY))
+
+
+def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the options of a layout and those of the caller; LayoutError for one that is both."""
+    for key in others or {}:
+        if key in of_layout:
+            raise LayoutError(f"options[{key!r}]: the layout sets it to {of_layout[key]}; change the layout instead")
+    return {**of_layout, **(others or {})}
+
+
+def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
+    """Write the files into a directory that is not there yet; return the rows that Spark saw pass."""
+    from pyspark.sql import functions as fn
+
+    passed = observation(df)
+    # Above the shuffle: below it the range sampling would be counted too.
+    counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
+    session = df.sparkSession
+    with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):
+        counted.write.options(**options_for(session, path), **options).mode("error").partitionBy(*partition_by).parquet(
+            spark_uri(path)
+        )
+    return int(passed.get["rows"])
+
+
+def along_curve(
+    df: DataFrame, layout: LayoutSpec, bound: WriteLayout, measured: MeasuredData, codes: Sequence[Codes]
+) -> tuple[DataFrame, Codes]:
+    """Return the data with the position of each row on the curve, and those of the sample.
+
+    `codes`: the order of the sample's rows by each column of the key, the partition columns first.
+    """
+    first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
+    cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)
+    for i, name in enumerate(bound.curve_by):
+        cut = cuts(codes[first + i], measured.drawn, 1 << bits)
+        shift = bits * (len(bound.curve_by) - 1 - i)
+        ranks = [0, *(number << shift for _, number in cut)]
+        rows = [row for row, _ in cut]
+        column = [Ordered(sortable(df, name), SortKey(name))]
+        cells.append(rank_expression(column, values_at(measured, rows, [first + i]), ranks))
+        above = np.searchsorted(codes[first + i][rows], codes[first + i], side="right")
+        of_sample += np.array(ranks)[above]
+    positions = curve_positions(len(bound.curve_by), hilbert=bool(layout.hilbert_by))
+    return df.withColumn(CURVE, _looked_up(positions, sum(cells[1:], cells[0]))), positions[of_sample]
+
+
+def _looked_up(positions: Codes, cell: Column) -> Column:
+    from pyspark.sql import functions as fn
+
+    # One text, which the optimizer makes an array of once: a literal for each would take a second.
+    return fn.get(fn.split(fn.lit(",".join(map(str, positions))), ",").cast("array<int>"), cell)

@@ -1,0 +1,194 @@
+"""Assess a table: measure files, pick those that need a rewrite, and forecast what it brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.layout.bound_layout import OrderedColumn
+from parquet_core.layout.order import unsorted_files
+from parquet_core.pruning.outcomes import may_match, must_match
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.planner.plan_read import plan_opened, plan_read
+from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
+from prune_assets.tables.opening import open_table, retry_on_stale_listing
+from prune_assets.tables.rewriting import RESERVED, check_rewrite
+from prune_assets.writing.forecast import pieces_of, predicted_bytes, predicted_depth
+from prune_assets.writing.measure import Measured, measure, sort_keys
+from prune_assets.writing.pick import Picked, RewriteReason, pick, pick_all, within
+from prune_assets.writing.result import OptimizeResult, PickedFile, PredicateBytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, SparkSession
+
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.storage import DataFile
+    from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.tables.table import Table
+    from prune_assets.tables.writing import Writing
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeRequest:
+    """What is to be done: `location` is a path or an address, or a name that the session's catalogs know.
+
+    `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
+    `budget`: bytes of files to rewrite at most. `full`: rewrite every file, also those that need nothing.
+    """
+
+    location: str
+    layout: LayoutSpec
+    where: str | Column | None
+    spark: SparkSession | None
+    rows: bool = False
+    budget: int | None = None
+    full: bool = False
+    is_sorted: dict[DataFile, bool] = field(default_factory=dict)
+
+
+class TableAssessment(NamedTuple):
+    """A table at one moment, measured, and what is picked of it for files of `target` bytes.
+
+    `rows_read`: whether the order inside of files is known, not only what bounds show of it. `left_out`: how many files
+    need it beyond the budget.
+    """
+
+    table: Table
+    measured: Measured
+    picked: Picked
+    target: int
+    rows_read: bool
+    left_out: int = 0
+
+    @property
+    def writing(self) -> Writing:
+        """How the format of the table is written."""
+        return self.table.format.writing_at(self.table.name)
+
+    @property
+    def live_bytes(self) -> float:
+        """What the rows of the picked files take about."""
+        live = self.measured.numbers.live_bytes()
+        return float(sum(live[list(group.files)].sum() for group in self.picked.groups))
+
+    @property
+    def numbers(self) -> list[int]:
+        """The picked files by their numbers in the index, which ascend."""
+        return sorted(int(self.measured.at[file]) for group in self.picked.groups for file in group.files)
+
+    @property
+    def picked_bytes(self) -> int:
+        """What the picked files take."""
+        return int(sum(self.measured.numbers.size[list(group.files)].sum() for group in self.picked.groups))
+
+    @property
+    def group_of(self) -> dict[int, int]:
+        """The group of each picked file, by its number in the index."""
+        return {int(self.measured.at[file]): i for i, group in enumerate(self.picked.groups) for file in group.files}
+
+    @property
+    def rows(self) -> int:
+        """How many rows the picked files have that are not deleted."""
+        return int((self.measured.rows - self.table.format.examination().deleted_rows(self.table))[self.numbers].sum())
+
+
+def assess(request: OptimizeRequest) -> TableAssessment:
+    """Measure the files that are considered, and pick; what cannot be rewritten is refused."""
+    return retry_on_stale_listing(lambda: _assess_once(request))
+
+
+def _assess_once(request: OptimizeRequest) -> TableAssessment:
+    semantics = semantics_for(request.spark)
+    named = request.spark if "/" not in request.location else None
+    table = open_table(request.location, semantics=semantics, session=named, cache=metadata_cache())
+    lowered = lower_predicate("true" if request.where is None else request.where, table, session=request.spark)
+    answers = table.answers(lowered.predicate)
+    if request.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
+        raise WrongUse(
+            f"where: {lowered.sql} selects parts of files of {request.location}; use its partition columns only, or "
+            "leave it out"
+        )
+    index = table.read(answers.kept)
+    if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
+        raise UnsupportedFeature(
+            f"{request.location}: column {taken} has a name that optimize reserves; rename the column"
+        )
+    check_rewrite(table, request.layout)
+    examination = table.format.examination()
+    debt = examination.delete_debt(table)
+    measured = measure(
+        index,
+        request.layout,
+        chosen=answers.kept,
+        partition=table.format.writing_at(table.name).rewrite_scope(table),
+        deleted=examination.deleted_rows(table),
+        with_delete_files=None if debt is None else debt.needs_rewrite(),
+    )
+    if request.rows and measured.keys:
+        measured = _with_order_of_rows(measured, request)
+    index.save()
+    target = request.layout.target_file_bytes
+    rows_read = request.rows or not measured.keys
+    needed = (pick_all if request.full else pick)(measured.numbers, target=target, wanted=request.layout.files)
+    picked, left_out = within(needed, measured.numbers, request.budget)
+    return TableAssessment(table, measured, picked, target, rows_read, left_out)
+
+
+def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
+    """Read the sort key of the files whose bounds leave their order open, each file once a request."""
+    index, unordered = measured.index, measured.numbers.faults[RewriteReason.ORDER].copy()
+    open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
+    unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]
+    keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
+    unsorted = set(unsorted_files(index, unread, list(keys)))
+    request.is_sorted.update({index.groups.files[file]: file not in unsorted for file in unread})
+    for i, file in open_order:
+        unordered[i] = not request.is_sorted[index.groups.files[file]]
+    faults = {**measured.numbers.faults, RewriteReason.ORDER: unordered}
+    return replace(measured, numbers=replace(measured.numbers, faults=faults))
+
+
+def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
+    """Plan a predicate on the version that was looked at."""
+    if assessment.table.version_number is None:  # its files may be others by now
+        return plan_read(request.location, where=sql, session=request.spark, depth="pages")
+    return plan_opened(assessment.table, where=sql, session=request.spark, depth="pages")
+
+
+def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:
+    """Tell what was picked, and predict what rewriting it brings."""
+    measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
+    index = measured.index
+    pieces = pieces_of(measured, groups, layout) if groups and plans else None
+    kept_bytes = [plan.kept.extent(plan.index).bytes for plan in plans]
+    return OptimizeResult(
+        table=assessment.table.name,
+        dry_run=True,
+        considered=len(measured.at),
+        picked=tuple(
+            PickedFile(
+                index.groups.files[int(measured.at[file])].path,
+                int(measured.numbers.size[file]),
+                tuple(reason.value for reason in reasons[file]),
+            )
+            for group in groups
+            for file in group.files
+        ),
+        new_files=sum(group.outputs for group in groups),
+        new_bytes=int(assessment.live_bytes),
+        depth_before=measured.depth(),
+        depth_predicted=predicted_depth(measured, groups),
+        predicates=tuple(
+            PredicateBytes(
+                plan.lowered.sql, kept, kept if pieces is None else predicted_bytes(plan, measured, groups, pieces)
+            )
+            for plan, kept in zip(plans, kept_bytes, strict=True)
+        ),
+        version=assessment.table.version_number,
+        left=assessment.left_out,
+        rows_read=assessment.rows_read,
+        is_along_curve=bool(layout.curve_by),
+    )

@@ -1,0 +1,158 @@
+"""What an optimize found, predicted and did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.fix import WORDS, Fix, Step
+from parquet_core.printable import printable, redacted
+from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.quantities import count_text, short_path
+from prune_assets.writing.pick import RewriteReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SHOWN = 20
+_PATH = 60
+_ROWS_NOT_READ = Fix("the order of rows inside of files was not read: ", Step.READ_ROWS, " reads the sort key")
+
+
+@dataclass(frozen=True, slots=True)
+class PickedFile:
+    """A file that needs to be rewritten, and why."""
+
+    path: str
+    bytes: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateBytes:
+    """The bytes that a predicate keeps of the table, as in the report of a plan.
+
+    `predicted`: None where the predicate is not on the leading sort key. `after`: None where nothing was rewritten.
+    """
+
+    sql: str
+    before: int
+    predicted: int | None
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizeResult:
+    """What `optimize` picked of `considered` files, and what became of it; `print` shows it.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> for name in ("a", "b"):
+    ...     pq.write_table(pa.table({"id": range(1000)}), f"{table}/{name}.parquet")
+    >>> result = pr.optimize(None, table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+    >>> result.considered, len(result.picked), result.depth_before
+    (2, 2, 2.0)
+
+    `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`.
+    `depth_before`, `depth_predicted`, `depth_after`: the overlap depth on the leading sort key: for an average file,
+    how many files hold the value of it that most hold. 1.0 where no two share a value, None without a key, and after
+    a `dry_run`.
+    `version`: of Delta the version, of Iceberg the snapshot that was looked at or, after a rewrite, made.
+    `left`: the files that still need it. `statements`: what the table's own engine was told, or would be.
+    `rows_read`: False where only bounds told whether the rows of a file are in order. `is_along_curve`: the layout is a
+    curve, which `full` alone looks at.
+    """
+
+    table: str
+    dry_run: bool
+    considered: int
+    picked: tuple[PickedFile, ...]
+    new_files: int
+    new_bytes: int
+    depth_before: float | None
+    depth_predicted: float | None
+    depth_after: float | None = None
+    predicates: tuple[PredicateBytes, ...] = ()
+    version: int | None = None
+    left: int = 0
+    rows_read: bool = True
+    is_along_curve: bool = False
+    statements: tuple[str, ...] = ()
+
+    @property
+    def picked_bytes(self) -> int:
+        """The bytes that are, or would be, rewritten."""
+        return sum(file.bytes for file in self.picked)
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many of the picked files have each reason, the commonest first."""
+        return dict(Counter(reason for file in self.picked for reason in file.reasons).most_common())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain values, with addresses that hold no secrets."""
+        fields = asdict(self) | {
+            "table": redacted(self.table),
+            "picked_bytes": self.picked_bytes,
+            "reasons": self.reasons,
+        }
+        return fields | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
+
+    def __str__(self) -> str:
+        return self.text(WORDS)
+
+    def text(self, words: Mapping[Step, str]) -> str:
+        """Return the result in the words of a tool."""
+        return "\n".join(self._lines(words))
+
+    def _lines(self, words: Mapping[Step, str]) -> Iterator[str]:
+        table = redacted(self.table)
+        version = "" if self.version is None else f", version {self.version}"
+        title = f"{printable(table)}{version}"
+        if not self.picked and self.left:
+            yield f"{title}: no part of the files that need a rewrite fits the budget"
+        elif not self.picked:
+            yield f"{title}: none of {counted(self.considered, 'file')} needs a rewrite"
+        else:
+            what = "was rewritten to" if self.considered == 1 else "were rewritten to"
+            what = "would be rewritten to about" if self.dry_run else what
+            yield (
+                f"{title}: {count_text(len(self.picked))} of {counted(self.considered, 'file')} "
+                f"({bytes_text(self.picked_bytes)}) {what} {count_text(self.new_files)} ({bytes_text(self.new_bytes)})"
+            )
+            yield "  " + ", ".join(f"{reason}: {count_text(count)}" for reason, count in self.reasons.items())
+        for file in self.picked[:_SHOWN]:
+            name = printable(short_path(redacted(file.path), table, _PATH))
+            yield f"  {name}  {bytes_text(file.bytes)}  {', '.join(file.reasons)}"
+        if len(self.picked) > _SHOWN:
+            yield f"  and {count_text(len(self.picked) - _SHOWN)} more"
+        if self.depth_before is not None:
+            yield f"overlap depth (1 if none overlap): {_steps(*map(_depth, self._depths()))}"
+        for one in self.predicates:
+            before, predicted, after = (
+                None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)
+            )
+            yield f"bytes kept for {printable(one.sql)}: {_steps(before, predicted, after)}"
+        yield from (printable(statement) for statement in self.statements)
+        if self.is_along_curve and RewriteReason.FULL not in self.reasons:
+            yield "whether rows lie along the curve was not looked at: --full (full=True) sorts them along it anew"
+        if not self.rows_read:
+            yield _ROWS_NOT_READ.text(words)
+        if self.left:
+            yield f"still to optimize: {counted(self.left, 'file')}; run it again, or see `prune check`"
+
+    def _depths(self) -> tuple[float | None, float | None, float | None]:
+        return self.depth_before, self.depth_predicted, self.depth_after
+
+
+def _depth(depth: float | None) -> str | None:
+    return None if depth is None else f"{depth:.2f}"
+
+
+def _steps(before: str | None, predicted: str | None, after: str | None) -> str:
+    came = "" if after is None else f", {after} after"
+    foretold = "not predicted (not on the leading sort key)" if predicted is None else f"{predicted} predicted"
+    return f"{before} before, {foretold}{came}"
