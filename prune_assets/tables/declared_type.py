@@ -66,7 +66,7 @@ def _arrow_type(described: Any, *, physical_names: bool = False) -> pa.DataType:
     match described:
         case str():
             return _primitive(described)
-        case {"type": "struct", "fields": list(fields)}:
+        case {"type": "struct", "fields": [*fields]}:
             return pa.struct([_field(field, physical_names=physical_names) for field in fields])
         case {"type": "array", "elementType": element}:
             kind = _arrow_type(element, physical_names=physical_names)

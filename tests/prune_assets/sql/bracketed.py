@@ -55,8 +55,10 @@ def _text(node, source) -> str:
 
 def sign(node) -> str:
     match node:
-        case nodes.Conjunction() | nodes.Disjunction():
-            return type(node).__name__.upper()
+        case nodes.Conjunction():
+            return "AND"
+        case nodes.Disjunction():
+            return "OR"
         case nodes.Concat():
             return "||"
         case nodes.Comparison(op=sign) | nodes.Arithmetic(sign=sign) | nodes.Bitwise(sign=sign):

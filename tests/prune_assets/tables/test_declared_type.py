@@ -82,3 +82,9 @@ def test_files_have_physical_names_inside_lists_and_maps_alone():
     assert declared_type(described(struct), physical_names=True) == (by_table, by_table)
     declared, stored = declared_type(described(elements), physical_names=True)
     assert (declared.value_type, stored.value_type) == (by_table, in_files)
+
+
+def test_fields_of_a_struct_may_be_a_tuple():
+    field = {"name": "a", "type": "long"}
+    both = [declared_type({"type": {"type": "struct", "fields": make([field])}}) for make in (list, tuple)]
+    assert both[0] == both[1]
