@@ -1,1 +1,1 @@
-"""The metadata of all files of a table: columnar, read on demand, kept in memory and on disk."""
+"""Metadata of all files of a table: columnar, read on demand, cached in memory and on disk."""
