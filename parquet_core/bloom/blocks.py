@@ -41,13 +41,19 @@ def block_numbers(hashes: Hashes, blocks: int | Hashes) -> NDArray[np.intp]:
 
 
 def bit_numbers(hashes: Hashes) -> NDArray[np.uint32]:
-    """Return the bit number (0 to 31) per hash and word, shape (hashes, 8)."""
+    """Return the bit number (0 to 31) per hash and word.
+
+    Shape (hashes, 8).
+    """
     numbers: NDArray[np.uint32] = (hashes.astype(np.uint32)[:, None] * _SALT) >> np.uint32(27)
     return numbers
 
 
 def masks(hashes: Hashes) -> Blocks:
-    """Return a block per hash with only its bits set, shape (hashes, 8)."""
+    """Return a block per hash with only its bits set.
+
+    Shape (hashes, 8).
+    """
     return np.uint32(1) << bit_numbers(hashes)
 
 
@@ -73,9 +79,9 @@ def estimated_fpp(blocks: Blocks) -> float:
 
 
 def estimated_ndv(blocks: Blocks) -> float:
-    """Estimate the number of distinct values in a filter; infinite if every bit is set.
+    """Estimate the number of distinct values in a filter.
 
-    A value leaves a given bit unset with probability 1 - 1 / (32 * blocks).
+    Infinite if every bit is set. A value leaves a given bit unset with probability 1 - 1 / (32 * blocks).
 
     >>> round(estimated_ndv(np.array([[1] * 8], np.uint32)))
     1
@@ -112,7 +118,7 @@ _HEADER = struct({1: INTEGER, 2: member({1: EMPTY}), 3: member({1: EMPTY}), 4: m
 
 @dataclass(frozen=True, slots=True)
 class BloomHeader:
-    """Sizes of a filter in bytes: its header and the bitset after it."""
+    """Sizes of a filter's header and bitset, in bytes."""
 
     header_bytes: int
     bitset_bytes: int
@@ -132,7 +138,10 @@ def parse_header(data: bytes, *, place: str) -> BloomHeader | str:
 
 
 def parse_filter(data: bytes, *, place: str) -> Blocks | str:
-    """Decode a whole filter (header and bitset), or return why it is not trusted."""
+    """Decode a filter's header and bitset.
+
+    Returns the reason instead if the filter is not trusted.
+    """
     header = parse_header(data, place=place)
     if isinstance(header, str):
         return header
@@ -145,10 +154,10 @@ def parse_filter(data: bytes, *, place: str) -> Blocks | str:
 
 
 def guess_length(offset: int, *, next_offset: int | None, file_size: int) -> int:
-    """Return the bytes to read of a filter of unknown length; 0 for an impossible `offset`.
+    """Return the bytes to read of a filter of unknown length.
 
-    `next_offset`: start of the next known structure. `file_size`: size of the file, or the start of the footer, which
-    is a tighter limit.
+    0 for an impossible `offset`. `next_offset`: start of the next known structure. `file_size`: size of the file, or
+    the start of the footer, which is a tighter limit.
 
     >>> guess_length(1000, next_offset=None, file_size=5000), guess_length(1000, next_offset=1047, file_size=5000)
     (4000, 47)
@@ -158,7 +167,7 @@ def guess_length(offset: int, *, next_offset: int | None, file_size: int) -> int
 
 
 def parse_guess(data: bytes, *, place: str) -> Blocks | int | str:
-    """Decode a filter from a read that may be too short or too long.
+    """Decode a filter from a read of guessed length.
 
     Returns the blocks, the number of bytes missing after `data`, or why the filter is not trusted.
     """

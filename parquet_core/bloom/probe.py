@@ -36,7 +36,7 @@ _DECIMAL_BYTES = 16
 
 
 def can_hash(column: LeafColumn) -> bool:
-    """Return True if a filter of this column can be probed with values of its type."""
+    """Return True if filters of this column can be probed."""
     if column.unsupported or column.physical not in _HASHABLE:
         return False
     # A BYTE_ARRAY decimal has many encodings, and a filter contains only the encoding that was written.
@@ -68,7 +68,7 @@ def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
 
 
 def _fits(column: LeafColumn, given: pa.DataType) -> bool:
-    """Return True if values of a type have the encoding of the column."""
+    """Return True if a type is encoded like the column's type."""
     if pa.types.is_decimal(given) or _is_decimal(column.type):
         return column.physical is not Physical.BYTE_ARRAY and _fits_decimal(column.type, given)
     match column.physical:
@@ -164,7 +164,10 @@ def probe_hashes(column: LeafColumn, values: pa.Array) -> Probes:
 
 
 def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
-    """Return flags, shape (filters, values); False proves that a filter lacks a value."""
+    """Probe every filter for every value.
+
+    Shape (filters, values). False proves that a filter lacks a value.
+    """
     maybe = may_contain(filters, probes.hashes)
     values = len(probes.provable)
     maybe[:, probes.again] |= maybe[:, values:]

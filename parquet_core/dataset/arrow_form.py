@@ -1,6 +1,7 @@
-"""Convert dataclasses of arrays to an Arrow record batch and back, for the metadata cache.
+"""Convert dataclasses of arrays to Arrow record batches and back.
 
-The batch has one row with one list per array, so that arrays may differ in length. Reading does not copy arrays.
+The metadata cache stores these batches. The batch has one row with one list per array, so that arrays may differ in
+length. Reading does not copy arrays.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
-    """Return the array of this name as a numpy array; raises KeyError if missing."""
+    """Return the array of this name as a numpy array.
+
+    Raises KeyError if missing.
+    """
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
         texts = np.array([*array.dictionary.to_pylist(), None], object)

@@ -1,4 +1,7 @@
-"""Bloom filters of a dataset: read per row group, cached on disk per column."""
+"""Bloom filters of a dataset.
+
+Filters are read per row group and cached on disk per column.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ class KeptFilters:
     _found: dict[Path, dict[int, Blocks]] = field(default_factory=dict)
 
     def of(self, column: LeafColumn) -> Mapping[int, Blocks]:
-        """Return the cached filters of a column that `read` has loaded, by row group."""
+        """Return the filters that `read` has loaded, by row group."""
         return self._found.get(column.path, {})
 
     def read(self, column: LeafColumn, positions: Positions) -> None:
@@ -135,7 +138,10 @@ class KeptFilters:
 
 @dataclass(slots=True)
 class BloomFilters:
-    """Reader of bloom filters; caches them unchanged in memory and folded on disk."""
+    """Reader of bloom filters.
+
+    Filters are cached unchanged in memory and folded on disk.
+    """
 
     groups: RowGroupTable
     footers: FooterColumns
@@ -148,15 +154,16 @@ class BloomFilters:
         self._folded = KeptFilters(self.groups, self.footers.kept)
 
     def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Flag row groups whose footer has the offset of a filter for the column."""
+        """Flag row groups whose footer has the offset of a filter."""
         there: NDArray[np.bool_] = self.footers.chunks(column).bloom_filter[:, 0] > 0
         return there
 
     def read(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool = False) -> list[Blocks | str]:
-        """Return a column's filter in each chosen row group, or the reason why none is usable.
+        """Return a column's filter in each chosen row group.
 
-        A filter hashes values in the type that its file stores, see `RowGroupTable.stored_as`. `may_be_folded`: accept
-        filters from the disk cache, which may be smaller and have more false positives.
+        A row group without a usable filter has the reason instead. A filter hashes values in the type that its file
+        stores, see `RowGroupTable.stored_as`. `may_be_folded`: accept filters from the disk cache, which may be smaller
+        and have more false positives.
         """
         self._asked[column] = None
         missing = self.missing(column, positions, may_be_folded=may_be_folded)
@@ -165,7 +172,10 @@ class BloomFilters:
         return [found for found in self.at_hand(column, positions) if found is not None]
 
     def missing(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool) -> Positions:
-        """Return the row groups whose filter `read` would fetch from a file or refuse."""
+        """Return the row groups without a cached filter.
+
+        `read` would fetch the filters of these row groups from files, or refuse them.
+        """
         missing = self._not_at_hand(column, positions)
         if len(missing):
             trusted = missing[self._refusals(column, missing) == ""]
@@ -180,7 +190,10 @@ class BloomFilters:
         return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
-        """Return cached filters or reasons in the form of `read`; None for row groups not read."""
+        """Return the cached part of the result of `read`.
+
+        None for row groups that were not read.
+        """
         known, on_disk = self._at_hand.of(column), self._folded.of(column)
         return [known[p] if p in known else on_disk.get(p) for p in positions.tolist()]
 
@@ -226,7 +239,10 @@ class BloomFilters:
         self.footers.doubt(column, positions[wrong], Doubt.FILTER)
 
     def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
-        """Fill unknown filter lengths in `ranges` with guesses; return flags of the guessed entries."""
+        """Fill unknown filter lengths in `ranges` with guesses.
+
+        Returns flags of the guessed entries.
+        """
         guessed: NDArray[np.bool_] = (ranges[:, 0] > 0) & (ranges[:, 1] < 0)
         file = self.groups.file[positions]
         order = np.lexsort((ranges[:, 0], file))
@@ -248,7 +264,10 @@ class BloomFilters:
 
 
 def _against_filters(column: LeafColumn, kind: Provenance) -> str:
-    """Return why filters of such files must not be probed for the column; "" if they may."""
+    """Return why filters of such files must not be probed.
+
+    "" if they may be probed for values of the column.
+    """
     if leaf_as_read(column, kind) is None:
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in kind.columns) > 1:

@@ -1,4 +1,4 @@
-"""Totals of columns in each row group: bytes and data pages, added up from footers."""
+"""Bytes and data pages of columns per row group, summed from footers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Dictionaries of a dataset: read per row group, decoded to values of the column."""
+"""Dictionaries of a dataset.
+
+Dictionaries are read per row group and decoded to values of the column.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class _Chunk(NamedTuple):
 
 
 class _DictionaryRange(NamedTuple):
-    """Byte range of a dictionary page, according to the footer and the offset index."""
+    """Byte range of a dictionary page, from footer and offset index."""
 
     position: int
     chunk: ColumnChunk
@@ -68,7 +71,7 @@ class Dictionaries:
         self._at_hand = StructuresAtHand("dictionaries", self.footers.kept)
 
     def read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
-        """Return a column's dictionary in each chosen row group, or why it proves nothing."""
+        """Return the dictionary or refusal reason of each chosen row group."""
         known = self._at_hand.of(column)
         self._at_hand.recall(column, positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""])
         missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
@@ -81,7 +84,10 @@ class Dictionaries:
         return [new[p] if p in new else known[p] for p in positions.tolist()]
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
-        """Return cached dictionaries or reasons in the form of `read`; None for row groups not read."""
+        """Return the cached part of the result of `read`.
+
+        None for row groups that were not read.
+        """
         return list(map(self._at_hand.of(column).get, positions.tolist()))
 
     def save(self) -> None:
@@ -89,7 +95,10 @@ class Dictionaries:
         self._at_hand.save()
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
-        """Return, per row group, why a column's dictionary proves nothing; "" if it is readable."""
+        """Return why the dictionaries of row groups prove nothing.
+
+        "" for a row group whose dictionary may be read.
+        """
         doubted = self.footers.refusals(column, positions, AGAINST_DICTIONARIES)
         return np.where(doubted == "", self._by_footers(column, positions), doubted)
 
@@ -123,10 +132,10 @@ class Dictionaries:
         return "" if incomplete is None else incomplete
 
     def _read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
-        """Read a column's dictionary in each chosen row group, or return why it proves nothing.
+        """Read a column's dictionary in each chosen row group.
 
-        A returned dictionary contains every non-null value of the row group, and possibly more. Its values are
-        comparable with `Bounds`. Raises the errors of `gather`.
+        A dictionary that proves nothing is replaced by the reason. A returned dictionary contains every non-null value
+        of the row group, and possibly more. Its values are comparable with `Bounds`. Raises the errors of `gather`.
         """
         refusals = self.refusals(column, positions)
         chunks = [
@@ -158,7 +167,10 @@ class Dictionaries:
         return _Chunk(position, chunk, leaf)
 
     def _first_pages(self, column: LeafColumn, positions: list[int]) -> dict[int, int]:
-        """Return the offset of the first data page by row group, if the offset index has it."""
+        """Return the offset of the first data page, by row group.
+
+        Row groups without an offset index are left out.
+        """
         if not positions:
             return {}
         (offsets,) = self.page_indexes.locations([column], np.array(positions, np.int64))
@@ -175,7 +187,10 @@ class Dictionaries:
         return _DictionaryRange(*chunk, *span)
 
     def _written(self, column: LeafColumn, page: _DictionaryRange, data: bytes) -> PlainValues | str:
-        """Return the PLAIN values of one dictionary, or why they are not trusted."""
+        """Return the PLAIN values of one dictionary.
+
+        Returns the reason instead if they are not trusted.
+        """
         place = self.groups.place(page.position, column)
         file = self.groups.files[int(self.groups.file[page.position])]
         needed = page_bytes(data, page.chunk, page.leaf, place=place)
@@ -189,7 +204,10 @@ class Dictionaries:
 
 
 def _alike(traits: Positions) -> tuple[Positions, Positions]:
-    """Return the index of one row per distinct value, and the number of each row's value."""
+    """Find the distinct rows of a matrix.
+
+    Returns the index of one row per distinct value, and per row the number of its value.
+    """
     order = np.lexsort(traits.T)
     ordered = traits[order]
     new = np.ones(len(order), np.bool_)
@@ -200,7 +218,7 @@ def _alike(traits: Positions) -> tuple[Positions, Positions]:
 
 
 def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
-    """Return True if the end of the dictionary page is unknown without an offset index."""
+    """Return True if only an offset index bounds the dictionary page."""
     if isinstance(chunk, str):
         return False
     offset = chunk.chunk.dictionary_page_offset
@@ -208,7 +226,7 @@ def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
 
 
 def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode dictionaries from the types that files store to the type of the column."""
+    """Decode dictionaries of various stored types to the column's type."""
     forms = [stored_form(leaf) for leaf in leaves]
     decoded: list[pa.Array | str] = list(written)
     for form in dict.fromkeys(forms):
@@ -219,7 +237,10 @@ def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainVal
 
 
 def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode all dictionaries of one stored type at once; the arrays are slices of one array."""
+    """Decode all dictionaries of one stored type at once.
+
+    The returned arrays are slices of one array.
+    """
     parts = [part for part in written if not isinstance(part, str)]
     if not parts:
         return [part for part in written if isinstance(part, str)]

@@ -50,9 +50,10 @@ class FooterSource:
     _kept: tuple[Footers, ...] = ()
 
     def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
-        """Return a source for `files`, which keeps the read footers if `files` begins with their files.
+        """Return a source for a longer list of files.
 
-        Otherwise the new source reads all footers again.
+        It keeps the footers that were read if `files` begins with their files. Otherwise the new source reads all
+        footers again.
         """
         if self._of.tolist() != list(range(len(self._of))) or files[: len(self._of)] != self.files[: len(self._of)]:
             return FooterSource(files, self.traffic)
@@ -106,7 +107,10 @@ class _Column:
         return replace(self, all_chunks=None, all_bounds=None)
 
     def forget(self, doubted: NDArray[np.bool_]) -> None:
-        """Drop the bounds of flagged row groups; `doubted` covers the row groups of opened files."""
+        """Drop the bounds of flagged row groups.
+
+        `doubted`: one flag per row group of an opened file.
+        """
         if doubted.any():
             self.bounds, self.all_bounds = without(self.bounds, doubted), None
 
@@ -144,17 +148,20 @@ class FooterColumns:
         return decoded.all_bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
-        """Return the contradictions found for a column (`Doubt` flags), one per row group."""
+        """Return the `Doubt` flags of a column, per row group."""
         return self._column(column).doubts
 
     def why_doubted(self, column: LeafColumn, position: int) -> str:
-        """Return why a column's statistics are distrusted in a row group; "" if they are trusted."""
+        """Return why a column's statistics are distrusted in a row group.
+
+        "" if they are trusted.
+        """
         return reason_of(int(self.doubts(column)[position]) & AGAINST_STATISTICS)
 
     def refusals(self, column: LeafColumn, positions: Positions, against: Doubt) -> NDArray[np.object_]:
-        """Return, per row group, why a structure of a column is distrusted; "" if it is trusted.
+        """Return why a structure of a column is distrusted, per row group.
 
-        `against`: the `Doubt` flags that concern the structure.
+        "" if it is trusted. `against`: the `Doubt` flags that concern the structure.
         """
         return reasons_of(self.doubts(column)[positions], against)
 
@@ -173,7 +180,10 @@ class FooterColumns:
         self.contradictions += 1
 
     def save(self) -> None:
-        """Write columns decoded since the last `save` to the cache, on disk and in memory."""
+        """Cache the columns decoded since the last `save`.
+
+        Writes to the caches on disk and in memory.
+        """
         at = self.groups.read_from()
         for column in self._columns.values():
             if column.unsaved:
@@ -209,7 +219,10 @@ class FooterColumns:
         return doubted
 
     def _with_new(self, column: LeafColumn, name: str, kept: Kept, at: Positions) -> _Column:
-        """Return a column for the row groups `at`: cached where possible, otherwise from footers."""
+        """Return a column for the row groups `at`.
+
+        Row groups that are not cached are read from footers.
+        """
         groups = kept.groups[at]
         chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
         new = np.flatnonzero(groups < 0)
@@ -229,15 +242,18 @@ class FooterColumns:
         return doubts
 
     def faults(self, column: LeafColumn, positions: Positions) -> tuple[KnownFault, ...]:
-        """Return the known faults of writers that may affect a column in the row groups at `positions`."""
+        """Return the known writer faults that may affect row groups.
+
+        Each fault may affect the column in at least one row group at `positions`.
+        """
         faulty = self.faulty(column)
         return tuple(fault for fault, affected in faulty.items() if affected[positions].any()) if faulty else ()
 
     def faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
-        """Return the row groups that each known writer fault may affect in a column, as flags.
+        """Return the known writer faults of a column.
 
-        Faults that concern only deprecated bounds are left out, since files with newer bounds do not need deprecated
-        ones.
+        Each fault maps to flags of the row groups that it may affect. Faults that concern only deprecated bounds are
+        left out, since files with newer bounds do not need deprecated ones.
         """
         if column.path not in self._faulty:
             self._faulty[column.path] = self._find_faulty(column)
@@ -256,9 +272,9 @@ class FooterColumns:
         return faulty
 
     def claimed_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds per row group for a reader that ignores known writer faults.
+        """Return the bounds for a reader that ignores known writer faults.
 
-        Footers that are not in memory are read again if any writer has a known fault.
+        One entry per row group. Footers that are not in memory are read again if any writer has a known fault.
         """
         groups = self.groups
         if not self.faulty(column):
@@ -296,10 +312,10 @@ class FooterColumns:
     def _decode_batch(
         self, column: LeafColumn, footers: Footers, positions: Positions, *, believing: bool
     ) -> tuple[ColumnChunks, Bounds]:
-        """Decode a column in a batch of footers, trying each path that files use, in order.
+        """Decode a column in a batch of footers.
 
-        The first path that a file has wins. If field ids identify columns, only the path with the column's field id
-        counts.
+        Each path that files use for the column is tried, in order. The first path that a file has wins. If field ids
+        identify columns, only the path with the column's field id counts.
         """
         chunks, bounds = [], []
         part, own = np.full(len(footers), -1, np.int64), self._own_paths(column)
@@ -327,7 +343,10 @@ class FooterColumns:
         return concat_chunks(chunks).take(chosen), concat_bounds(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Flag the kinds of files that lack the column, so that Spark reads null in all rows."""
+        """Flag the kinds of files that lack the column.
+
+        Spark reads null in all rows of such files.
+        """
         names = self.groups.names
         if names.numbers is not None:
             return np.array([reads_as_null(column, kind) for kind in self.groups.kinds], np.bool_)
@@ -335,9 +354,10 @@ class FooterColumns:
         return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))
 
     def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
-        """Return the column's path in each kind of file, None if it lacks the column.
+        """Return the column's path in each kind of file.
 
-        Returns None as a whole if columns are identified by names instead of field ids.
+        None for a kind that lacks the column. Returns None as a whole if columns are identified by names instead of
+        field ids.
         """
         groups = self.groups
         if groups.names.numbers is None:

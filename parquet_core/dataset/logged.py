@@ -1,4 +1,4 @@
-"""Files listed by a table's log instead of a directory: which are opened, how columns are named.
+"""Files and columns of a table with a log.
 
 A log has enough metadata of some files to skip reading their footers. The log also defines the columns of the table and
 their names or numbers in files. A file may lack columns or have additional ones.
@@ -36,11 +36,14 @@ UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by=""
 
 
 class LoggedColumn(Protocol):
-    """A leaf of the table: its name in predicates, its path and field id in files."""
+    """A table leaf with its path and field id in files."""
 
     @property
     def leaf(self) -> LeafColumn:
-        """The column with the name and type that predicates use; type None for lists and maps."""
+        """The column with the name and type that predicates use.
+
+        The type is None for lists and maps.
+        """
 
     @property
     def physical(self) -> Path:
@@ -85,11 +88,12 @@ class FileList(Sequence[DataFile]):
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Columns of a table by field id, for files whose names do not matter.
+    """Columns of a table by field id.
 
-    `columns`: column by its field id and by those of its parts; all leaves of a list or map belong to one column.
-    `names`: field id by path, for files without field ids (a name mapping). `tops`: names of top-level columns by field
-    id. `renamed`: field ids of lists and maps with renamed parts, and of those parts.
+    Used for files whose column names do not matter. `columns`: column by the field ids of itself and its parts; all
+    leaves of a list or map belong to one column. `names`: field id by path, for files without field ids (a name
+    mapping). `tops`: names of top-level columns by field id. `renamed`: field ids of lists and maps with renamed parts,
+    and of those parts.
     """
 
     columns: Mapping[int, LoggedColumn]
@@ -104,7 +108,7 @@ class LoggedFiles:
 
     Per file: `opened`, True if its footer is read; `row_count`, used if the file is not opened; `deleted`, True if some
     of its rows are deleted. `columns`: columns stored in files. `partitions`: columns whose values are in the log.
-    `by_id`: field ids in files must match those of the table. `numbered`: set if field ids alone identify columns,
+    `by_id`: field ids in files must match the table. `numbered`: set if field ids alone identify columns,
     None if names do.
     """
 
@@ -150,7 +154,10 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
 
 
 def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
-    """Return True if an unmatched leaf may be a column: it has no field id, or a column's."""
+    """Return True if an unmatched leaf may be a column.
+
+    Such a leaf has no field id, or the field id of a column.
+    """
     numbers = {column.field_id for column in logged.columns}
     groups = [(element.name, element.field_id) for element in kind.elements if element.children]
     for leaf, stored in zip(named, kind.columns, strict=True):
@@ -186,7 +193,10 @@ def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
 
 
 def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
-    """Return the table's name of a top-level column of a file; "" if the table lacks it."""
+    """Return the table's name of a top-level column of a file.
+
+    "" if the table lacks the column.
+    """
     number = kind.top_numbers.get(top)
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
@@ -214,7 +224,7 @@ def _named(leaf: LeafColumn, known: dict[Path, LoggedColumn], *, by_id: bool) ->
 
 
 def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:
-    """Return the columns of a table as its files store them, in table order.
+    """Return the columns as files store them, in table order.
 
     `kinds`: provenances with the table's column names. A column that no file stores in the table's type is returned as
     the log defines it.

@@ -1,4 +1,4 @@
-"""Cached metadata of tables: decoded in memory for one process, encoded on disk for later processes.
+"""Metadata cache of tables: decoded in memory, encoded on disk.
 
 In memory, a key includes the state of the data files, so that a value is never used after the files change. Cached
 values are immutable: a caller that may change one copies it.
@@ -55,7 +55,7 @@ class DecodedCache:
             return entry[0]
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
-        """Store a value of `size` bytes, replacing the previous value of its key.
+        """Store a value of `size` bytes, replacing the previous one.
 
         A value of more than half of `most_bytes` is not stored.
         """
@@ -70,7 +70,9 @@ class DecodedCache:
 
 
 def bytes_of(value: Any) -> int:
-    """Estimate the memory of a value in bytes: its arrays, plus a flat amount per object.
+    """Estimate the memory of a value in bytes.
+
+    Counts its arrays, and a flat amount per object.
 
     >>> bytes_of({"numbers": np.zeros(100, np.int64)})
     928
@@ -99,16 +101,20 @@ _LAST_LOOK, _LOOK_SECONDS = ".last-look", 3600.0
 
 
 def generation_of(files: Iterable[DataFile]) -> str:
-    """Return the hash of the state of data files: paths, sizes, modification times and etags."""
+    """Return the hash of the state of data files.
+
+    The state is path, size, modification times and etag.
+    """
     state = [f"{f.path}\x00{f.size}\x00{f.modified_ns}\x00{f.changed_ns}\x00{f.etag}" for f in files]
     return blake2b("\n".join(state).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 def is_settled(file: DataFile, now_ns: int) -> bool:
-    """Return True if a change after `now_ns` would alter the file's times or ETag.
+    """Return True if a later change would alter the file's state.
 
-    A second write shortly after the first one can have the same modification time, so fresh files are not settled. A
-    web server may return neither a time nor an ETag.
+    The state is modification times and ETag; a change counts as later if it is after `now_ns`. A second write shortly
+    after the first one can have the same modification time, so fresh files are not settled. A web server may return
+    neither a time nor an ETag.
     """
     is_dated = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
     return is_dated and file.modified_ns < now_ns - _FRESH_NS
@@ -127,7 +133,10 @@ class MetadataCache:
     decoded: DecodedCache | None = field(default=None, repr=False, compare=False)
 
     def of_table(self, table: str) -> TableCache:
-        """Return the cache of one table; `table` is any string that identifies it."""
+        """Return the cache of one table.
+
+        `table`: any string that identifies the table.
+        """
         name = blake2b(table.encode(errors="surrogateescape"), digest_size=12).hexdigest()
         return TableCache(self.directory / name, self)
 
@@ -140,9 +149,10 @@ class MetadataCache:
                 self.evict()
 
     def evict(self) -> None:
-        """Remove the least recently used entries beyond `most_bytes`, and partial files of crashed writers.
+        """Remove entries beyond `most_bytes` and files of crashed writers.
 
-        If entries exceed `most_bytes`, eviction frees an eighth of it.
+        The least recently used entries are removed first. If entries exceed `most_bytes`, eviction leaves an
+        eighth of `most_bytes` free.
         """
         entries = sorted(self._entries())
         total = sum(size for _, size, _ in entries)
@@ -183,7 +193,10 @@ class TableCache:
     cache: MetadataCache
 
     def read(self, name: str) -> tuple[str, pa.RecordBatch] | None:
-        """Return the generation and arrays of an entry; None if missing or damaged."""
+        """Return the generation and arrays of an entry.
+
+        None if missing or damaged.
+        """
         path = self._path(name)
         try:
             # The file is not memory-mapped: truncating a mapped file would crash the process.
@@ -243,7 +256,10 @@ class TableCache:
 
 
 def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
-    """Return the generation and arrays of a stream; None if it stores another name."""
+    """Return the generation and arrays of a stream.
+
+    None if the stream stores another name.
+    """
     with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
         metadata = stream.schema.metadata
         if metadata[b"name"] != name.encode():
@@ -255,7 +271,7 @@ def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
 
 
 def _seal(part: Path) -> None:
-    """Write the magic number and the checksum to the reserved header of a file."""
+    """Write magic number and checksum to the reserved header."""
     with part.open("r+b") as file:
         file.seek(_HEADER_BYTES)
         digest = xxhash.xxh3_64()

@@ -1,7 +1,7 @@
-"""Metadata of a whole dataset: its row groups, and column metadata that is read on demand.
+"""Metadata of a whole dataset.
 
-Metadata that was read is cached in memory and, with a `MetadataCache`, on disk; dictionaries only in memory. Later
-indexes of the same files reuse both caches.
+The index contains the row groups, and reads column metadata on demand. Metadata that was read is cached in memory and,
+with a `MetadataCache`, on disk; dictionaries only in memory. Later indexes of the same files reuse both caches.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class MetadataIndex:
         return len(self.groups)
 
     def save(self) -> None:
-        """Write metadata read since the last `save` to the cache; does nothing without a cache."""
+        """Cache the metadata read since the last `save`.
+
+        Does nothing without a cache.
+        """
         self.footers.save()
         self.totals.save()
         self.page_indexes.save()
@@ -47,7 +50,10 @@ class MetadataIndex:
 
 
 def metadata_index(groups: RowGroupTable, source: FooterSource, stored: StoredIndex | None = None) -> MetadataIndex:
-    """Create an index for row groups; `stored`: their cached metadata, None without a cache."""
+    """Create an index for row groups.
+
+    `stored`: their cached metadata; None without a cache.
+    """
     kept = KeptColumns(groups, stored)
     footers = FooterColumns(groups, source, kept)
     page_indexes = PageIndexes(groups, footers, kept)

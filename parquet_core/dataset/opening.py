@@ -1,4 +1,7 @@
-"""Open a dataset: list its files, read footers that are not cached, number the row groups."""
+"""Open a dataset.
+
+Opening lists the files, reads footers that are not cached, and numbers the row groups of all files.
+"""
 
 from __future__ import annotations
 
@@ -103,10 +106,10 @@ class ListedDataset:
     _of_summary: tuple[LeafColumn, ...] | None = None
 
     def read_for_schema(self, *, whole_below: int | None = None) -> MetadataIndex:
-        """Read the footer that decides on the schema; read all footers of an unpartitioned table.
+        """Read the footer that decides on the schema.
 
-        `whole_below`: with at least this many files that are not cached, only the schema footer is read; None for no
-        limit.
+        Reads all footers if no directory name can rule out files. `whole_below`: with at least this many files that are
+        not cached, only the schema footer is read; None for no limit.
         """
         few = whole_below is None or int(np.count_nonzero(self.unread())) < whole_below
         final = few and not self.partitions.values
@@ -124,7 +127,10 @@ class ListedDataset:
         return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
 
     def of_files(self, files: Numbers) -> ListedDataset:
-        """Return a table of some files, without cache and with traffic counted from zero."""
+        """Return a table of some files.
+
+        It has no cache, and counts traffic from zero.
+        """
         values = {path: of_files.take(files) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,
@@ -143,9 +149,10 @@ class ListedDataset:
         return self.read(np.ones(len(self.files), np.bool_))
 
     def read(self, wanted: Flags) -> MetadataIndex:
-        """Read the footers of the `wanted` files and of the file that decides on the schema.
+        """Read the footers of the `wanted` files.
 
-        Cached files count as opened too, since that costs no read.
+        The file that decides on the schema is always read too. Cached files count as opened too, since that costs no
+        read.
         """
         return self._read(wanted, final=True)
 
@@ -196,7 +203,7 @@ class ListedDataset:
 def read_logged(
     table: str, logged: LoggedFiles, *, traffic: Traffic, cache: MetadataCache | None = None, any_case: bool = False
 ) -> MetadataIndex:
-    """Read the footers of the `opened` files of a table with a log.
+    """Read the footers of the files that `logged` marks as opened.
 
     `cache`: files whose metadata it holds unchanged are not read. `any_case`: match column names of files without case.
 
@@ -244,9 +251,10 @@ class _PlacedGroups(NamedTuple):
 
 
 def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _PlacedGroups:
-    """Number the row groups of all files; an unopened file counts as one row group with ordinal -1.
+    """Number the row groups of all files.
 
-    `rows_of_files`: row counts per file, used for unopened files. `unopened`: index of their footer kind.
+    An unopened file counts as one row group with ordinal -1. `rows_of_files`: row counts per file, used for unopened
+    files. `unopened`: index of their footer kind.
     """
     counts = np.ones(len(opened), np.int64)
     counts[opened] = np.diff(groups.first)
@@ -282,14 +290,20 @@ def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
 
 
 class _Layout(NamedTuple):
-    """Row groups under construction: distinct footer kinds; kind and row group count per file."""
+    """Row groups under construction.
+
+    `kinds`: number of each distinct footer kind. Per file: `kind`, and `counts`, its number of row groups.
+    """
 
     kinds: dict[EncodedKind, int]
     kind: Numbers
     counts: Numbers
 
     def number(self, kinds: Iterable[EncodedKind]) -> Numbers:
-        """Return the number of each footer kind; a new kind gets the next number."""
+        """Return the number of each footer kind.
+
+        A new kind gets the next number.
+        """
         return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Pages of one column over many row groups: joined indexes with decoded bounds."""
+"""Pages of one column, from joined column and offset indexes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class PageBatch:
-    """Pages of one column over successive row groups; a row group without offset index counts as one page.
+    """Pages of one column over successive row groups.
 
-    The pages of row group i are the elements `first[i]` to `first[i + 1]`. Per page: `bounds`, and `first_row`, counted
-    inside the row group. Per row group: `reason` why its column index is unusable, "" if it is usable; `boundary_order`
-    as claimed (-1 if unknown); `bound_bytes`, the stored size of its bounds; `listed`, the number of pages in its
-    column index (-1 unless both indexes are readable).
+    A row group without offset index counts as one page. The pages of row group i are the elements `first[i]` to
+    `first[i + 1]`. Per page: `bounds`, and `first_row`, counted inside the row group. Per row group: `reason` why its
+    column index is unusable, "" if it is usable; `boundary_order` as claimed (-1 if unknown); `bound_bytes`, the stored
+    size of its bounds; `listed`, the number of pages in its column index (-1 unless both indexes are readable).
     """
 
     first: Numbers
@@ -58,7 +58,7 @@ class PageBatch:
 
     @property
     def counts_differ(self) -> NDArray[np.bool_]:
-        """Flags of row groups whose column index and offset index differ in their number of pages."""
+        """Flags of row groups whose indexes have different numbers of pages."""
         differ: NDArray[np.bool_] = (self.listed >= 0) & (self.listed != np.diff(self.first))
         return differ
 
@@ -78,7 +78,10 @@ class PageBatch:
         )
 
     def without(self, groups: NDArray[np.bool_], reason: str) -> PageBatch:
-        """Return a copy in which the page bounds of the flagged row groups are unknown, for this reason."""
+        """Return a copy without the page bounds of flagged row groups.
+
+        `reason`: why their column indexes are unusable.
+        """
         if not groups.any():
             return self
         bounds = without(self.bounds, np.repeat(groups, np.diff(self.first)))
@@ -100,9 +103,9 @@ def concat_batches(parts: Sequence[PageBatch]) -> PageBatch:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The column of pages, and per row group its rows and the trust in its writer.
+    """The column of pages, with facts about its row groups.
 
-    `kind`: per row group, index in `trusts`.
+    Per row group: `num_rows`, and `kind`, the index of its trust in `trusts`.
     """
 
     column: LeafColumn
@@ -138,7 +141,10 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
 
 
 def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexes:
-    """Drop distrusted null counts; they would make the rest of the column index look contradictory."""
+    """Drop distrusted null counts.
+
+    They would make the rest of the column index look contradictory.
+    """
     of_pages = np.repeat(source.kind, np.diff(indexes.first))
     wrong = wrong_null_counts(Fact.PAGE_NULLS, indexes.null_count, source.trusts, of_pages)
     return replace(indexes, null_count=np.where(wrong, MISSING, indexes.null_count)) if wrong.any() else indexes
@@ -178,9 +184,10 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
 
 
 def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
-    """Return, per row group, why its column index is unusable; "" if it is usable.
+    """Return why the column index of each row group is unusable.
 
-    Causes are a fault of the column index, an unreadable offset index, or different numbers of pages.
+    "" if it is usable. Causes are a fault of the column index, an unreadable offset index, or different numbers of
+    pages.
     """
     reason = indexes.reason.copy()
     usable = reason == ""
@@ -192,7 +199,10 @@ def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np
 
 
 def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbers) -> WrittenStatistics:
-    """Assign entries of usable column indexes to pages; the statistics of other pages are missing."""
+    """Assign entries of usable column indexes to pages.
+
+    Other pages have no statistics.
+    """
     whole = len(usable) == len(indexes) and np.array_equal(first, indexes.first)
     at, taken = (_NONE, _NONE) if whole else (elements_of(first, usable), elements_of(indexes.first, usable))
 

@@ -1,4 +1,4 @@
-"""Page indexes of a dataset, read per column and row group on demand."""
+"""Page indexes of a dataset, read on demand."""
 
 from __future__ import annotations
 
@@ -132,7 +132,10 @@ class PageIndexes:
         return [self._wanted(column, at, ranges) for column, at, ranges in paged]
 
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
-        """Return the offset indexes of the chosen row groups, one per column; reads no column indexes."""
+        """Return the offset indexes of columns in chosen row groups.
+
+        Column indexes are not read.
+        """
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
         wanted = [self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located]
         for (column, at), encoded in zip(located, read_structures(self.groups, wanted, purpose="index"), strict=True):
@@ -140,10 +143,10 @@ class PageIndexes:
         return [self._offsets[column.path].take(positions) for column in columns]
 
     def filled_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds of every row group, filled from page bounds if the statistics lack them.
+        """Return the bounds of every row group, filled from page bounds.
 
-        parquet-java drops the chunk statistics of long strings, but keeps their column index. Reads the page indexes of
-        row groups without bounds.
+        Page bounds and counts are used if the statistics lack them: parquet-java drops the chunk statistics of long
+        strings, but keeps their column index. Reads the page indexes of row groups without bounds.
         """
         own, row_count = self.footers.bounds(column), self.groups.row_count
         silent = ~(valid_flags(own.lower) & valid_flags(own.upper)) & (row_count > 0)
@@ -156,14 +159,20 @@ class PageIndexes:
         return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
 
     def why_silent(self, column: LeafColumn, position: int) -> str:
-        """Return why a fetched column index is unusable; "" if it is usable or not fetched."""
+        """Return why a fetched column index is unusable.
+
+        "" if it is usable or not fetched.
+        """
         fetched = self._pages.get(column.path)
         if fetched is None or fetched.kept is None or fetched.slot[position] < 0:
             return ""
         return str(fetched.kept.reason[fetched.slot[position]])
 
     def save(self) -> None:
-        """Write indexes fetched since the last `save` to the cache, on disk and in memory."""
+        """Cache the indexes fetched since the last `save`.
+
+        Writes to the caches on disk and in memory.
+        """
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for fetched in stored.values():
                 if fetched.grown:

@@ -1,4 +1,4 @@
-"""Files and row groups of a dataset as arrays: file, row count and writer of each row group."""
+"""Files and row groups of a dataset as arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class RowGroupTable:
-    """Row groups of all files of a dataset, with facts about the files.
+    """Row groups of all files of a dataset.
 
     Per row group: `file`, the index of its file; `ordinal`, its number in the file; `row_count`; `doubts`, distrusted
     claims about the whole row group; `uncounted`, True if its row count is unknown (it is then assumed to be 1, because
@@ -43,7 +43,7 @@ class RowGroupTable:
     An unopened file has one row group, with ordinal -1. `opened` is None if all files were opened, `deleted` is None if
     no row is deleted.
 
-    `columns`: those of the file from which Spark takes the schema (`summary`, if that file holds no data); a column
+    `columns`: leaves of the file from which Spark takes the schema (`summary`, if that file holds no data); a column
     that a directory name overrides is marked as unsupported for pruning. `partition_values`: the value per file, by
     path, of the `partitions` whose values are certain. `names`: the names of the columns in files.
     """
@@ -69,7 +69,10 @@ class RowGroupTable:
         return len(self.row_count)
 
     def put_row_count(self, row_count: Positions, uncounted: Flags) -> None:
-        """Replace the row counts, for example with those that a log has for unopened files."""
+        """Replace the row counts.
+
+        A log may have the row counts of unopened files.
+        """
         self.row_count, self.uncounted = row_count, uncounted
 
     def place(self, position: int, column: LeafColumn) -> str:
@@ -86,7 +89,7 @@ class RowGroupTable:
         return self.kinds[int(self.kind[self.file[position]])]
 
     def kinds_of_files(self) -> list[Provenance]:
-        """Return the distinct schemas and writers of the files; none if there are no files."""
+        """Return the distinct schemas and writers of the files."""
         return [self.kinds[i] for i in np.unique(self.kind).tolist()]
 
     def sizes_of_files(self) -> Positions:
@@ -96,7 +99,7 @@ class RowGroupTable:
         return np.array([file.size for file in self.files], np.int64)
 
     def has_rows(self, row_count: Positions, positions: Positions) -> bool:
-        """Return True if re-read row counts match those of the row groups at `positions`.
+        """Return True if re-read row counts match the row groups.
 
         Row groups with a distrusted row count match any count.
         """
@@ -114,20 +117,24 @@ class RowGroupTable:
         return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
 
     def opened_files(self, positions: Positions) -> Positions:
-        """Return, per row group, the index of its file among the opened files."""
+        """Return the index of each row group's file among opened files."""
         file = self.file[positions]
         return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def trusts(self, column: LeafColumn) -> list[Trust]:
-        """Return the trust in a column per kind of file: the least that applies to any of its chunks."""
+        """Return the trust in a column, per kind of file.
+
+        This is the least trust of any chunk in such files.
+        """
         return [trust(column, kind) for kind in self.kinds]
 
     def judged(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
-        """Return the distinct trusts in the chunks of a column, and each chunk's index among them.
+        """Return the trusts in the chunks of a column.
 
-        `chunks`: the chunks of the row groups at `positions`. `believing`: trust writers despite their known faults.
+        Returns the distinct trusts, and the index among them of each chunk. `chunks`: the chunks of the row groups at
+        `positions`. `believing`: trust writers despite their known faults.
         """
         trusts = [trust(column, of_files, believing=believing) for of_files in self.kinds]
         kind = self.kind[self.file[positions]]
@@ -141,14 +148,14 @@ class RowGroupTable:
         return by_traits, chunks.traits() * len(self.kinds) + kind
 
     def has_several_types(self, column: LeafColumn) -> bool:
-        """Return True if a file stores the column in another type that Spark converts."""
+        """Return True if Spark converts the column from another stored type."""
         return any(trust.stored is not None for trust in self.trusts(column))
 
     def stored_as(self, column: LeafColumn, positions: Positions) -> list[tuple[LeafColumn, Positions]]:
-        """Return the leaves that store a column, one per type, each with its row groups among `positions`.
+        """Return the leaves that store a column, one per type.
 
-        Row groups whose file lacks the column, or stores it in a type that is not readable as the column, are grouped
-        with the column itself.
+        Each leaf has its row groups among `positions`. Row groups whose file lacks the column, or stores it in a type
+        that is not readable as the column, are grouped with the column itself.
         """
         stored = [leaf_as_read(column, kind) for kind in self.kinds]
         leaves = {stored_form(leaf): leaf for leaf in stored if leaf is not None} | {stored_form(column): column}

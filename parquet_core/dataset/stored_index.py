@@ -1,4 +1,4 @@
-"""Disk cache of one table, and the positions in it of the current row groups.
+"""Disk cache of one table, addressed by its current row groups.
 
 The files of a table change between two plans. Each column is cached with the generation of files from which it was
 read; a file with the same state (path, size, modification times, etag) keeps its cached row groups.
@@ -57,7 +57,10 @@ class RowGroups(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A cache entry; `groups`: per current row group its position in the entry, -1 if missing."""
+    """A cache entry.
+
+    `groups`: position of each current row group in the entry; -1 if missing.
+    """
 
     batch: pa.RecordBatch
     groups: Numbers
@@ -95,9 +98,9 @@ class StoredIndex:
         )
 
     def row_groups(self) -> tuple[RowGroups, Numbers] | None:
-        """Return the cached row groups, and the index there of each current file (-1 if new).
+        """Return the cached row groups.
 
-        None if nothing is cached.
+        Also returns the index there of each current file; -1 if new. None if nothing is cached.
         """
         generation = self.generation
         if (groups := self.recall(_ROW_GROUPS)) is not None and self.cache.mark(f"dataset {generation}"):
@@ -126,7 +129,10 @@ class StoredIndex:
         return self._datasets[generation]
 
     def _files_in(self, generation: str, batch: pa.RecordBatch) -> Numbers:
-        """Return the index of each current file in a generation; -1 if new."""
+        """Return the index of each current file in a generation.
+
+        -1 if the file is new.
+        """
         if generation == self.generation:
             return np.arange(len(self.files))
         if generation not in self._file_indices:
@@ -137,7 +143,10 @@ class StoredIndex:
         return self._file_indices[generation]
 
     def keep_row_groups(self, groups: RowGroups) -> None:
-        """Cache the row groups of the current files, unless they are cached already."""
+        """Cache the row groups of the current files.
+
+        Does nothing if they are cached already.
+        """
         if self.is_settled:
             return
         if self._dataset(self.generation) is not None:
@@ -183,9 +192,10 @@ class StoredIndex:
             self.cache.drop(f"dataset {generation}")
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
-        """Return the disk entry of a name; None if missing or of a dropped generation.
+        """Return the disk entry of a name.
 
-        `file`, `ordinal`: per current row group, the index of its file and its number in the file.
+        None if missing or of a dropped generation. `file`, `ordinal`: per current row group, the index of its file and
+        its number in the file.
         """
         stored = self.cache.read(name)
         if stored is None:
@@ -201,9 +211,9 @@ class StoredIndex:
         return Kept(batch, np.where(like >= 0, first[like] + ordinal, -1))
 
     def recall(self, name: str, among: bytes = b"") -> Any | None:
-        """Return the memory entry of a name for the unchanged files; None if missing.
+        """Return the memory entry of a name for unchanged files.
 
-        `among`: identifies the opened files among all files of the table.
+        None if missing. `among`: identifies the opened files among all files of the table.
         """
         decoded = self.cache.cache.decoded
         return None if decoded is None else decoded.get(self._key(name, self.generation, among))
@@ -230,7 +240,10 @@ class StoredIndex:
 
 
 def _encoded(path: str) -> bytes:
-    """Return the cache key of a path; a URL is hashed because it may contain credentials."""
+    """Return the cache key of a path.
+
+    A URL is hashed because it may contain keys or signatures.
+    """
     # A local path may contain bytes that are not valid UTF-8.
     encoded = path.encode(errors="surrogateescape")
     return blake2b(encoded, digest_size=16).digest() if "://" in path else encoded
@@ -242,7 +255,10 @@ def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class KeptColumns:
-    """Cached column metadata: arrays on disk, decoded in memory; `stored`: None without a cache."""
+    """Cached column metadata: arrays on disk, decoded in memory.
+
+    `stored`: None without a cache.
+    """
 
     groups: RowGroupTable
     stored: StoredIndex | None
@@ -271,7 +287,10 @@ class KeptColumns:
         return b"" if opened is None else len(opened).to_bytes(8) + np.packbits(opened).tobytes()
 
     def name(self, what: str, column: LeafColumn) -> str:
-        """Return the cache name of a column: its paths, field id and stored type in files."""
+        """Return the cache name of a column.
+
+        It contains the paths, field id and stored type of the column in files.
+        """
         names = self.groups.names
         paths = names.of(column.path)
         if names.numbers is not None:
@@ -282,9 +301,9 @@ class KeptColumns:
         return "\x00".join([_name(what, column), *(part for path in paths for part in ("", *path))])
 
     def read(self, name: str) -> Kept | None:
-        """Return the disk entry of a name, with the position of each row group in it (-1 if missing).
+        """Return the disk entry of a name.
 
-        None if the whole entry is missing.
+        `groups` of the entry covers all row groups of the table, -1 if missing. None if the whole entry is missing.
         """
         if self.stored is None:
             return None
@@ -297,7 +316,7 @@ class KeptColumns:
         return kept._replace(groups=positions)
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
-        """Write arrays of the row groups in opened files to the disk cache."""
+        """Write arrays of row groups in opened files to disk."""
         if self.stored is not None:
             self.stored.write(name, values)
 
@@ -308,6 +327,9 @@ class KeptColumns:
 
 
 def _name(what: str, column: LeafColumn) -> str:
-    """Return the cache name of a column; it contains the stored type, on which bounds depend."""
+    """Return the cache name of a column.
+
+    The name contains the stored type, on which bounds depend.
+    """
     form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
     return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

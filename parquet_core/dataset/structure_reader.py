@@ -79,7 +79,10 @@ def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose:
 
 
 def _placed(buffer: bytes, lengths: Positions, absent: Reasons, place: Callable[[int], str]) -> IndexBytes:
-    """Return the positions of consecutive structures in a buffer; a negative length means missing."""
+    """Return the positions of consecutive structures in a buffer.
+
+    A negative length means missing.
+    """
     ends = np.cumsum(np.maximum(lengths, 0))
     start = ends - np.maximum(lengths, 0)
     return IndexBytes(buffer, start, np.where(lengths < 0, -1, ends), absent, place)

@@ -1,4 +1,7 @@
-"""Cache of dictionaries or bloom filters: per index, backed by the memory of the process."""
+"""Cache of dictionaries or bloom filters.
+
+Each index has its own cache, which is filled from the structures that earlier indexes left in memory.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ Structure = TypeVar("Structure")
 
 @dataclass(slots=True)
 class StructuresAtHand(Generic[Structure]):
-    """Structures of one type by column and row group, or the reason why one is unusable.
+    """Structures of one type, by column and row group.
 
-    `what`: the part of the memory cache key that names the type.
+    An unusable structure is replaced by the reason. `what`: the part of the memory cache key that names the type.
     """
 
     what: str
@@ -28,11 +31,11 @@ class StructuresAtHand(Generic[Structure]):
     _grown: dict[Path, LeafColumn] = field(default_factory=dict)
 
     def of(self, column: LeafColumn) -> dict[int, Structure | str]:
-        """Return the structures and reasons of a column that this index has, by row group."""
+        """Return the structures and reasons of a column, by row group."""
         return self._asked.setdefault(column.path, {})
 
     def put(self, column: LeafColumn, position: int, found: Structure | str) -> None:
-        """Store the structure of a row group, or the reason why it is unusable."""
+        """Store the structure of a row group, or a reason."""
         self.of(column)[position] = found
         self._grown[column.path] = column
 

@@ -1,4 +1,7 @@
-"""Columns of files that Spark does not read: missing in the schema or of unreadable type."""
+"""Columns of files that Spark does not read.
+
+The table's schema lacks the column, or its stored type is unreadable.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
 
 
 def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the dotted names of the outermost parts of columns that are not in `known`."""
+    """Return the outermost parts of columns that are not `known`.
+
+    The parts are dotted names.
+    """
     extra: dict[str, None] = {}
     for column in columns:
         unknown = next((name for name in _names(column) if name not in known), None)
@@ -62,7 +68,7 @@ def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[
 
 
 def _names(column: LeafColumn) -> list[tuple[str, ...]]:
-    """Return the case-folded paths of a column and its nested struct fields, down to the leaf.
+    """Return the case-folded paths from the top-level column to the leaf.
 
     For a list or map, return only the top-level column, because writers name the parts of lists and maps differently.
     Spark compares names without case.
@@ -74,7 +80,7 @@ def _names(column: LeafColumn) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadColumn:
-    """A column whose stored type in some files is unreadable as its type in the table.
+    """A column whose stored type is unreadable in some files.
 
     `wanted`: type in the table. `stored`: type in `files` (ascending file numbers). `others`: if either type is the
     null type, the files that store the table's type, otherwise empty. `is_untyped`: True if the table has the null
@@ -94,7 +100,7 @@ class UnreadColumn:
         return ".".join(self.path)
 
     def said(self, file: str) -> str:
-        """Return a message with the stored type of a file and the type in the table."""
+        """Return a message with the types in a file and the table."""
         return f"{file}: column {self.name} is {self.stored} there and {self.wanted} in the table"
 
     @property
@@ -107,9 +113,9 @@ class UnreadColumn:
 
 
 def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
-    """Return unreadable columns in files with rows, one per column and stored type.
+    """Return the unreadable columns of files with rows.
 
-    Each distinct schema is checked once.
+    Each entry is a column and one stored type. Each distinct schema is checked once.
     """
     # Footers with the same schema share one `columns` object.
     numbers: dict[int, int] = {}

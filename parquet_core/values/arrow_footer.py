@@ -74,7 +74,10 @@ class FooterLeaf(NamedTuple):
 
 
 class Described(NamedTuple):
-    """Claims of a footer about a column chunk; None for a missing field."""
+    """Claims of a footer about a column chunk.
+
+    None for a missing field.
+    """
 
     codec: int | None
     num_values: int | None
@@ -91,7 +94,10 @@ class RowGroup(NamedTuple):
 
 
 class Footer(NamedTuple):
-    """A footer as Arrow metadata, with its leaves and row groups decoded from the bytes."""
+    """A footer as Arrow metadata, with its checked parts.
+
+    `leaves` and `row_groups` are decoded from the bytes.
+    """
 
     metadata: pq.FileMetaData
     leaves: list[FooterLeaf]
@@ -132,7 +138,7 @@ def _footer(encoded: bytes, file: DataFile) -> Footer:
 
 
 def _metadata(encoded: bytes) -> pq.FileMetaData:
-    """Decode a footer with Arrow, with empty paths added if that is needed.
+    """Decode a footer with Arrow; add empty paths if needed.
 
     Raises the errors of Arrow.
     """
@@ -151,7 +157,7 @@ def _parsed(encoded: bytes) -> pq.FileMetaData:
 
 
 def _with_paths(encoded: bytes) -> bytes:
-    """Return the footer with an empty path_in_schema in each column chunk that lacks it.
+    """Add an empty path_in_schema to column chunks that lack it.
 
     Arrow requires the field, but identifies columns by position.
     """

@@ -1,4 +1,4 @@
-"""Decode chosen pages by wrapping them into a small Parquet file in memory.
+"""Decode chosen pages as a small Parquet file in memory.
 
 The pages stay unchanged; a new footer describes one row group with only these columns. Arrow decodes the result like
 any other file.
@@ -36,12 +36,12 @@ _DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
 
 
 class ChunkPages(NamedTuple):
-    """Pages of one column chunk with their headers: dictionary page if any, then data pages.
+    """Pages of one column chunk, with their headers.
 
-    `leaf`: number of the column among the leaves of the file. `data`: the pages in their first `length` bytes; more
-    bytes may follow. `dictionary_bytes`: size of the dictionary page, where the data pages begin. `num_values`: number
-    of values with nulls; None if only the page headers have it. `page_values`: number of values of each data page;
-    empty if unknown. `place`: location for messages.
+    The dictionary page, if any, comes before the data pages. `leaf`: number of the column among the leaves of the file.
+    `data`: the pages in their first `length` bytes; more bytes may follow. `dictionary_bytes`: size of the dictionary
+    page, where the data pages begin. `num_values`: number of values with nulls; None if only the page headers have it.
+    `page_values`: number of values of each data page; empty if unknown. `place`: location for messages.
     """
 
     leaf: int
@@ -55,9 +55,9 @@ class ChunkPages(NamedTuple):
 
 
 def schema_of(kind: Provenance, leaves: Sequence[int]) -> bytes:
-    """Return the Thrift-encoded schema of some leaves of a file, with the table's names.
+    """Return the encoded schema of some leaves of a file.
 
-    `leaves`: ascending leaf numbers.
+    The schema is Thrift-encoded and has the table's names. `leaves`: ascending leaf numbers.
     """
     return _list(_STRUCT, [_element(element) for element in _tree(kind, leaves)])
 
@@ -123,9 +123,10 @@ def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> C
 
 
 def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str, *, int96_unit: str = "us") -> pa.Table:
-    """Decode a file in memory; raises UnsupportedFeature for more than `most` decoded bytes.
+    """Decode a file in memory to a table.
 
-    Decodes in batches if a few bytes may expand to more than `most`, so that the limit stops it before memory is full.
+    Raises UnsupportedFeature for more than `most` decoded bytes. Decodes in batches if a few bytes may expand to more
+    than `most`, so that the limit stops it before memory is full.
     """
     opened = pq.ParquetFile(
         pa.BufferReader(whole),
@@ -182,12 +183,15 @@ def _names(path: Path) -> bytes:
 
 
 def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
-    """Return the schema elements of these leaves and their groups, with the table's names."""
+    """Return the schema elements of these leaves and their groups.
+
+    The elements have the table's names.
+    """
     wanted, elements = set(leaves), iter(kind.elements)
     leaf_number = 0
 
     def below(depth: int) -> list[SchemaElement]:
-        """Return the next element and its descendants; drop leaves that are not wanted."""
+        """Return the next element and its descendants, without unwanted leaves."""
         nonlocal leaf_number
         element = next(elements)
         if depth and element.physical is not None:

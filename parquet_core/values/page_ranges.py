@@ -93,7 +93,10 @@ def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[
 
 
 def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]:
-    """Return the row count of each page of whole-page row ranges; empty if pages are not located."""
+    """Return the row count of each page of whole-page row ranges.
+
+    Empty if the pages are not located.
+    """
     if not chunk.is_located:
         return []
     first = np.searchsorted(chunk.first_row, covered[:, 0])
@@ -103,7 +106,7 @@ def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]
 
 
 def chosen_rows(table: pa.Table, covered: RowRanges, ranges: RowRanges) -> pa.Table:
-    """Return the rows of `ranges` from a table of the rows of `covered`."""
+    """Select the rows of `ranges` from a table of `covered` rows."""
     if np.array_equal(covered, ranges):
         return table
     before = np.cumsum(covered[:, 1] - covered[:, 0]) - (covered[:, 1] - covered[:, 0])

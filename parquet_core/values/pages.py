@@ -71,9 +71,9 @@ class ChunkClaims(NamedTuple):
 
 
 def is_always_compressed(created_by: str | None) -> bool:
-    """Return True if the writer compresses data pages of version 2 and denies it in their headers.
+    """Return True if data pages of version 2 are always compressed.
 
-    Source: PARQUET-1850; pyarrow before 3.0.
+    These writers compress them even if the page headers deny it. Source: PARQUET-1850; pyarrow before 3.0.
     """
     return created_by is not None and created_by.startswith("parquet-cpp version ")
 
@@ -130,9 +130,10 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
 
 
 def values_of_page(data: bytes, *, place: str) -> int | None:
-    """Return the number of values, with nulls, of the data page at the start of `data`.
+    """Return the number of values of the first page of `data`.
 
-    None for a page of another type. Raises MalformedFile if `data` does not begin with a page header.
+    Nulls are counted. None for a page of another type. Raises MalformedFile if `data` does not begin with a page
+    header.
     """
     (kind, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
     described = {_DATA: v1, _DATA_V2: v2}.get(kind)
@@ -210,7 +211,10 @@ def _where(position: int) -> str:
 
 
 def _longest(page: _Page, chunk: ChunkClaims) -> int:
-    """Return the bytes of the longest dictionary entry, or of the page if entries are unreadable."""
+    """Return the bytes of the longest dictionary entry.
+
+    If the entries are unreadable, return the bytes of the whole page.
+    """
     try:
         plain = _plain(page, chunk)
     except (pa.ArrowException, OSError, ValueError):
@@ -220,7 +224,10 @@ def _longest(page: _Page, chunk: ChunkClaims) -> int:
 
 
 def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
-    """Return the uncompressed bytes of a page, without the levels of a version 2 page."""
+    """Return the uncompressed bytes of a page.
+
+    They do not include the levels of a version 2 page.
+    """
     levels = page.level_bytes or 0
     stored, size = page.stored[levels:], page.plain_bytes - levels
     if not page.compressed or not size:
@@ -229,7 +236,10 @@ def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
 
 
 def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
-    """Raise MalformedFile if the delta encoding claims more values than the page header."""
+    """Raise MalformedFile if a delta encoding claims too many values.
+
+    The limit is the number of values in the page header.
+    """
     try:
         values = _plain(page, chunk)
         for _ in range(chunk.levels if page.level_bytes is None else 0):

@@ -121,12 +121,15 @@ class ValueReader:
         return max(4 * BATCH_BYTES, _MOST_RATIO * self.file.size)
 
     def _leaves(self, columns: Sequence[str]) -> list[int]:
-        """Return the numbers of the leaves at or below the columns (dotted paths)."""
+        """Return the numbers of the leaves at or below the columns.
+
+        `columns`: dotted paths.
+        """
         leaves = enumerate(self.footer.leaves)
         return [i for i, leaf in leaves if any(leaf.path == c or leaf.path.startswith(f"{c}.") for c in columns)]
 
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_PagePlace]]:
-        """Yield the chunks of row groups; small row groups are grouped into one run."""
+        """Yield the chunks of row groups, small row groups together."""
         some: list[_PagePlace] = []
         fetched = 0
         for group in groups:
@@ -172,7 +175,7 @@ class ValueReader:
         )
 
     def _widest(self, chunk: _PagePlace, data: bytes) -> int:
-        """Check the pages of a chunk; return the bytes that one value may take.
+        """Check the pages of a chunk; return the largest value size.
 
         This is `ChunkContent.widest`, or the type length of a FIXED_LEN_BYTE_ARRAY column. Raises MalformedFile, and
         UnsupportedFeature if the values would take too much memory.
@@ -188,7 +191,10 @@ class ValueReader:
 
 
 class _PagePlace(NamedTuple):
-    """Location of a column chunk: own bytes, fetched bytes (both from `start`), and its claims."""
+    """Location and claims of a column chunk.
+
+    `length`: bytes of the chunk from `start`. `fetched`: bytes to read from `start`.
+    """
 
     group: int
     leaf: int
