@@ -50,8 +50,9 @@ def _is_decimal(type_: pa.DataType | None) -> bool:
 def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
     """Hash values of the column's type, one uint64 each.
 
-    Use `probe_hashes` to look up zeros and NaN in a filter. A number that exceeds the column's width wraps and hashes
-    like another value. Raises TypeError for values that are not of the column's type, WrongUse for nulls.
+    Use `probe_hashes` to look up zeros and NaN in a filter. A number that exceeds the column's width is in no filter;
+    it wraps and hashes like another value. Raises TypeError for values that are not of the column's type, WrongUse for
+    nulls.
     """
     if values.null_count:
         raise WrongUse("a null has no hash; drop the nulls first")

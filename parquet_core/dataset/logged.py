@@ -108,8 +108,8 @@ class LoggedFiles:
 
     Per file: `opened`, True if its footer is read; `row_count`, used if the file is not opened; `deleted`, True if some
     of its rows are deleted. `columns`: columns stored in files. `partitions`: columns whose values are in the log.
-    `by_id`: field ids in files must match the table. `numbered`: set if field ids alone identify columns,
-    None if names do.
+    `by_id`: field ids in files must match the table. `numbered`: set if field ids alone identify columns, None if names
+    do.
     """
 
     files: FileList

@@ -151,8 +151,8 @@ class MetadataCache:
     def evict(self) -> None:
         """Remove entries beyond `most_bytes` and files of crashed writers.
 
-        The least recently used entries are removed first. If entries exceed `most_bytes`, eviction leaves an
-        eighth of `most_bytes` free.
+        The least recently used entries are removed first. If entries exceed `most_bytes`, eviction leaves an eighth of
+        `most_bytes` free.
         """
         entries = sorted(self._entries())
         total = sum(size for _, size, _ in entries)

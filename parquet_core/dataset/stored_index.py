@@ -155,7 +155,7 @@ class StoredIndex:
         # The listing time counts, not the current time: while footers are read, a file may change without a new time.
         settled = [is_settled(file, self.listed_ns) for file in self.files]
         if not all(settled):
-            # An unsettled file may change without a new state, so a random generation must never match a later listing.
+            # An unsettled file may change without a new state; a random generation never matches a later listing.
             self.generation = uuid4().hex
         times = [file.modified_ns if ok else _NEVER for file, ok in zip(self.files, settled, strict=True)]
         values: dict[str, Any] = {
@@ -270,7 +270,7 @@ class KeptColumns:
         """
         if self.stored is None or (found := self.stored.recall(name, self._among())) is None:
             return None
-        # Marking the disk entry as used prevents its eviction, so that the next process finds it.
+        # Marking the disk entry as used delays its eviction, so that the next process finds it.
         return found if not on_disk or self.stored.cache.mark(name) else None
 
     def remember(self, name: str, value: Any) -> None:

@@ -20,7 +20,7 @@ from parquet_core.format.plain import length_prefixed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Limit of an uncompressed page: 64 MiB, or 64 times its stored bytes.
+# Limit of an uncompressed page: 64 MiB, or 64 times its stored bytes if that is more.
 FREE_PAGE_BYTES = 64 << 20
 MOST_RATIO = 64
 # Bytes that Arrow reads past a chunk of old writers, whose sizes do not include the header of the dictionary page.
