@@ -1,4 +1,4 @@
-"""Split-block bloom filters: parse, hash values, probe, estimate how full they are. They prove absence only.
+"""Split-block bloom filters: parse, hash, probe and estimate. Filters prove only absence.
 
 Source: BloomFilter.md of parquet-format. A filter is an array of blocks, uint32 of shape (blocks, 8).
 """

@@ -1,6 +1,6 @@
-"""Blocks of bloom filters: the parser of stored filters, bits of hashes, estimates of how full they are, folding.
+"""Blocks of bloom filters: parsing, bits of hashes, fill estimates, folding.
 
-The bytes are not trusted: a filter that is cut short or of another algorithm would deny values that are there.
+The bytes are not trusted: a truncated filter, or one of another algorithm, would exclude values that exist.
 """
 
 from __future__ import annotations
@@ -32,27 +32,33 @@ _SALT = np.array(
 
 
 def block_numbers(hashes: Hashes, blocks: int | Hashes) -> NDArray[np.intp]:
-    """Return the block of each hash in filters of so many blocks; the two broadcast.
+    """Return the block number of each hash in filters of `blocks` blocks.
 
-    By multiply and shift, so that the number of blocks need not be a power of two.
+    The arguments broadcast. Multiply and shift selects the block, so the number of blocks may be any number.
     """
     high = hashes >> np.uint64(32)
     return ((high * np.asarray(blocks, np.uint64)) >> np.uint64(32)).astype(np.intp)
 
 
 def bit_numbers(hashes: Hashes) -> NDArray[np.uint32]:
-    """Return the bit (0 to 31) that each hash has in each word, shape (hashes, 8)."""
+    """Return the bit number (0 to 31) per hash and word.
+
+    Shape (hashes, 8).
+    """
     numbers: NDArray[np.uint32] = (hashes.astype(np.uint32)[:, None] * _SALT) >> np.uint32(27)
     return numbers
 
 
 def masks(hashes: Hashes) -> Blocks:
-    """Return each hash as a block in which its bits alone are set, shape (hashes, 8)."""
+    """Return a block per hash with only its bits set.
+
+    Shape (hashes, 8).
+    """
     return np.uint32(1) << bit_numbers(hashes)
 
 
 def fill(blocks: Blocks) -> float:
-    """Return the share of bits that are set.
+    """Return the fraction of set bits.
 
     >>> fill(np.array([[0xFFFFFFFF] * 4 + [0] * 4], np.uint32))
     0.5
@@ -61,10 +67,10 @@ def fill(blocks: Blocks) -> float:
 
 
 def estimated_fpp(blocks: Blocks) -> float:
-    """Return the probability that a value which is not there is found.
+    """Return the probability of a false positive.
 
-    It falls into any block alike and there on a set bit of every word: the mean over blocks of the product
-    over words of the share of bits set.
+    A hash selects each block with equal probability, and one bit of each of its words. The result is the mean over
+    blocks of the product over words of the fraction of set bits.
 
     >>> estimated_fpp(np.array([[0xFFFFFFFF] * 7 + [0xFFFF]], np.uint32))
     0.5
@@ -73,9 +79,9 @@ def estimated_fpp(blocks: Blocks) -> float:
 
 
 def estimated_ndv(blocks: Blocks) -> float:
-    """Return about how many distinct values are in the filter; infinite when every bit is set.
+    """Estimate the number of distinct values in a filter.
 
-    A value leaves a given bit alone with probability 1 - 1 / (32 * blocks).
+    Infinite if every bit is set. A value leaves a given bit unset with probability 1 - 1 / (32 * blocks).
 
     >>> round(estimated_ndv(np.array([[1] * 8], np.uint32)))
     1
@@ -85,16 +91,16 @@ def estimated_ndv(blocks: Blocks) -> float:
 
 
 def folded(blocks: Blocks, most_fpp: float) -> Blocks:
-    """Halve a filter as long as it finds no more than `most_fpp` of the values that are not there.
+    """Halve a filter while its false-positive rate stays at most `most_fpp`.
 
     >>> import numpy as np
     >>> folded(np.array([[1] * 8, [2] * 8, [0] * 8, [4] * 8], np.uint32), 0.001).tolist()
     [[7, 7, 7, 7, 7, 7, 7, 7]]
 
-    A hash has block floor(h * blocks / 2 ** 32), so of half as many blocks it has the one that its pair is put into.
-    Of an odd number of blocks there are no such pairs.
+    A hash h selects block floor(h * blocks / 2 ** 32). With half as many blocks, it selects the block into which that
+    block and its neighbour were merged. An odd number of blocks cannot be halved.
     """
-    # A value is found by eight bits: of evenly filled blocks the fill tells how many are, of others more are.
+    # A probe tests eight bits: evenly filled blocks have a false-positive rate of fill ** 8, uneven ones a higher rate.
     most_fill = 1 - math.sqrt(1 - most_fpp ** (1 / 8))
     while len(blocks) % 2 == 0 and fill(blocks) <= most_fill:
         half = blocks[0::2] | blocks[1::2]
@@ -104,7 +110,7 @@ def folded(blocks: Blocks, most_fpp: float) -> Blocks:
     return blocks
 
 
-# Read when the footer does not say how long the filter is; one of 200,000 values with 1 % false positives is as long.
+# Bytes to read if the footer lacks the length of a filter; enough for 200,000 values with 1 % false positives.
 GUESS_BYTES = 256 << 10
 
 _HEADER = struct({1: INTEGER, 2: member({1: EMPTY}), 3: member({1: EMPTY}), 4: member({1: EMPTY})})
@@ -112,14 +118,14 @@ _HEADER = struct({1: INTEGER, 2: member({1: EMPTY}), 3: member({1: EMPTY}), 4: m
 
 @dataclass(frozen=True, slots=True)
 class BloomHeader:
-    """Sizes of a filter in bytes: the header itself and the bitset behind it."""
+    """Sizes of a filter's header and bitset, in bytes."""
 
     header_bytes: int
     bitset_bytes: int
 
 
 def parse_header(data: bytes, *, place: str) -> BloomHeader | str:
-    """Decode a filter's header; returns the reason instead when the filter must not be believed."""
+    """Decode a filter's header, or return why the filter is not trusted."""
     try:
         (size, algorithm, hashing, compression), length = decode(data, _HEADER, place=f"{place}: bloom filter")
     except MalformedFile as error:
@@ -132,7 +138,10 @@ def parse_header(data: bytes, *, place: str) -> BloomHeader | str:
 
 
 def parse_filter(data: bytes, *, place: str) -> Blocks | str:
-    """Decode a whole filter (header and bitset) into blocks of 8 words; the reason instead when it is odd."""
+    """Decode a filter's header and bitset.
+
+    Returns the reason instead if the filter is not trusted.
+    """
     header = parse_header(data, place=place)
     if isinstance(header, str):
         return header
@@ -145,10 +154,10 @@ def parse_filter(data: bytes, *, place: str) -> Blocks | str:
 
 
 def guess_length(offset: int, *, next_offset: int | None, file_size: int) -> int:
-    """Return how many bytes to read of a filter whose length the footer does not say; 0 when none can be there.
+    """Return the bytes to read of a filter of unknown length.
 
-    `next_offset` is where the next known structure begins. `file_size` may be where the footer begins,
-    which bounds the filter better.
+    0 for an impossible `offset`. `next_offset`: start of the next known structure. `file_size`: size of the file, or
+    the start of the footer, which is a tighter limit.
 
     >>> guess_length(1000, next_offset=None, file_size=5000), guess_length(1000, next_offset=1047, file_size=5000)
     (4000, 47)
@@ -158,9 +167,9 @@ def guess_length(offset: int, *, next_offset: int | None, file_size: int) -> int
 
 
 def parse_guess(data: bytes, *, place: str) -> Blocks | int | str:
-    """Decode a filter from a read that may end before it or behind it.
+    """Decode a filter from a read of guessed length.
 
-    Returns the blocks; or how many bytes are missing behind `data`; or why the filter must not be believed.
+    Returns the blocks, the number of bytes missing after `data`, or why the filter is not trusted.
     """
     header = parse_header(data, place=place)
     if isinstance(header, str):
@@ -170,8 +179,8 @@ def parse_guess(data: bytes, *, place: str) -> Blocks | int | str:
 
 
 def _parsed_blocks(data: bytes, header: BloomHeader) -> Blocks | str:
-    # Copied: words that lie across the machine's are copied at every probe, and the rest of a guess is let go.
+    # The copy aligns the words, which avoids a copy at every probe, and frees the rest of a guessed read.
     stored = np.frombuffer(data, np.uint8, count=header.bitset_bytes, offset=header.header_bytes)
     blocks = stored.copy().view("<u4").reshape(-1, BLOCK_WORDS)
-    # parquet-java writes filters that it never put a value into, of a boolean column for one.
+    # parquet-java writes filters without any value, for example for boolean columns.
     return blocks if blocks.any() else "the bloom filter is empty: its writer put no value into it"

@@ -1,4 +1,4 @@
-"""Probes of bloom filters: whether a filter may contain values. "No" is certain, "yes" is not.
+"""Probe bloom filters for values. "No" is certain, "yes" is not.
 
 A value's hash is the XXH64 of its PLAIN encoding without a length prefix.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parquet_core.bloom.blocks import Hashes
 
-# BOOLEAN: parquet-java writes empty filters of it. INT96: nobody compares its bytes.
+# parquet-java writes empty filters for BOOLEAN. INT96 values are not compared by their bytes.
 _HASHABLE = frozenset(Physical) - {Physical.BOOLEAN, Physical.INT96}
 _STORED: dict[Physical, np.dtype[Any]] = {
     Physical.INT32: np.dtype("<i4"),
@@ -36,10 +36,10 @@ _DECIMAL_BYTES = 16
 
 
 def can_hash(column: LeafColumn) -> bool:
-    """Tell whether a filter of this column can be probed with values of its type."""
+    """Return True if filters of this column can be probed."""
     if column.unsupported or column.physical not in _HASHABLE:
         return False
-    # A decimal has many encodings as BYTE_ARRAY, and a filter knows the one that was written.
+    # A BYTE_ARRAY decimal has many encodings, and a filter contains only the encoding that was written.
     return column.physical is not Physical.BYTE_ARRAY or not _is_decimal(column.type)
 
 
@@ -48,10 +48,11 @@ def _is_decimal(type_: pa.DataType | None) -> bool:
 
 
 def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
-    """Hash values of the column's type; to find zeros and NaN in a filter it takes `probe_hashes`.
+    """Hash values of the column's type, one uint64 each.
 
-    A number that the column's width cannot hold, and that no filter knows, has the hash of another one.
-    Raises TypeError for values that are not of the column's type, WrongUse for nulls.
+    Use `probe_hashes` to look up zeros and NaN in a filter. A number that exceeds the column's width is in no filter;
+    it wraps and hashes like another value. Raises TypeError for values that are not of the column's type, WrongUse for
+    nulls.
     """
     if values.null_count:
         raise WrongUse("a null has no hash; drop the nulls first")
@@ -68,7 +69,7 @@ def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
 
 
 def _fits(column: LeafColumn, given: pa.DataType) -> bool:
-    """Tell whether values of a type are encoded as those of the column are."""
+    """Return True if a type is encoded like the column's type."""
     if pa.types.is_decimal(given) or _is_decimal(column.type):
         return column.physical is not Physical.BYTE_ARRAY and _fits_decimal(column.type, given)
     match column.physical:
@@ -85,7 +86,7 @@ def _fits(column: LeafColumn, given: pa.DataType) -> bool:
 
 
 def _fits_decimal(declared: pa.DataType | None, given: pa.DataType) -> bool:
-    # The same number of another scale has another encoding.
+    # The scale must match because the encoding of a number depends on it.
     if declared is None or not pa.types.is_decimal(declared):
         return False
     return pa.types.is_decimal128(given) and bool(declared.scale == given.scale)
@@ -93,7 +94,7 @@ def _fits_decimal(declared: pa.DataType | None, given: pa.DataType) -> bool:
 
 def _fits_number(declared: pa.DataType | None, given: pa.DataType) -> bool:
     if pa.types.is_timestamp(given):
-        # The unit counts, the zone changes no number.
+        # The unit must match; the time zone does not change the stored number.
         return declared is not None and pa.types.is_timestamp(declared) and declared.unit == given.unit
     if pa.types.is_integer(given):
         return declared is None or pa.types.is_integer(declared)
@@ -108,14 +109,14 @@ def _encode(column: LeafColumn, values: pa.Array) -> NDArray[np.uint8]:
         return _raw(values, column.type_length)
     stored = _STORED[column.physical]
     if pa.types.is_temporal(values.type):
-        # A date beyond year 9999 is none to Python, but it is a number of days.
+        # Times and dates are hashed as integers; Python's dates end at year 9999, stored ones do not.
         values = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
     numbers = numbers_from(values).astype(stored, copy=False)
     return np.ascontiguousarray(numbers).view(np.uint8).reshape(-1, stored.itemsize)
 
 
 def _encode_decimal(column: LeafColumn, unscaled: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Encode decimals, given as little-endian numbers of 16 bytes."""
+    """Encode unscaled decimals, which are little-endian numbers of 16 bytes."""
     if column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
         return unscaled[:, : _STORED[column.physical].itemsize]
     width = column.type_length
@@ -125,21 +126,21 @@ def _encode_decimal(column: LeafColumn, unscaled: NDArray[np.uint8]) -> NDArray[
 
 
 def _raw(values: pa.Array, width: int) -> NDArray[np.uint8]:
-    """Return the bytes that Arrow holds of values of one width, shape (values, width)."""
+    """Return Arrow's bytes of fixed-width values, shape (values, width)."""
     stored = np.frombuffer(values.buffers()[1], np.uint8)
     return stored[values.offset * width : (values.offset + len(values)) * width].reshape(-1, width)
 
 
-_WORK_BYTES = 1 << 18  # blocks gathered at a time, which stay in the cache
+_WORK_BYTES = 1 << 18  # size of the blocks gathered per step; fits the CPU cache
 _HALVES = BLOCK_BYTES // 8
 _ALL_SET = np.uint32(0x01010101)
 
 
 class Probes(NamedTuple):
-    """What to look for in a column's filters, of successive values.
+    """Hashes of values to look up in a column's filters.
 
-    `hashes` has one for each value and behind them one more for each value of `again`, which has a second
-    encoding. `provable`: whether the absence of a value can be proven.
+    `hashes`: one per value, then a second one per value of `again`. `again`: indices of values with a second encoding.
+    `provable`: per value, True if its absence can be proven.
     """
 
     hashes: Hashes
@@ -148,10 +149,10 @@ class Probes(NamedTuple):
 
 
 def probe_hashes(column: LeafColumn, values: pa.Array) -> Probes:
-    """Hash values of the column's type under all encodings that compare equal to them.
+    """Hash values of the column's type in all encodings that compare equal.
 
-    Both zeros are looked for when one is asked for, and the absence of NaN, which has many encodings, is
-    never proven. Raises as `hash_values` does.
+    Zeros are looked up as 0.0 and as -0.0. NaN has many encodings, so its absence is never proven. Raises the errors of
+    `hash_values`.
     """
     everything = np.ones(len(values), np.bool_)
     if not pa.types.is_floating(values.type):
@@ -164,7 +165,10 @@ def probe_hashes(column: LeafColumn, values: pa.Array) -> Probes:
 
 
 def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
-    """Tell which filters may hold which values; False is proof of absence. Shape (filters, values)."""
+    """Probe every filter for every value.
+
+    Shape (filters, values). False proves that a filter lacks a value.
+    """
     maybe = may_contain(filters, probes.hashes)
     values = len(probes.provable)
     maybe[:, probes.again] |= maybe[:, values:]
@@ -173,7 +177,7 @@ def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
 
 
 def each_may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
-    """Probe every filter for a hash of its own; False is proof of absence."""
+    """Probe filter i for hash i; False proves absence."""
     numbers = block_numbers(hashes, np.fromiter(map(len, filters), np.uint64, len(filters)))
     blocks = np.array([blocks[number] for blocks, number in zip(filters, numbers.tolist(), strict=True)])
     wanted = masks(hashes)
@@ -182,7 +186,7 @@ def each_may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bo
 
 
 def may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
-    """Probe every filter for every hash; False is proof of absence. Shape (filters, hashes)."""
+    """Probe every filter for every hash, shape (filters, hashes); False proves absence."""
     maybe = np.empty((len(filters), len(hashes)), np.bool_)
     step = _WORK_BYTES // BLOCK_BYTES
     for start in range(0, len(hashes), step):
@@ -201,7 +205,7 @@ def _probe(filters: Sequence[Blocks], hashes: Hashes, found: NDArray[np.bool_]) 
         numbers = block_numbers(hashes[None, :], sizes[start : start + step, None])
         work = gathered[: len(part)]
         for blocks, number, out in zip(part, numbers, work, strict=True):
-            # "clip" spares a copy of the result; no number lies outside.
+            # mode="clip" avoids a copy of the result; all block numbers are in range.
             np.take(blocks.view(np.uint64), number, axis=0, out=out, mode="clip")
         np.bitwise_and(work, wanted, out=work)
         found[start : start + step] = (work == wanted).view(np.uint32)[..., 0] == _ALL_SET

@@ -1,1 +1,4 @@
-"""The metadata of all files of a table: columnar, read on demand, kept in memory and on disk."""
+"""Columnar metadata of all files of a table.
+
+Metadata is read on demand and cached in memory and on disk.
+"""

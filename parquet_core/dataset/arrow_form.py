@@ -1,7 +1,7 @@
-"""Conversion of dataclasses of arrays to an Arrow record batch and back: the form of metadata in the cache.
+"""Convert dataclasses of arrays to Arrow record batches and back.
 
-The batch has one row; each array is its one list there, so that arrays of different lengths stand side by
-side, and reading copies none of them.
+The metadata cache stores these batches. The batch has one row with one list per array, so that arrays may differ in
+length. Reading does not copy arrays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 def to_batch(values: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return arrays, and dataclasses of arrays, by name as a record batch."""
+    """Return named arrays and dataclasses of arrays as a record batch."""
     arrays: dict[str, pa.Array] = {}
     for name, value in values.items():
         _flatten(value, name, arrays)
@@ -51,12 +51,15 @@ def _as_list(array: pa.Array) -> pa.Array:
 
 
 def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return the array of this name; KeyError when there is none."""
+    """Return the array of this name; raises KeyError if missing."""
     return batch.column(name)[0].values
 
 
 def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
-    """Return the array of this name as numpy has it."""
+    """Return the array of this name as a numpy array.
+
+    Raises KeyError if missing.
+    """
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
         texts = np.array([*array.dictionary.to_pylist(), None], object)
@@ -73,7 +76,10 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
 
 
 def from_batch(batch: pa.RecordBatch, name: str, form: type[Value], **nested: type[Any]) -> Value:
-    """Return the dataclass put in under this name, `nested` being its fields that are dataclasses."""
+    """Return the dataclass stored under this name.
+
+    `nested`: the types of those fields that are dataclasses themselves.
+    """
     parts: dict[str, Any] = {}
     for part in fields(form):  # type: ignore[arg-type]  # a dataclass, as the name says
         path = f"{name}.{part.name}"

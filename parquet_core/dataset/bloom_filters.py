@@ -1,4 +1,7 @@
-"""Bloom filters of the columns of a dataset, read per row group and cached on disk, one entry per column."""
+"""Bloom filters of a dataset.
+
+Filters are read per row group and cached on disk per column.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +36,22 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn, Path
 
 
-# Of a kept filter: how many of the values that are not there it may find by being folded, and its bytes.
+# Limits of a cached filter: false-positive rate after folding, and bytes.
 FOLDED_FPP = 0.001
 MOST_FILTER_BYTES = 256 << 10
 MOST_BYTES = 128 << 20
-# An entry is read and written as a whole: not for fewer than one in so many row groups, of which the files are asked.
+# Cache entries are read and written whole; below 1 in `_SHARE` row groups, reading the data files is cheaper.
 _SHARE = 64
 _UNKNOWN, _TOO_LARGE = -1, -2
 _NO_BLOCKS = np.zeros((0, BLOCK_WORDS), np.uint32)
 
 
 class _Entry(NamedTuple):
-    """Filters behind one another; `slot`: by row group the number of its filter, or why there is none."""
+    """Concatenated filters of one column.
+
+    `slot`: per row group, the number of its filter; `_UNKNOWN` or `_TOO_LARGE` if it is not cached. Filter i is
+    `blocks[first[i]:first[i + 1]]`.
+    """
 
     slot: Positions
     first: Positions
@@ -60,7 +67,7 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class KeptFilters:
-    """The filters that the cache has on disk of each column."""
+    """Folded filters of each column in the disk cache."""
 
     groups: RowGroupTable
     kept: KeptColumns
@@ -68,16 +75,24 @@ class KeptFilters:
     _found: dict[Path, dict[int, Blocks]] = field(default_factory=dict)
 
     def of(self, column: LeafColumn) -> Mapping[int, Blocks]:
-        """Return by row group what was asked of a column, and found."""
+        """Return the filters that `read` has loaded, by row group."""
         return self._found.get(column.path, {})
 
     def read(self, column: LeafColumn, positions: Positions) -> None:
-        """Look row groups up, if they are many; those whose filter is doubted must not be among them."""
+        """Load the cached filters of row groups.
+
+        Does nothing for fewer than 1 in `_SHARE` of all row groups. The caller excludes row groups whose filter is
+        distrusted.
+        """
         if len(positions) * _SHARE >= len(self.groups):
             self._found.setdefault(column.path, {}).update(self._entry(column).filters(positions))
 
     def write(self, column: LeafColumn, read: Mapping[int, Blocks | str]) -> None:
-        """Keep filters that were read beside those that are kept, if they are many; as many as there is room for."""
+        """Add new filters to the cached ones, folded.
+
+        Does nothing for fewer than 1 in `_SHARE` of all row groups. A filter that exceeds `MOST_FILTER_BYTES` or the
+        rest of `MOST_BYTES` is recorded as too large instead.
+        """
         if self.kept.stored is None or len(read) * _SHARE < len(self.groups):
             return
         slot, at, room = self._entry(column).slot, self.groups.read_from(), MOST_BYTES
@@ -123,7 +138,10 @@ class KeptFilters:
 
 @dataclass(slots=True)
 class BloomFilters:
-    """Reads bloom filters, and keeps them: in memory as they are, on disk folded."""
+    """Reader of bloom filters.
+
+    Filters are cached unchanged in memory and folded on disk.
+    """
 
     groups: RowGroupTable
     footers: FooterColumns
@@ -136,15 +154,16 @@ class BloomFilters:
         self._folded = KeptFilters(self.groups, self.footers.kept)
 
     def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Tell for which row groups a footer says where a column's filter lies."""
+        """Flag row groups whose footer has the offset of a filter."""
         there: NDArray[np.bool_] = self.footers.chunks(column).bloom_filter[:, 0] > 0
         return there
 
     def read(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool = False) -> list[Blocks | str]:
-        """Return a column's filter in each chosen row group; a reason stands for an absent one.
+        """Return a column's filter in each chosen row group.
 
-        A filter knows values as its file stores them, see `RowGroupTable.stored_as`. `may_be_folded`: one from the disk
-        will do, which may be smaller and find a few values more than the file's own.
+        A row group without a usable filter has the reason instead. A filter hashes values in the type that its file
+        stores, see `RowGroupTable.stored_as`. `may_be_folded`: accept filters from the disk cache, which may be smaller
+        and have more false positives.
         """
         self._asked[column] = None
         missing = self.missing(column, positions, may_be_folded=may_be_folded)
@@ -153,7 +172,10 @@ class BloomFilters:
         return [found for found in self.at_hand(column, positions) if found is not None]
 
     def missing(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool) -> Positions:
-        """Return those row groups that `read` would have to read a file for, or that are refused."""
+        """Return the row groups without a cached filter.
+
+        `read` would fetch the filters of these row groups from files, or refuse them.
+        """
         missing = self._not_at_hand(column, positions)
         if len(missing):
             trusted = missing[self._refusals(column, missing) == ""]
@@ -168,12 +190,15 @@ class BloomFilters:
         return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
-        """Return those filters that were read before, as `read` does; None for the others."""
+        """Return the cached part of the result of `read`.
+
+        None for row groups that were not read.
+        """
         known, on_disk = self._at_hand.of(column), self._folded.of(column)
         return [known[p] if p in known else on_disk.get(p) for p in positions.tolist()]
 
     def save(self) -> None:
-        """Keep what was read for the next index."""
+        """Cache the filters that were read, in memory and on disk."""
         self._at_hand.save()
         for column in self._asked:
             self._folded.write(column, self._at_hand.of(column))
@@ -204,7 +229,7 @@ class BloomFilters:
         return np.where(reasons == "", of_kind[self.groups.kind[self.groups.file[positions]]], reasons)
 
     def _doubt(self, column: LeafColumn, positions: Positions) -> None:
-        """Take filters back that deny the bounds of their chunk."""
+        """Distrust filters that exclude the lower or upper bound of their chunk."""
         if self.groups.has_several_types(column):
             return
         filters = list(map(self._at_hand.of(column).__getitem__, positions.tolist()))
@@ -214,7 +239,10 @@ class BloomFilters:
         self.footers.doubt(column, positions[wrong], Doubt.FILTER)
 
     def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
-        """Put a guess where the footer does not say how long a filter is; returns where."""
+        """Fill unknown filter lengths in `ranges` with guesses.
+
+        Returns flags of the guessed entries.
+        """
         guessed: NDArray[np.bool_] = (ranges[:, 0] > 0) & (ranges[:, 1] < 0)
         file = self.groups.file[positions]
         order = np.lexsort((ranges[:, 0], file))
@@ -236,10 +264,13 @@ class BloomFilters:
 
 
 def _against_filters(column: LeafColumn, kind: Provenance) -> str:
-    """Say why filters of such files must not be probed for values of the column, empty when they may be."""
+    """Return why filters of such files must not be probed.
+
+    "" if they may be probed for values of the column.
+    """
     if leaf_as_read(column, kind) is None:
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in kind.columns) > 1:
-        # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+        # parquet-java keys filters by the dotted path; if two columns share it, one gets the filter of the other.
         return "another column of the file has the same dotted path, and writers mix the filters of such columns up"
     return "the file stores dates of another calendar" if is_rebased(column, kind) else ""

@@ -1,4 +1,4 @@
-"""Totals of columns in each row group: bytes and data pages, added up from footers."""
+"""Bytes and data pages of columns per row group, summed from footers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ColumnTotals:
-    """Adds up columns, all at once: there may be thousands. What was added up is kept."""
+    """Reader of column totals; caches the sums of each set of columns.
+
+    Columns are summed together, since there may be thousands.
+    """
 
     groups: RowGroupTable
     source: FooterSource
@@ -35,7 +38,7 @@ class ColumnTotals:
     _unsaved: list[str] = field(default_factory=list)
 
     def read(self, columns: Sequence[LeafColumn]) -> Totals:
-        """Add up what columns come to in each of the row groups `read_from()`."""
+        """Return the totals over columns, one per row group of `groups.read_from()`."""
         paths = [self.groups.names.of(column.path) for column in columns]
         name = _name(paths)
         if name not in self._totals:
@@ -63,7 +66,7 @@ class ColumnTotals:
         return list(zip(*[footers.totals(paths) for footers in self.source.read(files)], strict=True))
 
     def save(self) -> None:
-        """Keep on disk what was added up since the last time."""
+        """Write totals computed since the last `save` to the disk cache."""
         for name in self._unsaved:
             self.kept.write(name, self._totals[name]._asdict())
         self._unsaved.clear()

@@ -1,4 +1,7 @@
-"""Dictionaries of the columns of a dataset, read for the row groups that are asked for, as values of the column."""
+"""Dictionaries of a dataset.
+
+Dictionaries are read per row group and decoded to values of the column.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-# Bytes of decoded dictionaries; those beyond are read again when they are asked for again.
+# Bytes of decoded dictionaries to cache; dictionaries beyond the limit are read again on each use.
 MAX_KEPT_BYTES = 64 << 20
 
 
@@ -45,7 +48,7 @@ class _Chunk(NamedTuple):
 
 
 class _DictionaryRange(NamedTuple):
-    """Where the dictionary page of a chunk lies, as far as the footer and the offset index say."""
+    """Byte range of a dictionary page, from footer and offset index."""
 
     position: int
     chunk: ColumnChunk
@@ -56,7 +59,7 @@ class _DictionaryRange(NamedTuple):
 
 @dataclass(slots=True)
 class Dictionaries:
-    """Reads dictionaries, and keeps them in memory as long as they are few."""
+    """Reader of dictionaries; caches up to `MAX_KEPT_BYTES` of them in memory."""
 
     groups: RowGroupTable
     footers: FooterColumns
@@ -68,7 +71,7 @@ class Dictionaries:
         self._at_hand = StructuresAtHand("dictionaries", self.footers.kept)
 
     def read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
-        """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing."""
+        """Return the dictionary or refusal reason of each chosen row group."""
         known = self._at_hand.of(column)
         self._at_hand.recall(column, positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""])
         missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
@@ -81,23 +84,29 @@ class Dictionaries:
         return [new[p] if p in new else known[p] for p in positions.tolist()]
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
-        """Return those dictionaries that were read before, as `read` does; None for the others."""
+        """Return the cached part of the result of `read`.
+
+        None for row groups that were not read.
+        """
         return list(map(self._at_hand.of(column).get, positions.tolist()))
 
     def save(self) -> None:
-        """Keep in memory for the next index what was read."""
+        """Publish the dictionaries that were read to later indexes in memory."""
         self._at_hand.save()
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
-        """Return why a column's dictionary proves nothing in each chosen row group; empty where one may be read."""
+        """Return why the dictionaries of row groups prove nothing.
+
+        "" for a row group whose dictionary may be read.
+        """
         doubted = self.footers.refusals(column, positions, AGAINST_DICTIONARIES)
         return np.where(doubted == "", self._by_footers(column, positions), doubted)
 
     def _by_footers(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
-        """Say the same by what footers say of chunks; of those that they describe alike one is looked at."""
+        """Return refusal reasons from footers; chunks described identically share one."""
         chunks = self.footers.chunks(column).take(positions)
         written = chunks.encoding_stats.tolist()
-        # Told apart as they are encoded, without a step for each.
+        # Encoded statistics are compared as bytes, which avoids decoding each of them.
         numbers: dict[bytes | None, int] = {stats: number for number, stats in enumerate(dict.fromkeys(written))}
         stats = np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
         traits = np.column_stack(
@@ -123,10 +132,10 @@ class Dictionaries:
         return "" if incomplete is None else incomplete
 
     def _read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
-        """Read a column's dictionary in each chosen row group; a reason stands for one that proves nothing.
+        """Read a column's dictionary in each chosen row group.
 
-        A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
-        compare with those of `Bounds`. Raises as reading does.
+        A dictionary that proves nothing is replaced by the reason. A returned dictionary contains every non-null value
+        of the row group, and possibly more. Its values are comparable with `Bounds`. Raises the errors of `gather`.
         """
         refusals = self.refusals(column, positions)
         chunks = [
@@ -158,7 +167,10 @@ class Dictionaries:
         return _Chunk(position, chunk, leaf)
 
     def _first_pages(self, column: LeafColumn, positions: list[int]) -> dict[int, int]:
-        """Return by row group where the first data page begins, as far as offset indexes say so."""
+        """Return the offset of the first data page, by row group.
+
+        Row groups without an offset index are left out.
+        """
         if not positions:
             return {}
         (offsets,) = self.page_indexes.locations([column], np.array(positions, np.int64))
@@ -175,7 +187,10 @@ class Dictionaries:
         return _DictionaryRange(*chunk, *span)
 
     def _written(self, column: LeafColumn, page: _DictionaryRange, data: bytes) -> PlainValues | str:
-        """Return the values of one dictionary in their physical form, or why they must not be believed."""
+        """Return the PLAIN values of one dictionary.
+
+        Returns the reason instead if they are not trusted.
+        """
         place = self.groups.place(page.position, column)
         file = self.groups.files[int(self.groups.file[page.position])]
         needed = page_bytes(data, page.chunk, page.leaf, place=place)
@@ -189,7 +204,10 @@ class Dictionaries:
 
 
 def _alike(traits: Positions) -> tuple[Positions, Positions]:
-    """Return a row of each distinct kind, and by row its kind."""
+    """Find the distinct rows of a matrix.
+
+    Returns the index of one row per distinct value, and per row the number of its value.
+    """
     order = np.lexsort(traits.T)
     ordered = traits[order]
     new = np.ones(len(order), np.bool_)
@@ -200,7 +218,7 @@ def _alike(traits: Positions) -> tuple[Positions, Positions]:
 
 
 def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
-    """Tell whether the footer alone leaves open where the dictionary page ends."""
+    """Return True if only an offset index bounds the dictionary page."""
     if isinstance(chunk, str):
         return False
     offset = chunk.chunk.dictionary_page_offset
@@ -208,7 +226,7 @@ def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
 
 
 def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode the values of dictionaries, each in the type that its file stores, to those of the column."""
+    """Decode dictionaries of various stored types to the column's type."""
     forms = [stored_form(leaf) for leaf in leaves]
     decoded: list[pa.Array | str] = list(written)
     for form in dict.fromkeys(forms):
@@ -219,13 +237,16 @@ def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainVal
 
 
 def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode the values of all dictionaries at once; the arrays are slices of one."""
+    """Decode all dictionaries of one stored type at once.
+
+    The returned arrays are slices of one array.
+    """
     parts = [part for part in written if not isinstance(part, str)]
     if not parts:
         return [part for part in written if isinstance(part, str)]
     first = firsts(np.array([len(part) for part in parts], np.int64))
     values = comparable_values(column, join_values(parts))
-    # What the type cannot hold may still be read as some value, which must not be denied.
+    # A reader may decode an out-of-range entry to some value, so a dictionary with one must not prove absence.
     whole = ~rows_with(~valid_flags(values), first)
     slices = iter(
         [

@@ -1,7 +1,6 @@
-"""Columns of a dataset as footers describe them: column chunks, and the bounds that are believed.
+"""Columns of a dataset from footers: column chunks and trusted bounds.
 
-A column is decoded when it is first asked for, and kept. Footers are kept in memory while they are small, others are
-read again.
+A column is decoded on first use and cached. Footers stay in memory up to a limit; beyond it they are read again.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
     from parquet_core.trust.writer_fault import KnownFault
 
 
-# Footers that take more bytes than this together are not kept.
+# Limit of encoded footers in memory, in bytes; a larger set is not kept.
 MOST_KEPT_BYTES = 256 << 20
 
 
 @dataclass(slots=True)
 class FooterSource:
-    """Reads footers of `files` by their indices."""
+    """Reader of the footers of `files`, by index."""
 
     files: tuple[DataFile, ...]
     traffic: Traffic
@@ -51,7 +50,11 @@ class FooterSource:
     _kept: tuple[Footers, ...] = ()
 
     def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
-        """Return the same for a list of files that begins with what was read so far, which is not read again."""
+        """Return a source for a longer list of files.
+
+        It keeps the footers that were read if `files` begins with their files. Otherwise the new source reads all
+        footers again.
+        """
         if self._of.tolist() != list(range(len(self._of))) or files[: len(self._of)] != self.files[: len(self._of)]:
             return FooterSource(files, self.traffic)
         return FooterSource(files, self.traffic, self._of, self._kept)
@@ -63,7 +66,7 @@ class FooterSource:
             return self._kept
         kept = list(self._kept) if begun else []
         kept_bytes = sum(len(footers.encoded) for footers in kept)
-        # What is too much to keep is handed on batch by batch, so that it never stands in memory as a whole.
+        # Footers beyond the limit are yielded batch by batch, so that they are never all in memory.
         batches = read_footers([self.files[i] for i in indices[begun:].tolist()], traffic=self.traffic)
         for footers in batches:
             kept.append(footers)
@@ -82,9 +85,10 @@ def _chain(first: list[Footers], rest: Iterable[Footers]) -> Iterable[Footers]:
 
 @dataclass(slots=True)
 class _Column:
-    """What is known of a column: of the row groups that something is read of, and with the others among them.
+    """Decoded chunks and bounds of one column.
 
-    `doubts` are of all row groups. `name`: that of the cache on disk; `unsaved`: that cache lacks some of it.
+    `chunks` and `bounds` cover the row groups of opened files; `all_chunks`, `all_bounds` and `doubts` cover all row
+    groups. `name`: name of the cache entry. `unsaved`: True if the disk cache lacks a part.
     """
 
     name: str
@@ -96,18 +100,27 @@ class _Column:
     all_bounds: Bounds | None = None
 
     def copied(self) -> _Column:
-        """Return the same for another version of the table, whose other row groups may be others."""
+        """Return a copy without the arrays that cover all row groups.
+
+        Another version of the table may have other unopened files.
+        """
         return replace(self, all_chunks=None, all_bounds=None)
 
     def forget(self, doubted: NDArray[np.bool_]) -> None:
-        """Drop the bounds of the doubted among the row groups that something is read of."""
+        """Drop the bounds of flagged row groups.
+
+        `doubted`: one flag per row group of an opened file.
+        """
         if doubted.any():
             self.bounds, self.all_bounds = without(self.bounds, doubted), None
 
 
 @dataclass(slots=True)
 class FooterColumns:
-    """Decodes columns from footers; `contradictions` counts the doubts that were found since footers were read."""
+    """Decoder of columns from footers; caches each column.
+
+    `contradictions`: number of contradictions recorded by `doubt`, after footers were read.
+    """
 
     groups: RowGroupTable
     source: FooterSource
@@ -117,7 +130,7 @@ class FooterColumns:
     _faulty: dict[Path, dict[KnownFault, NDArray[np.bool_]]] = field(default_factory=dict)
 
     def chunks(self, column: LeafColumn) -> ColumnChunks:
-        """Return the footers' entries for a column, one for every row group."""
+        """Return the column chunks of a column, one per row group."""
         decoded = self._column(column)
         if self.groups.opened is None:
             return decoded.chunks
@@ -126,7 +139,7 @@ class FooterColumns:
         return decoded.all_chunks
 
     def bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds of a column in every row group, from the statistics."""
+        """Return the bounds of a column from statistics, one per row group."""
         decoded = self._column(column)
         if self.groups.opened is None:
             return decoded.bounds
@@ -135,19 +148,28 @@ class FooterColumns:
         return decoded.all_bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
-        """Return the statistics of a column that are ignored, by row group."""
+        """Return the `Doubt` flags of a column, per row group."""
         return self._column(column).doubts
 
     def why_doubted(self, column: LeafColumn, position: int) -> str:
-        """Say why the statistics of a column are not believed in a row group, empty where nothing contradicts them."""
+        """Return why a column's statistics are distrusted in a row group.
+
+        "" if they are trusted.
+        """
         return reason_of(int(self.doubts(column)[position]) & AGAINST_STATISTICS)
 
     def refusals(self, column: LeafColumn, positions: Positions, against: Doubt) -> NDArray[np.object_]:
-        """Say why a structure of a column is not believed in row groups, by the doubts that count `against` it."""
+        """Return why a structure of a column is distrusted, per row group.
+
+        "" if it is trusted. `against`: the `Doubt` flags that concern the structure.
+        """
         return reasons_of(self.doubts(column)[positions], against)
 
     def doubt(self, column: LeafColumn, positions: Positions, doubt: Doubt) -> None:
-        """Note a contradiction: neither the statistics of a column nor what contradicts them is believed any more."""
+        """Record a contradiction of a column in row groups.
+
+        From then on, neither its statistics nor the structure that contradicts them is trusted.
+        """
         if len(positions) == 0:
             return
         decoded = self._column(column)
@@ -158,7 +180,10 @@ class FooterColumns:
         self.contradictions += 1
 
     def save(self) -> None:
-        """Keep on disk what was decoded since the last time."""
+        """Cache the columns decoded since the last `save`.
+
+        Writes to the caches on disk and in memory.
+        """
         at = self.groups.read_from()
         for column in self._columns.values():
             if column.unsaved:
@@ -189,12 +214,15 @@ class FooterColumns:
         return loaded
 
     def _is_doubted(self, doubts: Doubts) -> NDArray[np.bool_]:
-        """Tell in which of the row groups that something is read of statistics are not believed."""
+        """Flag row groups of opened files whose statistics are distrusted."""
         doubted: NDArray[np.bool_] = (doubts[self.groups.read_from()] & np.uint8(AGAINST_STATISTICS)) != 0
         return doubted
 
     def _with_new(self, column: LeafColumn, name: str, kept: Kept, at: Positions) -> _Column:
-        """Return the cached column of the row groups `at`; row groups that are not cached are read from the footers."""
+        """Return a column for the row groups `at`.
+
+        Row groups that are not cached are read from footers.
+        """
         groups = kept.groups[at]
         chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
         new = np.flatnonzero(groups < 0)
@@ -214,14 +242,18 @@ class FooterColumns:
         return doubts
 
     def faults(self, column: LeafColumn, positions: Positions) -> tuple[KnownFault, ...]:
-        """Return the known faults of writers that may affect a column in the row groups at `positions`."""
+        """Return the known writer faults that may affect row groups.
+
+        Each fault may affect the column in at least one row group at `positions`.
+        """
         faulty = self.faulty(column)
         return tuple(fault for fault, affected in faulty.items() if affected[positions].any()) if faulty else ()
 
     def faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
-        """Return for each known fault of a writer the row groups in which it may affect a column.
+        """Return the known writer faults of a column.
 
-        Faults of deprecated bounds are left out, since files with newer bounds do not need those.
+        Each fault maps to flags of the row groups that it may affect. Faults that concern only deprecated bounds are
+        left out, since files with newer bounds do not need deprecated ones.
         """
         if column.path not in self._faulty:
             self._faulty[column.path] = self._find_faulty(column)
@@ -240,9 +272,9 @@ class FooterColumns:
         return faulty
 
     def claimed_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds that a reader has who trusts writers in spite of their known faults, by row group.
+        """Return the bounds for a reader that ignores known writer faults.
 
-        Footers that are not in memory are read again, if any writer has a known fault.
+        One entry per row group. Footers that are not in memory are read again if any writer has a known fault.
         """
         groups = self.groups
         if not self.faulty(column):
@@ -253,7 +285,10 @@ class FooterColumns:
     def _decode(
         self, column: LeafColumn, positions: Positions, *, believing: bool = False
     ) -> tuple[ColumnChunks, Bounds]:
-        """Decode a column in the row groups at `positions`, which are all those of their files."""
+        """Decode a column in the row groups at `positions`.
+
+        `positions` must contain all row groups of each of their files.
+        """
         groups = self.groups
         chunks: list[ColumnChunks] = []
         bounds: list[Bounds] = []
@@ -277,7 +312,11 @@ class FooterColumns:
     def _decode_batch(
         self, column: LeafColumn, footers: Footers, positions: Positions, *, believing: bool
     ) -> tuple[ColumnChunks, Bounds]:
-        """Decode a column in a batch of footers, under each path that files have it at; of two the first counts."""
+        """Decode a column in a batch of footers.
+
+        Each path that files use for the column is tried, in order. The first path that a file has wins. If field ids
+        identify columns, only the path with the column's field id counts.
+        """
         chunks, bounds = [], []
         part, own = np.full(len(footers), -1, np.int64), self._own_paths(column)
         kind = self.groups.kind[self.groups.file[positions]]
@@ -294,7 +333,7 @@ class FooterColumns:
                 there = there[np.array([each == path for each in own], np.bool_)[kind[there]]]
             part[there] = np.where(part[there] < 0, len(chunks) - 1, part[there])
         if own is not None and (part < 0).any():
-            # What stands there under the column's name is another column.
+            # In these files, a leaf under the column's path is another column.
             part[part < 0] = len(chunks)
             chunks.append(absent_chunks(len(footers)))
             bounds.append(unknown_bounds(column, footers.row_count))
@@ -304,7 +343,10 @@ class FooterColumns:
         return concat_chunks(chunks).take(chosen), concat_bounds(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Tell by kind whether files lack the column, so that Spark reads null in all their rows."""
+        """Flag the kinds of files that lack the column.
+
+        Spark reads null in all rows of such files.
+        """
         names = self.groups.names
         if names.numbers is not None:
             return np.array([reads_as_null(column, kind) for kind in self.groups.kinds], np.bool_)
@@ -312,7 +354,11 @@ class FooterColumns:
         return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))
 
     def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
-        """Return by kind of file its name for the column, where only the field id identifies it."""
+        """Return the column's path in each kind of file.
+
+        None for a kind that lacks the column. Returns None as a whole if columns are identified by names instead of
+        field ids.
+        """
         groups = self.groups
         if groups.names.numbers is None:
             return None

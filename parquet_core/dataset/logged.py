@@ -1,7 +1,7 @@
-"""Files that a table's log lists, in place of a directory: which of them are opened, and how columns are named.
+"""Files and columns of a table with a log.
 
-A log tells enough of some files that their footers need not be read. Its table has columns of its own; a file knows
-them by the names that the log gives for files, and may lack some or hold others.
+A log has enough metadata of some files to skip reading their footers. The log also defines the columns of the table and
+their names or numbers in files. A file may lack columns or have additional ones.
 """
 
 from __future__ import annotations
@@ -29,33 +29,37 @@ if TYPE_CHECKING:
 
 
 _WITHIN = "a part of a repeated value is not pruned on"
-# Rows of a file of which nothing tells them: what may hold none would be passed over.
+# Row count assumed if unknown; 0 would skip the file.
 AT_LEAST = 1
-# Stands for files that were not opened: nothing is known of what is in them.
+# Provenance of files that were not opened; their schema and writer are unknown.
 UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by="")
 
 
 class LoggedColumn(Protocol):
-    """A leaf of the table: what predicates name, what files call it, and its number in them if that counts."""
+    """A table leaf with its path and field id in files."""
 
     @property
     def leaf(self) -> LeafColumn:
-        """The column under the name and with the type that predicates know."""
+        """The column with the name and type that predicates use.
+
+        The type is None for lists and maps.
+        """
 
     @property
     def physical(self) -> Path:
-        """Its path in files."""
+        """Path of the column in files."""
 
     @property
     def field_id(self) -> int | None:
-        """The number that files give it."""
+        """Field id of the column in files; None if unused."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileList(Sequence[DataFile]):
-    """Files by number: those that were `found`, by number, as they are now; of the others the log's path and size.
+    """Files of a log, created on access.
 
-    Of a million files few are looked at.
+    `found`: files with their current state, by index. Other files have the path and size of the log. Few of a million
+    files are accessed, so `DataFile` objects are not created in advance.
     """
 
     path: Callable[[int], str]
@@ -84,10 +88,12 @@ class FileList(Sequence[DataFile]):
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """The columns of a table by the number that files give each leaf of theirs, whatever they call it.
+    """Columns of a table by field id.
 
-    Of a list or a map all leaves are of the one column. `names`: the numbers of leaves in files that have none.
-    `tops`: the top-level columns by their numbers; `renamed`: numbers of leaves in lists and maps with renamed parts.
+    Used for files whose column names do not matter. `columns`: column by the field ids of itself and its parts; all
+    leaves of a list or map belong to one column. `names`: field id by path, for files without field ids (a name
+    mapping). `tops`: names of top-level columns by field id. `renamed`: field ids of lists and maps with renamed parts,
+    and of those parts.
     """
 
     columns: Mapping[int, LoggedColumn]
@@ -98,11 +104,12 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class LoggedFiles:
-    """The files of a table as its log lists them.
+    """Files of a table as its log lists them.
 
-    By file: whether it is `opened`, the `row_count` of those that are not, which nothing is read of, and where
-    some rows no longer count (`deleted`). `columns` are those of files, `partitions` those that the log gives the
-    values of. `by_id`: files must number columns as the table does. `numbered`: numbers alone tell columns, not names.
+    Per file: `opened`, True if its footer is read; `row_count`, used if the file is not opened; `deleted`, True if some
+    of its rows are deleted. `columns`: columns stored in files. `partitions`: columns whose values are in the log.
+    `by_id`: field ids in files must match the table. `numbered`: set if field ids alone identify columns, None if names
+    do.
     """
 
     files: FileList
@@ -116,14 +123,17 @@ class LoggedFiles:
 
     @property
     def numbers(self) -> Mapping[Path, int] | None:
-        """By column its number, where that alone tells the column."""
+        """Field id by column path; None if names identify columns."""
         if self.numbered is None:
             return None
         return {column.leaf.path: column.field_id for column in self.columns if column.field_id is not None}
 
 
 def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
-    """Return a footer's provenance under the table's column names; other leaves get a name that no column has."""
+    """Return a footer's provenance with the table's column names.
+
+    Leaves that belong to no column get a path that no column has.
+    """
     if logged.numbered is not None:
         return _named_by_number(kind, logged.numbered)
     known = {column.physical: column for column in logged.columns}
@@ -144,13 +154,16 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
 
 
 def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
-    """Return True if a leaf of no column may be a column by its number: without one, or with a column's number."""
+    """Return True if an unmatched leaf may be a column.
+
+    Such a leaf has no field id, or the field id of a column.
+    """
     numbers = {column.field_id for column in logged.columns}
     groups = [(element.name, element.field_id) for element in kind.elements if element.children]
     for leaf, stored in zip(named, kind.columns, strict=True):
         if leaf.path[0] != NOT_OF_THE_TABLE:
             continue
-        # Elements of lists have no numbers: the numbers of the groups around them count.
+        # Elements of lists have no field ids, so the field ids of the enclosing groups count.
         around = {number for name, number in groups if name in stored.path} if stored.field_id is None else set()
         known = {stored.field_id, *around} - {None}
         if not known or known & numbers:
@@ -180,7 +193,10 @@ def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
 
 
 def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
-    """Return the table's name of a top-level column of a file; empty for none."""
+    """Return the table's name of a top-level column of a file.
+
+    "" if the table lacks the column.
+    """
     number = kind.top_numbers.get(top)
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
@@ -208,9 +224,10 @@ def _named(leaf: LeafColumn, known: dict[Path, LoggedColumn], *, by_id: bool) ->
 
 
 def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:
-    """Return the columns of a table as its files store them, in the order of the table.
+    """Return the columns as files store them, in table order.
 
-    `kinds`: with the names of the table. A column that no file stores as the table has it is there as the log says.
+    `kinds`: provenances with the table's column names. A column that no file stores in the table's type is returned as
+    the log defines it.
     """
     by_path: dict[Path, LeafColumn] = {}
     below: dict[Path, dict[Path, LeafColumn]] = {}
@@ -238,7 +255,7 @@ def _columns(
             yield from below[path].values()
         else:
             stored = by_path.get(path, column.leaf)
-            # The log alone says what rows of a file without the column have: defaults in Spark's footers do not count.
+            # Only the log defines the value of a column that a file lacks; defaults in Spark's footers do not count.
             yield replace(
                 stored,
                 unsupported=column.leaf.unsupported or stored.unsupported,
@@ -247,7 +264,7 @@ def _columns(
 
 
 def _alike(leaf: LeafColumn, column: LeafColumn) -> bool:
-    """Tell whether what a file stores compares as the table's column does."""
+    """Return True if a file's leaf compares like the table's column."""
     if leaf.type is None or column.type is None:
         return False
     if pa.types.is_timestamp(column.type):

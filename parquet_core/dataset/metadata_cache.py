@@ -1,11 +1,11 @@
-"""Cached metadata of tables: decoded in memory for one process, encoded on disk for later processes.
+"""Metadata cache of tables: decoded in memory, encoded on disk.
 
-In memory a key names a list of files in one state, so that a value never outlives a change of the files. Cached values
-are immutable: a caller that may change one copies it.
+In memory, a key includes the state of the data files, so that a value is never used after the files change. Cached
+values are immutable: a caller that may change one copies it.
 
-On disk a directory belongs to each dataset, with one file for its row groups and one per column. A file is a magic
-number, a checksum and an Arrow IPC stream. It is renamed into place when it is complete; a damaged or foreign file
-counts as missing. Every file names its content and its `generation`: a hash of the state of the data files.
+On disk, each dataset has a directory, with one file for its row groups and one per column. A file is a magic number, a
+checksum and an Arrow IPC stream. Complete files are renamed into place; a damaged or foreign file counts as missing.
+The schema metadata of a file holds its entry name and its `generation`: a hash of the state of the data files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OBJECT_BYTES = 64
 
 @dataclass(slots=True)
 class DecodedCache:
-    """Values by key; beyond `most_bytes` those that were used least recently are let go of."""
+    """Thread-safe LRU cache, limited to `most_bytes`."""
 
     most_bytes: int = MOST_BYTES
     used_bytes: int = 0
@@ -46,7 +46,7 @@ class DecodedCache:
     _lock: Lock = field(default_factory=Lock)
 
     def get(self, key: Hashable) -> Any | None:
-        """Return the value of a key, or None."""
+        """Return the value of a key; None if missing."""
         with self._lock:
             entry = self._values.pop(key, None)
             if entry is None:
@@ -55,7 +55,10 @@ class DecodedCache:
             return entry[0]
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
-        """Keep a value of `size` bytes instead of what was under its key; not one that takes half of the room."""
+        """Store a value of `size` bytes, replacing the previous one.
+
+        A value of more than half of `most_bytes` is not stored.
+        """
         with self._lock:
             self.used_bytes -= self._values.pop(key, (None, 0))[1]
             if size > self.most_bytes // 2:
@@ -67,7 +70,9 @@ class DecodedCache:
 
 
 def bytes_of(value: Any) -> int:
-    """Return about how much memory a value takes: its arrays, and a flat sum for every other object.
+    """Estimate the memory of a value in bytes.
+
+    Counts its arrays, and a flat amount per object.
 
     >>> bytes_of({"numbers": np.zeros(100, np.int64)})
     928
@@ -81,7 +86,7 @@ def bytes_of(value: Any) -> int:
     return sum(map(bytes_of, value)) if isinstance(value, tuple | list) else _OBJECT_BYTES
 
 
-# Changes with the form of the files, so that files of another form are not read.
+# Version of the cache file format; files of another version are ignored.
 _FORM = 10
 # Cached bounds are trusted bounds, so a new known fault of a writer makes the cache obsolete.
 _MAGIC = b"PRUNE" + xxhash.xxh3_64_digest(repr((_FORM, KNOWN_FAULTS)).encode())[:3]
@@ -91,20 +96,25 @@ _BLOCK_BYTES = 1 << 20
 _FRESH_NS = 2_000_000_000
 _TOUCH_SECONDS = 60.0
 _STALE_SECONDS = 3600.0
-# The time of change of this file is the time of the last look at the size of the cache.
+# The modification time of this file is the time of the last eviction.
 _LAST_LOOK, _LOOK_SECONDS = ".last-look", 3600.0
 
 
 def generation_of(files: Iterable[DataFile]) -> str:
-    """Return the hash of a list of data files as they are: paths, sizes, times of change and etags."""
+    """Return the hash of the state of data files.
+
+    The state is path, size, modification times and etag.
+    """
     state = [f"{f.path}\x00{f.size}\x00{f.modified_ns}\x00{f.changed_ns}\x00{f.etag}" for f in files]
     return blake2b("\n".join(state).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 def is_settled(file: DataFile, now_ns: int) -> bool:
-    """Tell whether a change after `now_ns` would show.
+    """Return True if a later change would alter the file's state.
 
-    Of a file just written, a second write can bear the same time. A web server may tell neither time nor ETag.
+    The state is modification times and ETag; a change counts as later if it is after `now_ns`. A second write shortly
+    after the first one can have the same modification time, so fresh files are not settled. A web server may return
+    neither a time nor an ETag.
     """
     is_dated = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
     return is_dated and file.modified_ns < now_ns - _FRESH_NS
@@ -112,9 +122,10 @@ def is_settled(file: DataFile, now_ns: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCache:
-    """A directory of datasets; the least recently used entries beyond `most_bytes` are removed once an hour.
+    """Directory of cached metadata, one subdirectory per dataset.
 
-    `decoded`: what the process keeps in memory of what is there; None for nothing.
+    Once an hour, the least recently used entries beyond `most_bytes` are removed. `decoded`: cache of decoded entries
+    in the memory of this process; None to keep nothing in memory.
     """
 
     directory: Path
@@ -122,22 +133,26 @@ class MetadataCache:
     decoded: DecodedCache | None = field(default=None, repr=False, compare=False)
 
     def of_table(self, table: str) -> TableCache:
-        """Return the part of one table; `table` is whatever tells it from others."""
+        """Return the cache of one table.
+
+        `table`: any string that identifies the table.
+        """
         name = blake2b(table.encode(errors="surrogateescape"), digest_size=12).hexdigest()
         return TableCache(self.directory / name, self)
 
     def make_room(self) -> None:
-        """Remove the least recently used entries, if the last look at the files is an hour old."""
+        """Evict entries if the last eviction was at least an hour ago."""
         with contextlib.suppress(OSError):
             marker = self.directory / _LAST_LOOK
             if not marker.exists() or marker.stat().st_mtime < time.time() - _LOOK_SECONDS:
-                marker.touch(mode=0o600)  # first, so that other processes do not look too
+                marker.touch(mode=0o600)  # first, so that other processes do not evict too
                 self.evict()
 
     def evict(self) -> None:
-        """Look at every file; remove what was used least recently until the rest fits, and what a crashed writer left.
+        """Remove entries beyond `most_bytes` and files of crashed writers.
 
-        Where they do not fit, an eighth is left free.
+        The least recently used entries are removed first. If entries exceed `most_bytes`, eviction leaves an eighth of
+        `most_bytes` free.
         """
         entries = sorted(self._entries())
         total = sum(size for _, size, _ in entries)
@@ -150,7 +165,7 @@ class MetadataCache:
                 total -= size
         for directory in _directories(self.directory):
             with contextlib.suppress(OSError):
-                os.rmdir(directory)  # of an empty one; any other stays
+                os.rmdir(directory)  # fails for a directory that is not empty
 
     def _entries(self) -> Iterable[tuple[float, int, str]]:
         for directory in _directories(self.directory):
@@ -169,21 +184,27 @@ def _directories(parent: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class TableCache:
-    """What is kept of one table. Names are free text; what they hold is read as it was written or not at all."""
+    """Cached entries of one table, by name (free text).
+
+    An entry that cannot be read back unchanged counts as missing.
+    """
 
     directory: Path
     cache: MetadataCache
 
     def read(self, name: str) -> tuple[str, pa.RecordBatch] | None:
-        """Return the generation and the arrays kept under a name; None when there is nothing whole."""
+        """Return the generation and arrays of an entry.
+
+        None if missing or damaged.
+        """
         path = self._path(name)
         try:
-            # Not mapped: what is cut off under a map ends the process.
+            # The file is not memory-mapped: truncating a mapped file would crash the process.
             with open(path, "rb") as file:
                 data = file.read()
         except OSError:
             return None
-        # In a directory that is another user's nothing can be marked; what it holds serves all the same.
+        # Entries in another user's directory cannot be marked as used, but can be read.
         with contextlib.suppress(OSError):
             _touch(path)
         body = memoryview(data)[_HEADER_BYTES:]
@@ -195,14 +216,14 @@ class TableCache:
             return None
 
     def write(self, name: str, generation: str, values: Mapping[str, Any]) -> None:
-        """Keep arrays under a name; nothing is kept where the directory cannot be written."""
+        """Write an entry; does nothing if the directory is not writable."""
         batch = to_batch(values)
         schema = batch.schema.with_metadata({"generation": generation, "name": name})
         part = self.directory / f"{uuid4().hex}.part"
         try:
-            # What is kept tells of the data: bounds are values.
+            # Entries contain values of the data (bounds), so only the owner may read them.
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Straight into the file: what is kept may be large.
+            # The stream goes directly to the file because entries may be large.
             part.touch(mode=0o600)
             with pa.OSFile(str(part), "wb") as sink:
                 sink.write(bytes(_HEADER_BYTES))
@@ -215,39 +236,42 @@ class TableCache:
                 part.unlink()
 
     def mark(self, name: str) -> bool:
-        """Mark what is kept under a name as used; False where there is nothing."""
+        """Mark an entry as used; return False if it is missing."""
         try:
             _touch(self._path(name))
         except FileNotFoundError:
             return False
-        except OSError:  # it is another user's
+        except OSError:  # the entry belongs to another user
             return True
         return True
 
     def drop(self, name: str) -> None:
-        """Remove what is kept under a name."""
+        """Remove an entry."""
         with contextlib.suppress(OSError):
             os.unlink(self._path(name))
 
     def _path(self, name: str) -> str:
-        # Joined as text: a plan asks for many.
+        # String formatting is faster than pathlib; a plan builds many paths.
         return f"{self.directory}/{blake2b(name.encode(), digest_size=12).hexdigest()}.arrow"
 
 
 def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
-    """Return the generation and the arrays of a stream, None where it holds what is kept under another name."""
+    """Return the generation and arrays of a stream.
+
+    None if the stream stores another name.
+    """
     with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
         metadata = stream.schema.metadata
         if metadata[b"name"] != name.encode():
             return None
         batch = stream.read_next_batch()
-        # A checksum tells what is damaged, not what is wrong: offsets beyond their values end the process.
+        # A checksum detects damage, not wrong content: offsets outside of the values would crash the process.
         batch.validate(full=True)
         return metadata[b"generation"].decode(), batch
 
 
 def _seal(part: Path) -> None:
-    """Put the magic number and the checksum in front of what was written."""
+    """Write magic number and checksum to the reserved header."""
     with part.open("r+b") as file:
         file.seek(_HEADER_BYTES)
         digest = xxhash.xxh3_64()
@@ -258,6 +282,9 @@ def _seal(part: Path) -> None:
 
 
 def _touch(path: str) -> None:
-    """Mark a file as used, but not at each use: reading alone should not write."""
+    """Update the modification time of a file, at most once a minute.
+
+    Frequent reads should not cause writes.
+    """
     if os.stat(path).st_mtime < time.time() - _TOUCH_SECONDS:
         os.utime(path)

@@ -1,7 +1,7 @@
-"""The metadata of a whole dataset: its row groups, and what files say of columns, read when it is asked for.
+"""Metadata of a whole dataset.
 
-What was read is kept, in memory and, with a cache, on disk; dictionaries in memory alone. Later
-indexes of the same files have what the cache keeps in memory.
+The index contains the row groups, and reads column metadata on demand. Metadata that was read is cached in memory and,
+with a `MetadataCache`, on disk; dictionaries only in memory. Later indexes of the same files reuse both caches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MetadataIndex:
-    """The row groups of a dataset, and the readers of the other metadata of their columns."""
+    """Row groups of a dataset, with readers of their column metadata."""
 
     groups: RowGroupTable
     footers: FooterColumns
@@ -37,7 +37,10 @@ class MetadataIndex:
         return len(self.groups)
 
     def save(self) -> None:
-        """Keep what was read since the last time, on disk and in memory, where there is a cache."""
+        """Cache the metadata read since the last `save`.
+
+        Does nothing without a cache.
+        """
         self.footers.save()
         self.totals.save()
         self.page_indexes.save()
@@ -47,7 +50,10 @@ class MetadataIndex:
 
 
 def metadata_index(groups: RowGroupTable, source: FooterSource, stored: StoredIndex | None = None) -> MetadataIndex:
-    """Put readers beside row groups; `stored` is what the cache has of them, None without one."""
+    """Create an index for row groups.
+
+    `stored`: their cached metadata; None without a cache.
+    """
     kept = KeptColumns(groups, stored)
     footers = FooterColumns(groups, source, kept)
     page_indexes = PageIndexes(groups, footers, kept)

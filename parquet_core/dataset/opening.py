@@ -1,4 +1,7 @@
-"""Opening of a dataset: list its files, read the footers of those that are new, and lay out the row groups."""
+"""Open a dataset.
+
+Opening lists the files, reads footers that are not cached, and numbers the row groups of all files.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,10 @@ def read_dataset(
     cache: MetadataCache | None = None,
     infer_partition_types: bool = True,
 ) -> MetadataIndex:
-    """Read the footers of all data files of a table; with a cache, of those that it does not know.
+    """Read the footers of all data files of a table.
 
-    `infer_partition_types`: False when Spark takes the values in directory names for strings.
+    `cache`: files whose metadata it holds unchanged are not read. `infer_partition_types`: False if Spark reads
+    partition values in directory names as strings.
 
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
@@ -57,10 +61,11 @@ def list_dataset(
     infer_partition_types: bool = True,
     any_case: bool = False,
 ) -> ListedDataset:
-    """List the data files of a table, of which footers are to be read; otherwise as `read_dataset`.
+    """List the data files of a table without reading footers.
 
-    `any_case`: columns that a file spells in letters of another case are found, as Spark does unless it is told
-    otherwise (`spark.sql.caseSensitive`). Where they are not, nothing is known of them.
+    `cache`, `infer_partition_types` and errors: see `read_dataset`. `any_case`: match column names of files without
+    case, as Spark does unless `spark.sql.caseSensitive` is set. If False, a column that a file spells in another case
+    is unknown there.
     """
     table = table if isinstance(table, str | os.PathLike) else list(table)
     listing = list_table(table)
@@ -81,9 +86,11 @@ def list_dataset(
 
 @dataclass(slots=True)
 class ListedDataset:
-    """A table of which directory names are known and no footer is read yet; `known`: what the cache has of its files.
+    """A listed table whose footers are not read yet.
 
-    `is_unfinished`: as `Listing` has it. What is read for the schema is not read again.
+    `summary`: the file that decides on the schema, if it holds no data. `known`: cached row groups, and the index there
+    of each file (-1 if missing); None without cached row groups. `is_unfinished`: True if a write is in progress.
+    Footers read by `read_for_schema` are not read again by `read`.
     """
 
     name: str
@@ -99,24 +106,31 @@ class ListedDataset:
     _of_summary: tuple[LeafColumn, ...] | None = None
 
     def read_for_schema(self, *, whole_below: int | None = None) -> MetadataIndex:
-        """Read the footer that decides on the schema alone, or all where no directory name rules any file out.
+        """Read the footer that decides on the schema.
 
-        `whole_below`: of at least so many files that the cache does not know footers are not read yet; None for any.
+        Reads all footers if no directory name can rule out files. `whole_below`: with at least this many files that are
+        not cached, only the schema footer is read; None for no limit.
         """
         few = whole_below is None or int(np.count_nonzero(self.unread())) < whole_below
         final = few and not self.partitions.values
         return self._read(np.full(len(self.files), final), final=final)
 
     def unread(self) -> Flags:
-        """Tell which files the cache does not know."""
+        """Flag the files that are not cached."""
         return np.ones(len(self.files), np.bool_) if self.known is None else self.known[1] < 0
 
     def part(self, chosen: Numbers) -> ListedDataset:
-        """Return some of the files for another process to read: behind the first one, which decides on the schema."""
+        """Return a table of the chosen files for another process.
+
+        Without a `summary`, the first file is added in front because it decides on the schema.
+        """
         return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
 
     def of_files(self, files: Numbers) -> ListedDataset:
-        """Return some of the files as a table of which nothing is known yet."""
+        """Return a table of some files.
+
+        It has no cache, and counts traffic from zero.
+        """
         values = {path: of_files.take(files) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,
@@ -135,9 +149,10 @@ class ListedDataset:
         return self.read(np.ones(len(self.files), np.bool_))
 
     def read(self, wanted: Flags) -> MetadataIndex:
-        """Read the footers of the `wanted` files, and of the one that decides on the schema.
+        """Read the footers of the `wanted` files.
 
-        Files that the cache knows count as opened too: nothing is read for it.
+        The file that decides on the schema is always read too. Cached files count as opened too, since that costs no
+        read.
         """
         return self._read(wanted, final=True)
 
@@ -188,9 +203,9 @@ class ListedDataset:
 def read_logged(
     table: str, logged: LoggedFiles, *, traffic: Traffic, cache: MetadataCache | None = None, any_case: bool = False
 ) -> MetadataIndex:
-    """Read the footers of those files of a table that are to be opened, as its log lists them.
+    """Read the footers of the files that `logged` marks as opened.
 
-    `any_case`: as `list_dataset` has it.
+    `cache`: files whose metadata it holds unchanged are not read. `any_case`: match column names of files without case.
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
@@ -222,7 +237,11 @@ def read_logged(
 
 
 class _PlacedGroups(NamedTuple):
-    """The kind of every file; of every row group its file, number, rows and doubts."""
+    """Arrays of a `RowGroupTable`: `kind` per file, the others per row group.
+
+    `kind`: index of the file's footer kind. `ordinal`: number of the row group in its file, -1 if the file is not
+    opened.
+    """
 
     kind: Numbers
     file: Numbers
@@ -232,9 +251,10 @@ class _PlacedGroups(NamedTuple):
 
 
 def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _PlacedGroups:
-    """Lay out the row groups of the opened files among the others, each of which is one of number -1.
+    """Number the row groups of all files.
 
-    `rows_of_files`: of those that are not opened; `unopened`: their kind.
+    An unopened file counts as one row group with ordinal -1. `rows_of_files`: row counts per file, used for unopened
+    files. `unopened`: index of their footer kind.
     """
     counts = np.ones(len(opened), np.int64)
     counts[opened] = np.diff(groups.first)
@@ -243,7 +263,7 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
     kind[opened] = groups.kind
     read = opened[file]
     row_count = rows_of_files[file]
-    # Of one that claims no rows and holds values nothing is passed over.
+    # A row group that claims 0 rows but holds values counts as non-empty, so that its rows are not skipped.
     row_count[read] = np.where(groups.doubts & Doubt.ROWS, np.maximum(groups.row_count, AT_LEAST), groups.row_count)
     doubts = np.zeros(len(file), np.uint8)
     doubts[read] = groups.doubts
@@ -259,7 +279,7 @@ def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ..
 
 
 def _check_rows(groups: RowGroups, table: object) -> None:
-    # Each is at most MAX_ROWS; as floating point their sum cannot wrap around.
+    # The sum is computed as floating point, which cannot wrap around; each count is at most MAX_ROWS.
     if (rows := groups.row_count.sum(dtype=np.float64)) > MAX_ROWS:
         raise MalformedFile(f"{table}: its footers claim {rows:.0f} rows in all; one of them is damaged")
 
@@ -270,21 +290,27 @@ def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
 
 
 class _Layout(NamedTuple):
-    """Row groups being put together: the distinct kinds of footers, and by file its kind and row groups."""
+    """Row groups under construction.
+
+    `kinds`: number of each distinct footer kind. Per file: `kind`, and `counts`, its number of row groups.
+    """
 
     kinds: dict[EncodedKind, int]
     kind: Numbers
     counts: Numbers
 
     def number(self, kinds: Iterable[EncodedKind]) -> Numbers:
-        """Return the numbers of kinds, those not met before being the next ones."""
+        """Return the number of each footer kind.
+
+        A new kind gets the next number.
+        """
         return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
 
 
 def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[RowGroups, Numbers] | None) -> RowGroups:
-    """Return the row groups of files, read from the footers of those that are not known.
+    """Return the row groups of files, from the cache or from footers.
 
-    `known`: row groups, and the index there of each of these files, -1 where it is new.
+    `known`: cached row groups, and the index there of each file (-1 if new); None without cached row groups.
     """
     like = np.full(len(files), -1, np.int64) if known is None else known[1]
     new = np.flatnonzero(like < 0)
@@ -305,7 +331,7 @@ def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[Ro
     if known is not None:
         groups = known[0]
         kind = groups.kind[like[old]]
-        # Of files that are gone no kind is left.
+        # Footer kinds that only removed files had are dropped.
         used = distinct(np.sort(kind))
         layout.kind[old] = layout.number(groups.kinds[i] for i in used.tolist())[np.searchsorted(used, kind)]
         layout.counts[old] = (groups.first[like + 1] - groups.first[like])[old]

@@ -1,4 +1,4 @@
-"""The pages of one column over many row groups: column index and offset index joined, bounds decoded."""
+"""Pages of one column, from joined column and offset indexes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class PageBatch:
-    """The pages of one column over successive row groups; a row group without offset index counts as one page.
+    """Pages of one column over successive row groups.
 
-    The pages of row group i are the elements `first[i]` to `first[i + 1]`; `first_row` counts inside the row
-    group. By row group: `reason` why its column index says nothing, empty when it does, the `boundary_order` it
-    claims (-1 unknown), `bound_bytes`, what its bounds take as stored, and `listed`, the number of pages in its column
-    index (-1 without an offset index).
+    A row group without offset index counts as one page. The pages of row group i are the elements `first[i]` to
+    `first[i + 1]`. Per page: `bounds`, and `first_row`, counted inside the row group. Per row group: `reason` why its
+    column index is unusable, "" if it is usable; `boundary_order` as claimed (-1 if unknown); `bound_bytes`, the stored
+    size of its bounds; `listed`, the number of pages in its column index (-1 unless both indexes are readable).
     """
 
     first: Numbers
@@ -53,12 +53,12 @@ class PageBatch:
 
     @property
     def row_group(self) -> Numbers:
-        """The position, among the row groups of the batch, of each page's."""
+        """The position of each page's row group in the batch."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property
     def counts_differ(self) -> NDArray[np.bool_]:
-        """By row group, whether its column index has another number of pages than its offset index."""
+        """Flags of row groups whose indexes have different numbers of pages."""
         differ: NDArray[np.bool_] = (self.listed >= 0) & (self.listed != np.diff(self.first))
         return differ
 
@@ -78,7 +78,10 @@ class PageBatch:
         )
 
     def without(self, groups: NDArray[np.bool_], reason: str) -> PageBatch:
-        """Return the same with nothing known of the pages of some row groups, for this reason."""
+        """Return a copy without the page bounds of flagged row groups.
+
+        `reason`: why their column indexes are unusable.
+        """
         if not groups.any():
             return self
         bounds = without(self.bounds, np.repeat(groups, np.diff(self.first)))
@@ -100,7 +103,10 @@ def concat_batches(parts: Sequence[PageBatch]) -> PageBatch:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose pages they are: the column, the rows of each row group, and how far its file is to be trusted."""
+    """The column of pages, with facts about its row groups.
+
+    Per row group: `num_rows`, and `kind`, the index of its trust in `trusts`.
+    """
 
     column: LeafColumn
     num_rows: Numbers
@@ -109,7 +115,7 @@ class Source:
 
 
 def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes) -> PageBatch:
-    """Join the two indexes of every row group and decode the bounds that may be trusted."""
+    """Join the two indexes of every row group and decode trusted bounds."""
     indexes = _without_wrong_nulls(source, indexes)
     located = offsets.reason == ""
     counts = np.where(located, np.diff(offsets.first), 1)
@@ -135,7 +141,10 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
 
 
 def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexes:
-    """Drop null counts that are not trusted, which would otherwise contradict the rest of their index."""
+    """Drop distrusted null counts.
+
+    They would make the rest of the column index look contradictory.
+    """
     of_pages = np.repeat(source.kind, np.diff(indexes.first))
     wrong = wrong_null_counts(Fact.PAGE_NULLS, indexes.null_count, source.trusts, of_pages)
     return replace(indexes, null_count=np.where(wrong, MISSING, indexes.null_count)) if wrong.any() else indexes
@@ -144,7 +153,7 @@ def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexe
 def _rows(
     offsets: OffsetIndexes, located: NDArray[np.bool_], counts: Numbers, num_rows: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return the rows and the first row of each page."""
+    """Return row count and first row of each page."""
     if located.all():
         return offsets.row_counts(num_rows), offsets.first_row
     rows, first_row = np.empty(int(counts.sum()), np.int64), np.zeros(int(counts.sum()), np.int64)
@@ -156,7 +165,10 @@ def _rows(
 
 
 def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Bounds:
-    """Decode what may be trusted, some pages at a time: on the way it takes a multiple of what it comes to."""
+    """Decode trusted bounds of pages.
+
+    Works in blocks of pages, because decoding takes a multiple of the memory of the result.
+    """
     if len(written) <= _BLOCK:
         return bounds_as_read(source.column, written, source.trusts, np.repeat(source.kind, counts))
     ends = np.cumsum(counts)
@@ -172,7 +184,11 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
 
 
 def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
-    """Return why each column index is of no use: its own fault, no offset index, or one of other pages."""
+    """Return why the column index of each row group is unusable.
+
+    "" if it is usable. Causes are a fault of the column index, an unreadable offset index, or different numbers of
+    pages.
+    """
     reason = indexes.reason.copy()
     usable = reason == ""
     reason[usable & ~located] = offsets.reason[usable & ~located]
@@ -183,7 +199,10 @@ def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np
 
 
 def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbers) -> WrittenStatistics:
-    """Put the entries of usable column indexes at their pages; of other pages nothing is known."""
+    """Assign entries of usable column indexes to pages.
+
+    Other pages have no statistics.
+    """
     whole = len(usable) == len(indexes) and np.array_equal(first, indexes.first)
     at, taken = (_NONE, _NONE) if whole else (elements_of(first, usable), elements_of(indexes.first, usable))
 
@@ -214,7 +233,10 @@ def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbe
 
 
 def _contradicts(written: WrittenStatistics) -> NDArray[np.bool_]:
-    """Tell which pages count nulls that cannot be."""
+    """Flag pages with an impossible null count.
+
+    The count is negative, exceeds the rows, or contradicts the null page flag.
+    """
     counts, rows = written.null_count, written.row_count
     wrong: NDArray[np.bool_] = (counts != MISSING) & (
         (counts < 0) | (counts > rows) | ((counts == rows) != written.all_null)

@@ -1,4 +1,4 @@
-"""Page indexes of the columns of a dataset, read for the row groups that are asked for."""
+"""Page indexes of a dataset, read on demand."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ Part = TypeVar("Part", OffsetIndexes, PageBatch)
 
 @dataclass(slots=True)
 class Fetched(Generic[Part]):
-    """What was fetched of a column in some row groups, in the order of fetching; `slot` says where, -1 not yet.
+    """Fetched indexes of one column, in the order of fetching.
 
-    `name`: that of the cache on disk; `grown`: that cache lacks some of it.
+    `slot`: per row group, its position in `kept`; -1 if not fetched. `name`: name of the cache entry. `grown`: True if
+    the disk cache lacks a part.
     """
 
     slot: Positions
@@ -52,15 +53,15 @@ class Fetched(Generic[Part]):
     grown: bool = False
 
     def has(self, positions: Positions) -> bool:
-        """Tell whether nothing of some row groups is left to be fetched."""
+        """Return True if all row groups at `positions` are fetched."""
         return self.kept is not None and not (self.slot[positions] < 0).any()
 
     def missing(self, positions: Positions) -> Positions:
-        """Return those of some row groups that are not fetched yet, each once."""
+        """Return the distinct row groups at `positions` that are not fetched, ascending."""
         return distinct(np.sort(positions[self.slot[positions] < 0]))
 
     def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
-        """Take in what was fetched of row groups."""
+        """Append the fetched part of row groups."""
         before = 0 if self.kept is None else len(self.kept)
         self.slot = self.slot.copy()
         self.slot[positions] = before + np.arange(len(positions))
@@ -68,7 +69,7 @@ class Fetched(Generic[Part]):
         self.grown |= len(positions) > 0
 
     def drop_unused(self) -> None:
-        """Let go of what was kept of row groups that are gone."""
+        """Drop the fetched parts of row groups that no longer exist."""
         used = np.flatnonzero(self.slot >= 0)
         if self.kept is not None and len(used) < len(self.kept):
             self.kept = self.kept.take(self.slot[used])
@@ -76,14 +77,14 @@ class Fetched(Generic[Part]):
             self.slot[used] = np.arange(len(used))
 
     def take(self, positions: Positions) -> Part:
-        """Return the fetched part of row groups."""
+        """Return the fetched part of the row groups at `positions`."""
         assert self.kept is not None
         return self.kept.take(self.slot[positions])
 
 
 @dataclass(slots=True)
 class PageIndexes:
-    """Reads column indexes and offset indexes; what was read is kept."""
+    """Reader of column indexes and offset indexes; caches both."""
 
     groups: RowGroupTable
     footers: FooterColumns
@@ -97,7 +98,10 @@ class PageIndexes:
         return self._pages[column.path].take(positions)
 
     def fetch(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
-        """Read the page indexes of columns in chosen row groups, as few requests as the gaps in the files allow."""
+        """Read the page indexes of columns in chosen row groups.
+
+        Neighbouring ranges share one request.
+        """
         columns = [
             column
             for column in columns
@@ -112,7 +116,7 @@ class PageIndexes:
             *(self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located),
         ]
         fetched = read_structures(self.groups, wanted, purpose="index")
-        # Taken out one by one: what is decoded is let go of.
+        # Each encoded index is removed when it is decoded, which frees its memory early.
         for column, at in reversed(located):
             self._add_offsets(column, at, fetched.pop())
         for column, at in reversed(paged):
@@ -121,14 +125,17 @@ class PageIndexes:
     def missing(
         self, columns: Sequence[LeafColumn], located: Sequence[LeafColumn], positions: Positions
     ) -> list[Wanted]:
-        """Return what `fetch` would read of columns, and `locations` of those that are `located`."""
+        """Return the reads of `fetch(columns)` and `locations(located)` that are not cached."""
         chunks = self.footers.chunks
         paged = [(it, self._pages_of(it).missing(positions), chunks(it).column_index) for it in columns]
         paged += [(it, self._offsets_of(it).missing(positions), chunks(it).offset_index) for it in (*columns, *located)]
         return [self._wanted(column, at, ranges) for column, at, ranges in paged]
 
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
-        """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
+        """Return the offset indexes of columns in chosen row groups.
+
+        Column indexes are not read.
+        """
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
         wanted = [self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located]
         for (column, at), encoded in zip(located, read_structures(self.groups, wanted, purpose="index"), strict=True):
@@ -136,10 +143,10 @@ class PageIndexes:
         return [self._offsets[column.path].take(positions) for column in columns]
 
     def filled_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds of every row group, those of its pages where it has none of its own.
+        """Return the bounds of every row group, filled from page bounds.
 
-        parquet-java drops the statistics of long strings, and keeps their column index. Reads what page indexes
-        it needs.
+        Page bounds and counts are used if the statistics lack them: parquet-java drops the chunk statistics of long
+        strings, but keeps their column index. Reads the page indexes of row groups without bounds.
         """
         own, row_count = self.footers.bounds(column), self.groups.row_count
         silent = ~(valid_flags(own.lower) & valid_flags(own.upper)) & (row_count > 0)
@@ -152,14 +159,20 @@ class PageIndexes:
         return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
 
     def why_silent(self, column: LeafColumn, position: int) -> str:
-        """Return why a page index that was read says nothing, empty where it does or was not read."""
+        """Return why a fetched column index is unusable.
+
+        "" if it is usable or not fetched.
+        """
         fetched = self._pages.get(column.path)
         if fetched is None or fetched.kept is None or fetched.slot[position] < 0:
             return ""
         return str(fetched.kept.reason[fetched.slot[position]])
 
     def save(self) -> None:
-        """Keep on disk what was read since the last time."""
+        """Cache the indexes fetched since the last `save`.
+
+        Writes to the caches on disk and in memory.
+        """
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for fetched in stored.values():
                 if fetched.grown:
@@ -187,7 +200,7 @@ class PageIndexes:
         return self._offsets[column.path]
 
     def _held(self, name: str, decode: Callable[[pa.RecordBatch], Part]) -> Fetched[Part]:
-        """Return the entry of a name from memory or from disk."""
+        """Return a cache entry, from memory or from disk; empty if missing."""
         held: Fetched[Part] | None = self.kept.recall(name)
         if held is None:
             kept = self.kept.read(name)
@@ -200,7 +213,7 @@ class PageIndexes:
         slots = np.full(len(self.groups), -1, np.int64)
         if kept is not None:
             there = kept.groups >= 0
-            # What is kept may be of no row group at all: a plan that opens no file keeps that.
+            # A cache entry may have no row groups, if its plan opened no file; indexing by flags handles that.
             slots[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
         return slots
 

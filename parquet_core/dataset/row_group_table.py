@@ -1,4 +1,4 @@
-"""The files and row groups of a dataset, columnar: which file a row group lies in, its rows, who wrote it."""
+"""Files and row groups of a dataset as arrays."""
 
 from __future__ import annotations
 
@@ -32,17 +32,20 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class RowGroupTable:
-    """One entry per row group over all files, and what is known of the files.
+    """Row groups of all files of a dataset.
 
-    `file`, `ordinal` and `row_count` have one entry per row group: index of its file, its number in
-    the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
-    of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
-    be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
-    file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which a log or directory
-    names rule out, nothing was read; each stands there as one row group of number -1. None when all were.
-    `deleted`, by file: where some rows no longer count. None where all do. `doubts`: what each row group says of itself
-    as a whole that is not believed. `names`: what files call the columns. `uncounted`: the row groups of which nothing
-    tells the rows; None for those of all files that were not opened. They count as one row, as they may not be empty.
+    Per row group: `file`, the index of its file; `ordinal`, its number in the file; `row_count`; `doubts`, distrusted
+    claims about the whole row group; `uncounted`, True if its row count is unknown (it is then assumed to be 1, because
+    the row group may not be empty). `uncounted` is None if exactly the row groups of unopened files are uncounted.
+
+    Per file: `kind`, the index in `kinds` of its schema, writer and column orders; `opened`, False if a log or
+    directory names rule the file out, so that its footer was not read; `deleted`, True if some of its rows are deleted.
+    An unopened file has one row group, with ordinal -1. `opened` is None if all files were opened, `deleted` is None if
+    no row is deleted.
+
+    `columns`: leaves of the file from which Spark takes the schema (`summary`, if that file holds no data); a column
+    that a directory name overrides is marked as unsupported for pruning. `partition_values`: the value per file, by
+    path, of the `partitions` whose values are certain. `names`: the names of the columns in files.
     """
 
     files: Sequence[DataFile]
@@ -66,16 +69,19 @@ class RowGroupTable:
         return len(self.row_count)
 
     def put_row_count(self, row_count: Positions, uncounted: Flags) -> None:
-        """Replace the row counts, as the log of a table counts the rows of files that were not opened."""
+        """Replace the row counts.
+
+        A log may have the row counts of unopened files.
+        """
         self.row_count, self.uncounted = row_count, uncounted
 
     def place(self, position: int, column: LeafColumn) -> str:
-        """Name a column of a row group in messages."""
+        """Return the location of a column chunk for messages."""
         path = self.files[int(self.file[position])].path
         return f"{path}: row group {self.ordinal[position]}, column {column.name!r}"
 
     def name_in_files(self, column: LeafColumn) -> str:
-        """Return the dotted path that files know a column by."""
+        """Return the dotted path of a column in files."""
         return ".".join(self.names.of(column.path)[0])
 
     def provenance(self, position: int) -> Provenance:
@@ -83,46 +89,52 @@ class RowGroupTable:
         return self.kinds[int(self.kind[self.file[position]])]
 
     def kinds_of_files(self) -> list[Provenance]:
-        """Return the distinct schemas and writers of the files; none if there are no files."""
+        """Return the distinct schemas and writers of the files."""
         return [self.kinds[i] for i in np.unique(self.kind).tolist()]
 
     def sizes_of_files(self) -> Positions:
-        """Return the bytes of each file."""
+        """Return the size of each file in bytes."""
         if isinstance(self.files, FileList):
             return self.files.sizes
         return np.array([file.size for file in self.files], np.int64)
 
     def has_rows(self, row_count: Positions, positions: Positions) -> bool:
-        """Tell whether footers that were read again have so many rows in the row groups at `positions`."""
+        """Return True if re-read row counts match the row groups.
+
+        Row groups with a distrusted row count match any count.
+        """
         if len(row_count) != len(positions):
             return False
         believed = self.doubts[positions] & np.uint8(Doubt.ROWS) == 0
         return not np.any((self.row_count[positions] != row_count) & believed)
 
     def has_uncounted(self, chosen: NDArray[np.bool_]) -> bool:
-        """Tell whether nothing tells the rows of some of the chosen row groups."""
+        """Return True if any chosen row group has an unknown row count."""
         return bool(np.any(chosen & (self.ordinal < 0 if self.uncounted is None else self.uncounted)))
 
     def read_from(self) -> Positions:
-        """Return the row groups that something is read of."""
+        """Return the positions of row groups in opened files."""
         return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
 
     def opened_files(self, positions: Positions) -> Positions:
-        """Return the files of row groups, counted among those that were opened."""
+        """Return the index of each row group's file among opened files."""
         file = self.file[positions]
         return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def trusts(self, column: LeafColumn) -> list[Trust]:
-        """Return the trust in a column by kind of file, the least that a chunk of such files deserves."""
+        """Return the trust in a column, per kind of file.
+
+        This is the least trust of any chunk in such files.
+        """
         return [trust(column, kind) for kind in self.kinds]
 
     def judged(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
-        """Return the different trusts in the chunks of a column, and the index among them for each chunk.
+        """Return the trusts in the chunks of a column.
 
-        `chunks`: the chunks of the row groups at `positions`. `believing`: trust writers in spite of
-        their known faults.
+        Returns the distinct trusts, and the index among them of each chunk. `chunks`: the chunks of the row groups at
+        `positions`. `believing`: trust writers despite their known faults.
         """
         trusts = [trust(column, of_files, believing=believing) for of_files in self.kinds]
         kind = self.kind[self.file[positions]]
@@ -136,13 +148,14 @@ class RowGroupTable:
         return by_traits, chunks.traits() * len(self.kinds) + kind
 
     def has_several_types(self, column: LeafColumn) -> bool:
-        """Tell whether a file stores the column in another type that Spark reads as the table's."""
+        """Return True if Spark converts the column from another stored type."""
         return any(trust.stored is not None for trust in self.trusts(column))
 
     def stored_as(self, column: LeafColumn, positions: Positions) -> list[tuple[LeafColumn, Positions]]:
-        """Return the leaves that store a column, one a type, and which of the chosen row groups are theirs.
+        """Return the leaves that store a column, one per type.
 
-        Row groups of files that store it otherwise, or lack it, are with those of the column itself.
+        Each leaf has its row groups among `positions`. Row groups whose file lacks the column, or stores it in a type
+        that is not readable as the column, are grouped with the column itself.
         """
         stored = [leaf_as_read(column, kind) for kind in self.kinds]
         leaves = {stored_form(leaf): leaf for leaf in stored if leaf is not None} | {stored_form(column): column}

@@ -1,7 +1,7 @@
-"""The part of the cache on disk that is of one table, and the positions in it of the row groups of today.
+"""Disk cache of one table, addressed by its current row groups.
 
-Files come and go between two looks at a table. Every column is kept with the generation of files it was
-read from; a file that is still the same (path, size, time of change, etag) keeps its row groups.
+The files of a table change between two plans. Each column is cached with the generation of files from which it was
+read; a file with the same state (path, size, modification times, etag) keeps its cached row groups.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 _LATEST = "latest"
-# Columns kept with an older one are read again.
+# Number of generations to keep; columns cached with an older generation are read again.
 MOST_GENERATIONS = 8
-_NEVER = -(1 << 63)  # a time of change that no file has
-# Under which memory has the files last listed, and their row groups.
+_NEVER = -(1 << 63)  # a modification time that no file has
+# Memory cache names of the last listed files and of their row groups.
 _FILES = "files"
 _ROW_GROUPS = "row groups"
 _FILE_BYTES = 512
@@ -43,9 +43,10 @@ _STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 
 
 class RowGroups(NamedTuple):
-    """The row groups of a list of files: `first[i]` to `first[i + 1]` are of file i, `kind` is by file.
+    """Row groups of a list of files.
 
-    `doubts`: what a row group says of itself that is not believed.
+    The row groups of file i are the elements `first[i]` to `first[i + 1]` of `row_count` and `doubts` (distrusted
+    claims about a row group). `kind`: per file, index in `kinds`.
     """
 
     kinds: tuple[EncodedKind, ...]
@@ -56,7 +57,10 @@ class RowGroups(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Arrays kept under a name, and where in them each row group of today stands: -1 where it does not."""
+    """A cache entry.
+
+    `groups`: position of each current row group in the entry; -1 if missing.
+    """
 
     batch: pa.RecordBatch
     groups: Numbers
@@ -64,9 +68,10 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class StoredIndex:
-    """The metadata kept of one table, seen from the files of today; `listed_ns`: when these had been listed.
+    """Cached metadata of one table, for its current files.
 
-    `is_settled`: a change of the files since would show. Of others nothing is kept in memory.
+    `listed_ns`: time of the listing. `is_settled`: True if a later change of a file would alter its times or ETag; only
+    then results are cached in memory. `changed`: True if entries were written since the last eviction.
     """
 
     cache: TableCache
@@ -79,13 +84,13 @@ class StoredIndex:
     _file_indices: dict[str, Numbers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # What was listed is mostly what was listed before: to compare takes less than to hash.
+        # Most listings equal the previous one, and comparing is cheaper than hashing.
         files, self.generation = self.recall(_FILES) or ((), "")
         if files != self.files:
             self.generation = generation_of(self.files)
 
     def narrowed(self, chosen: Numbers) -> StoredIndex:
-        """Return the index of some of these files, chosen by their indices."""
+        """Return the index for a part of the files; `chosen`: their indices."""
         files = tuple(self.files[i] for i in chosen.tolist())
         within = {self.generation: chosen} | {name: index[chosen] for name, index in self._file_indices.items()}
         return StoredIndex(
@@ -93,7 +98,10 @@ class StoredIndex:
         )
 
     def row_groups(self) -> tuple[RowGroups, Numbers] | None:
-        """Return the row groups last kept, and the index there of each file of today, -1 where it is new."""
+        """Return the cached row groups.
+
+        Also returns the index there of each current file; -1 if new. None if nothing is cached.
+        """
         generation = self.generation
         if (groups := self.recall(_ROW_GROUPS)) is not None and self.cache.mark(f"dataset {generation}"):
             self.is_settled = True
@@ -121,7 +129,10 @@ class StoredIndex:
         return self._datasets[generation]
 
     def _files_in(self, generation: str, batch: pa.RecordBatch) -> Numbers:
-        """Return the index in a generation of each file of today, -1 where it is new."""
+        """Return the index of each current file in a generation.
+
+        -1 if the file is new.
+        """
         if generation == self.generation:
             return np.arange(len(self.files))
         if generation not in self._file_indices:
@@ -132,16 +143,19 @@ class StoredIndex:
         return self._file_indices[generation]
 
     def keep_row_groups(self, groups: RowGroups) -> None:
-        """Keep which row groups the files of today have, unless that is what is kept already."""
+        """Cache the row groups of the current files.
+
+        Does nothing if they are cached already.
+        """
         if self.is_settled:
             return
         if self._dataset(self.generation) is not None:
             self._remember_row_groups(groups)
             return
-        # By the time before the first footer was read: reading takes time, in which a file may change within its tick.
+        # The listing time counts, not the current time: while footers are read, a file may change without a new time.
         settled = [is_settled(file, self.listed_ns) for file in self.files]
         if not all(settled):
-            # The files may change once more without their state showing it: never to be taken for these.
+            # An unsettled file may change without a new state; a random generation never matches a later listing.
             self.generation = uuid4().hex
         times = [file.modified_ns if ok else _NEVER for file, ok in zip(self.files, settled, strict=True)]
         values: dict[str, Any] = {
@@ -169,7 +183,7 @@ class StoredIndex:
             decoded.put(self._key(_FILES, "", b""), known, _FILE_BYTES * len(self.files))
 
     def _drop_oldest(self) -> None:
-        """Note this generation as the latest, and let those go that came before the last few."""
+        """Record this generation as the latest; drop all but the last `MOST_GENERATIONS`."""
         latest = self.cache.read(_LATEST)
         before = [] if latest is None else array_at(latest[1], "generation").to_pylist()
         known = list(dict.fromkeys([self.generation, *before]))
@@ -178,7 +192,11 @@ class StoredIndex:
             self.cache.drop(f"dataset {generation}")
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
-        """Return the entry of a name; `file` and `ordinal` are those of the current row groups."""
+        """Return the disk entry of a name.
+
+        None if missing or of a dropped generation. `file`, `ordinal`: per current row group, the index of its file and
+        its number in the file.
+        """
         stored = self.cache.read(name)
         if stored is None:
             return None
@@ -193,12 +211,15 @@ class StoredIndex:
         return Kept(batch, np.where(like >= 0, first[like] + ordinal, -1))
 
     def recall(self, name: str, among: bytes = b"") -> Any | None:
-        """Return the entry of a name in memory for the unchanged files; `among`: which of a table's files they are."""
+        """Return the memory entry of a name for unchanged files.
+
+        None if missing. `among`: identifies the opened files among all files of the table.
+        """
         decoded = self.cache.cache.decoded
         return None if decoded is None else decoded.get(self._key(name, self.generation, among))
 
     def remember(self, name: str, value: Any, among: bytes = b"") -> None:
-        """Keep a value in memory, unless the files may change without its showing."""
+        """Cache a value in memory; does nothing unless the files are settled."""
         decoded = self.cache.cache.decoded
         if decoded is not None and self.is_settled:
             decoded.put(self._key(name, self.generation, among), value, bytes_of(value))
@@ -207,20 +228,23 @@ class StoredIndex:
         return str(self.cache.directory), generation, among, name
 
     def finish(self) -> None:
-        """Make room for what was kept."""
+        """Evict old entries of the cache if entries were written."""
         if self.changed:
             self.cache.cache.make_room()
             self.changed = False
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
-        """Keep arrays of the row groups of today under a name."""
+        """Write arrays of the current row groups to the disk cache."""
         self.cache.write(name, self.generation, values)
         self.changed = True
 
 
 def _encoded(path: str) -> bytes:
-    """Return the cache key of a path: the hash of an address, as addresses may contain keys or signatures."""
-    # A path of this machine need not be text.
+    """Return the cache key of a path.
+
+    A URL is hashed because it may contain keys or signatures.
+    """
+    # A local path may contain bytes that are not valid UTF-8.
     encoded = path.encode(errors="surrogateescape")
     return blake2b(encoded, digest_size=16).digest() if "://" in path else encoded
 
@@ -231,41 +255,56 @@ def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class KeptColumns:
-    """What is kept of columns, as arrays on disk and decoded in memory; `stored` is None without a cache."""
+    """Cached column metadata: arrays on disk, decoded in memory.
+
+    `stored`: None without a cache.
+    """
 
     groups: RowGroupTable
     stored: StoredIndex | None
 
     def recall(self, name: str, *, on_disk: bool = True) -> Any | None:
-        """Return the entry of a name in memory; of an entry that is also `on_disk`, None if it was deleted there."""
+        """Return the memory entry of a name; None if missing.
+
+        `on_disk`: the entry also exists on disk; return None if the disk file was deleted.
+        """
         if self.stored is None or (found := self.stored.recall(name, self._among())) is None:
             return None
-        # Marked as used there, it stays for the next process.
+        # Marking the disk entry as used delays its eviction, so that the next process finds it.
         return found if not on_disk or self.stored.cache.mark(name) else None
 
     def remember(self, name: str, value: Any) -> None:
-        """Keep in memory what will not change any more."""
+        """Cache an immutable value in memory."""
         if self.stored is not None:
             self.stored.remember(name, value, self._among())
 
     def _among(self) -> bytes:
-        """Tell those files apart that something is read of: row groups are counted among all."""
+        """Return a key of the opened files; empty if all are opened.
+
+        Cached row groups are numbered over all files, so the key must identify the opened ones.
+        """
         opened = self.groups.opened
         return b"" if opened is None else len(opened).to_bytes(8) + np.packbits(opened).tobytes()
 
     def name(self, what: str, column: LeafColumn) -> str:
-        """Name what is kept of a column, by what it is called in files and how they store it."""
+        """Return the cache name of a column.
+
+        It contains the paths, field id and stored type of the column in files.
+        """
         names = self.groups.names
         paths = names.of(column.path)
         if names.numbers is not None:
             what = f"{what} {names.numbers.get(column.path)}"
         if paths == (column.path,):
             return _name(what, column)
-        # What a column is called may change, and another may get its name.
+        # The name includes the paths in files, because a column may be renamed and another may take over its old name.
         return "\x00".join([_name(what, column), *(part for path in paths for part in ("", *path))])
 
     def read(self, name: str) -> Kept | None:
-        """Return the entry of a name, with the position of each row group in it: -1 for one that is absent."""
+        """Return the disk entry of a name.
+
+        `groups` of the entry covers all row groups of the table, -1 if missing. None if the whole entry is missing.
+        """
         if self.stored is None:
             return None
         at = self.groups.read_from()
@@ -277,17 +316,20 @@ class KeptColumns:
         return kept._replace(groups=positions)
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
-        """Keep arrays of the row groups that something is read of."""
+        """Write arrays of row groups in opened files to disk."""
         if self.stored is not None:
             self.stored.write(name, values)
 
     def finish(self) -> None:
-        """Make room for what was kept."""
+        """Evict old entries of the cache if entries were written."""
         if self.stored is not None:
             self.stored.finish()
 
 
 def _name(what: str, column: LeafColumn) -> str:
-    """Name what is kept of a column: of one stored otherwise, other bounds would be believed."""
+    """Return the cache name of a column.
+
+    The name contains the stored type, on which bounds depend.
+    """
     form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
     return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

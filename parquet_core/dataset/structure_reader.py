@@ -1,4 +1,4 @@
-"""One read of page indexes or bloom filters of many column chunks."""
+"""Read page indexes or bloom filters of many column chunks at once."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 
 class NoStructure(StrEnum):
-    """Why a structure is not read, for code that decides by it."""
+    """Reasons for a missing structure that code compares with."""
 
     ABSENT = "the file has none for this column"
 
 
 class Wanted(NamedTuple):
-    """Structures of one column to be read: at which row groups, and their ranges (offset, length).
+    """Structures of one column to read.
 
-    `refused` says why one is not to be read, empty where it is.
+    `positions`: row groups. `ranges`: file offset and length per row group, in bytes. `refused`: per row group, why its
+    structure must not be read; "" if it may.
     """
 
     column: LeafColumn
@@ -40,9 +41,10 @@ class Wanted(NamedTuple):
 
 
 def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose: str) -> list[IndexBytes]:
-    """Read the ranges of several columns together; a reason stands where there is nothing to be believed.
+    """Read the ranges of several columns together, one `IndexBytes` per column.
 
-    Raises MalformedFile for a range outside of its file, and as reading does.
+    Entries that are absent or refused hold the reason. Raises MalformedFile for a range outside of its file, and the
+    errors of `gather`.
     """
     if not any(len(part.positions) for part in wanted):
         return [_placed(b"", _NO_ROWS, np.zeros(0, object), str) for _ in wanted]
@@ -77,7 +79,10 @@ def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose:
 
 
 def _placed(buffer: bytes, lengths: Positions, absent: Reasons, place: Callable[[int], str]) -> IndexBytes:
-    """Tell where in a buffer each of one column's structures lies; a negative length is none."""
+    """Return the positions of consecutive structures in a buffer.
+
+    A negative length means missing.
+    """
     ends = np.cumsum(np.maximum(lengths, 0))
     start = ends - np.maximum(lengths, 0)
     return IndexBytes(buffer, start, np.where(lengths < 0, -1, ends), absent, place)

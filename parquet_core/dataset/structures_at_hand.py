@@ -1,4 +1,7 @@
-"""Dictionaries or bloom filters at hand: those that an index was asked for; memory has those that earlier ones read."""
+"""Cache of dictionaries or bloom filters.
+
+Each index has its own cache, which is filled from the structures that earlier indexes left in memory.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Structure = TypeVar("Structure")
 
 @dataclass(slots=True)
 class StructuresAtHand(Generic[Structure]):
-    """One kind of structure by column and row group; `what` names it in memory. A reason stands for an absent one."""
+    """Structures of one type, by column and row group.
+
+    An unusable structure is replaced by the reason. `what`: the part of the memory cache key that names the type.
+    """
 
     what: str
     kept: KeptColumns
@@ -25,22 +31,28 @@ class StructuresAtHand(Generic[Structure]):
     _grown: dict[Path, LeafColumn] = field(default_factory=dict)
 
     def of(self, column: LeafColumn) -> dict[int, Structure | str]:
-        """Return by row group what was asked of a column."""
+        """Return the structures and reasons of a column, by row group."""
         return self._asked.setdefault(column.path, {})
 
     def put(self, column: LeafColumn, position: int, found: Structure | str) -> None:
-        """Take in what was read of a row group."""
+        """Store the structure of a row group, or a reason."""
         self.of(column)[position] = found
         self._grown[column.path] = column
 
     def recall(self, column: LeafColumn, positions: NDArray[np.int64]) -> None:
-        """Take from memory what it has of row groups; what is doubted must not be among them."""
+        """Load structures that earlier indexes left in memory.
+
+        The caller excludes row groups whose structure is distrusted.
+        """
         earlier, at_hand = self._in_memory(column), self.of(column)
         if earlier:
             at_hand.update((p, earlier[p]) for p in positions.tolist() if p in earlier and p not in at_hand)
 
     def save(self) -> None:
-        """Keep in memory what was read since the last time; reasons are found again without reading."""
+        """Publish structures read since the last `save` to later indexes in memory.
+
+        Reasons are left out: they are recomputed without reading files.
+        """
         for path, column in self._grown.items():
             new = {p: structure for p, structure in self._asked[path].items() if not isinstance(structure, str)}
             self.kept.remember(self.kept.name(self.what, column), self._in_memory(column) | new)

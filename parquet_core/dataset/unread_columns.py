@@ -1,4 +1,7 @@
-"""Columns of files that Spark does not read: columns that the table's schema lacks, and columns of unreadable types."""
+"""Columns of files that Spark does not read.
+
+The table's schema lacks the column, or its stored type is unreadable.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraColumn:
-    """A column, or a field of a struct, and the `files` that hold it, which are numbers and ascend."""
+    """A column or struct field missing in the table's schema.
+
+    `files`: numbers of the files that contain it, ascending.
+    """
 
     name: str
     files: NDArray[np.int64]
 
 
 def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
-    """Return what files with rows hold beside the table's schema, which Spark takes from one file."""
+    """Return the columns of files with rows that the table's schema lacks.
+
+    Spark takes the schema from one file.
+    """
     groups = index.groups.read_from()
     files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
     known = {name for column in (*index.groups.columns, *index.groups.partitions) for name in _names(column)}
@@ -38,7 +47,7 @@ def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
     of_kinds: dict[int, tuple[str, ...]] = {}
     for number in distinct(index.groups.kind[files]).tolist():
         columns = index.groups.kinds[number].columns
-        # Footers of one schema share its columns.
+        # Footers with the same schema share one `columns` object.
         extra = of_kinds.setdefault(id(columns), _extra(columns, known))
         for name in extra:
             found.setdefault(name, []).append(files[index.groups.kind[files] == number])
@@ -46,7 +55,10 @@ def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
 
 
 def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the outermost parts of columns that are not known, by their names."""
+    """Return the outermost parts of columns that are not `known`.
+
+    The parts are dotted names.
+    """
     extra: dict[str, None] = {}
     for column in columns:
         unknown = next((name for name in _names(column) if name not in known), None)
@@ -56,9 +68,10 @@ def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[
 
 
 def _names(column: LeafColumn) -> list[tuple[str, ...]]:
-    """Return a column and the fields of structs on the way to it; of a list or map no more than the column.
+    """Return the case-folded paths from the top-level column to the leaf.
 
-    Writers call the parts of lists and maps by different names, and Spark compares names without case.
+    For a list or map, return only the top-level column, because writers name the parts of lists and maps differently.
+    Spark compares names without case.
     """
     path = tuple(part.casefold() for part in column.path)
     depth = 1 if column.max_repetition_level else len(path)
@@ -67,10 +80,11 @@ def _names(column: LeafColumn) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadColumn:
-    """A column with its type in the table, and another type that some `files` store (ascending file numbers).
+    """A column whose stored type is unreadable in some files.
 
-    `others`: if either is the null type, the files that store the table's type. `is_untyped`: the table has the null
-    type, so the stored type is the one to keep.
+    `wanted`: type in the table. `stored`: type in `files` (ascending file numbers). `others`: if either type is the
+    null type, the files that store the table's type, otherwise empty. `is_untyped`: True if the table has the null
+    type, so that the stored type is the one to keep.
     """
 
     path: Path
@@ -82,16 +96,16 @@ class UnreadColumn:
 
     @property
     def name(self) -> str:
-        """The path as text."""
+        """The dotted path."""
         return ".".join(self.path)
 
     def said(self, file: str) -> str:
-        """Say of a file what it stores."""
+        """Return a message with the types in a file and the table."""
         return f"{file}: column {self.name} is {self.stored} there and {self.wanted} in the table"
 
     @property
     def remedy(self) -> str:
-        """What mends it."""
+        """The files to rewrite and the type to use."""
         if self.is_untyped:
             return f"write the {counted(len(self.others), 'other file')} again with the column as {self.stored}"
         those = "that file" if len(self.files) == 1 else f"these {counted(len(self.files), 'file')}"
@@ -99,11 +113,11 @@ class UnreadColumn:
 
 
 def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
-    """Return the columns that Spark cannot read in files that have rows, by column and stored type.
+    """Return the unreadable columns of files with rows.
 
-    Files of one schema are looked at once.
+    Each entry is a column and one stored type. Each distinct schema is checked once.
     """
-    # Footers of one schema share its columns.
+    # Footers with the same schema share one `columns` object.
     numbers: dict[int, int] = {}
     schema_of_kind = np.array(
         [numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.groups.kinds], np.int64

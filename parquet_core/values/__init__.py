@@ -1,6 +1,8 @@
-"""The one door to decoded values: what a file claims is checked against its bytes, then Arrow decodes it.
+"""Decoded values of Parquet files.
 
-May be imported by `parquet_core.layout` and by what lies above `parquet_core`; imports `format` and `storage`.
+Claims of a file are checked against its bytes before Arrow decodes the values. All code that needs decoded values goes
+through this package. It imports `format` and `storage`; only `parquet_core.layout` and packages above `parquet_core`
+may import it.
 """
 
 from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading

@@ -1,7 +1,7 @@
-"""Footers in the form that Arrow takes, what is checked of them before, and what Arrow says against a file.
+"""Read checked footers as Arrow metadata, and convert Arrow's errors.
 
-Arrow ends the process over some footers when it is asked for parts of them, so they are taken from the bytes. Its
-errors become MalformedFile and UnsupportedFeature.
+Arrow crashes the process on some damaged footers when their parts are accessed, so this module decodes the parts from
+the bytes. Arrow's errors become MalformedFile and UnsupportedFeature.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _SCHEMA_ELEMENT = struct({1: INTEGER, 2: INTEGER, 3: INTEGER, 4: BINARY, 5: INTE
 _META_DATA = struct({4: INTEGER, 5: INTEGER, 7: INTEGER, 9: INTEGER, 11: INTEGER})
 _ROW_GROUP = struct({1: list_of(struct({3: _META_DATA})), 3: INTEGER})  # columns, num_rows
 _FILE_META_DATA = struct({2: list_of(_SCHEMA_ELEMENT), 4: list_of(_ROW_GROUP)})
-# Where encodings and path_in_schema of each chunk are.
+# Byte positions of encodings and path_in_schema of each chunk.
 _ENCODED_CHUNK = struct({3: struct({2: ENCODED_LIST, 3: ENCODED_LIST})})
 _ENCODED_FOOTER = struct({4: rows_of(struct({1: rows_of(_ENCODED_CHUNK, 1)}), 0)})
 _FIELD = 0x10
-_EMPTY_PATH = bytes([_FIELD | 9, 8])  # the next field is a list; of texts, none
+_EMPTY_PATH = bytes([_FIELD | 9, 8])  # header of the next field (a list), then an empty list of strings
 
 
 @contextmanager
 def reading(file: DataFile, what: str = "") -> Iterator[None]:
-    """Turn what Arrow says against a file inside into MalformedFile or UnsupportedFeature.
+    """Convert Arrow's errors in the context to MalformedFile or UnsupportedFeature.
 
-    `what`: the column or row group.
+    `what`: column or row group, for the message.
     """
     prefix = f"{file.path}: {what}: " if what else f"{file.path}: "
     try:
@@ -60,9 +60,10 @@ def _said(error: Exception) -> str:
 
 
 class FooterLeaf(NamedTuple):
-    """A column: its dotted path, its physical type as `Physical` numbers it, and whether it lies in a list.
+    """A leaf column of the schema.
 
-    `levels`: how many kinds of levels its values have, of definition and of repetition.
+    `path`: dotted path. `physical`: number of the physical type, see `Physical`. `repeated`: True inside a list.
+    `levels`: number of level types (definition, repetition) of its values, 0 to 2.
     """
 
     path: str
@@ -73,7 +74,10 @@ class FooterLeaf(NamedTuple):
 
 
 class Described(NamedTuple):
-    """What a footer says of a column chunk; None where it does not."""
+    """Claims of a footer about a column chunk.
+
+    None for a missing field.
+    """
 
     codec: int | None
     num_values: int | None
@@ -83,14 +87,17 @@ class Described(NamedTuple):
 
 
 class RowGroup(NamedTuple):
-    """A row group; a chunk is None where its description is encrypted."""
+    """A row group; a chunk is None if its metadata is encrypted."""
 
     chunks: list[Described | None]
     num_rows: int
 
 
 class Footer(NamedTuple):
-    """A footer for Arrow, and what is checked of it."""
+    """A footer as Arrow metadata, with its checked parts.
+
+    `leaves` and `row_groups` are decoded from the bytes.
+    """
 
     metadata: pq.FileMetaData
     leaves: list[FooterLeaf]
@@ -98,23 +105,26 @@ class Footer(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """The rows of all row groups."""
+        """Total row count of all row groups."""
         return sum(group.num_rows for group in self.row_groups)
 
 
 def read_arrow_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footer]:
-    """Read the footers of files; raises MalformedFile, UnsupportedFeature and StorageFailure."""
+    """Read the footers of files, in order.
+
+    Raises MalformedFile, UnsupportedFeature and StorageFailure.
+    """
     for batch in encoded_footers(files, _left_encoded, traffic=traffic):
         for file, start, stop in zip(batch.files, batch.starts.tolist(), batch.stops.tolist(), strict=True):
             yield _footer(batch.encoded[start:stop], file)
 
 
 def _left_encoded(encoded: bytes, starts: object, stops: object, files: object) -> None:
-    """Decode nothing while the footers arrive."""
+    """Leave the footers encoded (decoder for `encoded_footers`)."""
 
 
 def _footer(encoded: bytes, file: DataFile) -> Footer:
-    # Read to its end, no list has more elements than bytes: Arrow believes their counts.
+    # Decoding the whole footer proves that no list claims more elements than it has; Arrow trusts these counts.
     (schema, groups), _ = decode(encoded, _FILE_META_DATA, place=f"{file.path}: footer")
     leaves = _leaves(schema or [], file)
     row_groups = [_row_group(chunks, rows, len(leaves), file) for chunks, rows in groups or []]
@@ -122,13 +132,16 @@ def _footer(encoded: bytes, file: DataFile) -> Footer:
         try:
             metadata = _metadata(encoded)
         except pa.ArrowInvalid as error:
-            # Whose keys of maps may be null, for one, which others read.
+            # Arrow rejects some schemas that other readers accept, for example maps with optional keys.
             raise NotImplementedError(f"its schema is one that Arrow does not read: {error}") from None
     return Footer(metadata, leaves, row_groups)
 
 
 def _metadata(encoded: bytes) -> pq.FileMetaData:
-    """Have Arrow decode a footer; raises what Arrow does."""
+    """Decode a footer with Arrow; add empty paths if needed.
+
+    Raises the errors of Arrow.
+    """
     try:
         return _parsed(encoded)
     except OSError:
@@ -144,14 +157,17 @@ def _parsed(encoded: bytes) -> pq.FileMetaData:
 
 
 def _with_paths(encoded: bytes) -> bytes:
-    """Give an empty path to each column chunk that has none: Arrow demands the field, and goes by the position."""
+    """Add an empty path_in_schema to column chunks that lack it.
+
+    Arrow requires the field, but identifies columns by position.
+    """
     limits = np.array([0]), np.array([len(encoded)])
     _, (_, chunks) = decode_tables(encoded, *limits, _ENCODED_FOOTER, 2, place=lambda _: "footer")
     rows = np.frombuffer(chunks, np.int64).reshape(-1, 1 + _ENCODED_CHUNK.width)[:, 1:]
     encodings, paths = (rows[:, _ENCODED_CHUNK.offset(3, field) :][:, :2] for field in (2, 3))
     parts, last = [], 0
     for at in encodings.sum(axis=1)[(encodings[:, 1] > 0) & (paths[:, 1] < 0)].tolist():
-        # The number of a field counts from the one before it, in the upper four bits where it is small.
+        # The upper four bits of a field header are the distance to the previous field id, if that is small.
         following = encoded[at] if encoded[at] < _FIELD else encoded[at] - _FIELD
         parts += [encoded[last:at], _EMPTY_PATH, bytes([following])]
         last = at + 1
@@ -167,9 +183,12 @@ def _row_group(chunks: list[list[Any]] | None, rows: int | None, count: int, fil
 
 
 def _leaves(schema: list[list[Any]], file: DataFile) -> list[FooterLeaf]:
-    """Walk the schema, which Arrow follows however deep it is."""
+    """Return the leaves of the schema tree.
+
+    Raises MalformedFile for a tree that is inconsistent or too deep; Arrow has no depth limit.
+    """
     leaves: list[FooterLeaf] = []
-    groups: list[list[Any]] = []  # path, whether in a list, children to come, whether it may be null
+    groups: list[list[Any]] = []  # path, in a list, remaining children, may be null
     for physical, length, repetition, name, children in schema:
         while groups and not groups[-1][2]:
             groups.pop()

@@ -1,6 +1,7 @@
-"""Chosen pages of some column chunks as a small Parquet file in memory, which Arrow decodes like any other.
+"""Decode chosen pages as a small Parquet file in memory.
 
-The pages stay as they are; around them is a footer of one row group that describes these columns alone.
+The pages stay unchanged; a new footer describes one row group with only these columns. Arrow decodes the result like
+any other file.
 Source: `parquet.thrift`, and the compact protocol of Apache Thrift.
 """
 
@@ -35,12 +36,12 @@ _DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
 
 
 class ChunkPages(NamedTuple):
-    """Pages of one column chunk, headers included: its dictionary page if it has one, then data pages, in order.
+    """Pages of one column chunk, with their headers.
 
-    `leaf`: its number among the columns of the file. `data` may have more behind the `length` bytes of the pages.
-    `dictionary_bytes`: where the data pages begin. `num_values`: nulls included; None where only the pages tell.
-    `page_values`: those of each data page, empty where nothing tells.
-    `place` names the chunk in messages.
+    The dictionary page, if any, comes before the data pages. `leaf`: number of the column among the leaves of the file.
+    `data`: the pages in their first `length` bytes; more bytes may follow. `dictionary_bytes`: size of the dictionary
+    page, where the data pages begin. `num_values`: number of values with nulls; None if only the page headers have it.
+    `page_values`: number of values of each data page; empty if unknown. `place`: location for messages.
     """
 
     leaf: int
@@ -54,16 +55,19 @@ class ChunkPages(NamedTuple):
 
 
 def schema_of(kind: Provenance, leaves: Sequence[int]) -> bytes:
-    """Return the encoded schema of some leaves of a file, which ascend, under the names that the table has for them."""
+    """Return the encoded schema of some leaves of a file.
+
+    The schema is Thrift-encoded and has the table's names. `leaves`: ascending leaf numbers.
+    """
     return _list(_STRUCT, [_element(element) for element in _tree(kind, leaves)])
 
 
 def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], rows: int) -> pa.Table:
-    """Decode pages of some columns that hold the same `rows` rows; `schema`: that of their leaves, in this order.
+    """Decode pages of some columns to a table of top-level columns.
 
-    The columns of the table are the top-level columns. Raises MalformedFile for pages that contradict what is claimed
-    of them, UnsupportedFeature for a codec that is not read and for values that take much more than their pages,
-    and what Arrow raises.
+    `chunks`: pages that contain the same `rows` rows. `schema`: from `schema_of`, for the leaves of `chunks` in the
+    same order. Raises MalformedFile for pages that contradict the claims about them, UnsupportedFeature for an
+    unsupported codec and for values that take much more memory than their pages, and the errors of Arrow.
     """
     widest, parts, described, at = 1, [MAGIC], [], len(MAGIC)
     most = max(4 * BATCH_BYTES, _MOST_RATIO * sum(len(chunk.data) for chunk in chunks))
@@ -87,7 +91,7 @@ def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], 
 def _with_right_int96(
     table: pa.Table, kind: Provenance, chunks: Sequence[ChunkPages], as_nanos: Callable[[], pa.Table]
 ) -> pa.Table:
-    """Correct INT96 columns at the top level that Arrow may have decoded wrongly."""
+    """Correct top-level INT96 columns that Arrow may have decoded wrongly."""
     leaves = [kind.columns[chunk.leaf] for chunk in chunks]
     names = [leaf.path[0] for leaf in leaves if leaf.physical is Physical.INT96 and len(leaf.path) == 1]
     suspects = [name for name in names if may_be_wrapped(table.column(name))]
@@ -100,7 +104,7 @@ def _with_right_int96(
 
 
 def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Table:
-    """Return a table of no rows with the types that `decode_pages` gives for these leaves."""
+    """Return a table without rows, with the types that `decode_pages` returns."""
     chunks = [ChunkPages(leaf, 0, b"", 0, 0, 0, (), "") for leaf in leaves]
     return decode_pages(kind, schema, chunks, 0)
 
@@ -119,7 +123,11 @@ def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> C
 
 
 def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str, *, int96_unit: str = "us") -> pa.Table:
-    """Decode in batches where a few bytes may expand to much, so that it is noticed before it fills the memory."""
+    """Decode a file in memory to a table.
+
+    Raises UnsupportedFeature for more than `most` decoded bytes. Decodes in batches if a few bytes may expand to more
+    than `most`, so that the limit stops it before memory is full.
+    """
     opened = pq.ParquetFile(
         pa.BufferReader(whole),
         coerce_int96_timestamp_unit=int96_unit,
@@ -148,7 +156,7 @@ def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) 
         (2, _LIST, schema),
         (3, _I64, _number(rows)),
         (4, _LIST, _list(_STRUCT, [group])),
-        # Arrow reads what some old writers wrote in ways of its own.
+        # created_by is kept because Arrow decodes files of some old writers differently.
         (6, _BINARY, _bytes(created_by.encode())),
     )
 
@@ -175,12 +183,15 @@ def _names(path: Path) -> bytes:
 
 
 def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
-    """Return the part of the schema that has these leaves, under the names that the table has for them."""
+    """Return the schema elements of these leaves and their groups.
+
+    The elements have the table's names.
+    """
     wanted, elements = set(leaves), iter(kind.elements)
     leaf_number = 0
 
     def below(depth: int) -> list[SchemaElement]:
-        """Return the next element and all below it, without what is not wanted."""
+        """Return the next element and its descendants, without unwanted leaves."""
         nonlocal leaf_number
         element = next(elements)
         if depth and element.physical is not None:
@@ -192,7 +203,7 @@ def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
         kept = [part for part in children if part]
         if depth and not kept:
             return []
-        # Leaves that are left out may have other names for the group.
+        # The group is named after a wanted leaf, because dropped leaves may have another name for it.
         one_kept = next((leaf for leaf in range(first, leaf_number) if leaf in wanted), first)
         name = kind.columns[one_kept].path[depth - 1] if depth else element.name
         return [replace(element, name=name, children=len(kept)), *(one for part in kept for one in part)]

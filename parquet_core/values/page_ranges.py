@@ -1,4 +1,4 @@
-"""Which pages of column chunks hold chosen rows of a row group, and where they are in the file."""
+"""Find the pages that contain chosen rows of a row group."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
     RowRanges = NDArray[np.int64]
 
-# Of more pieces a copy is cheaper than a table of so many chunks.
+# Above this number of slices, copying the rows is cheaper than a table of that many chunks.
 _MOST_SLICES = 64
 
 
 class PagedChunk(NamedTuple):
-    """A column chunk of `length` bytes from `start`, and its data pages: file offset, bytes, first row of each.
+    """A column chunk and its data pages.
 
-    `leaf`: its number among the columns of the file. No pages: nothing tells where they are. `place` is for messages.
+    `leaf`: number of the column among the leaves of the file. `start`, `length`: byte range of the chunk. Per data
+    page: `offset` in the file, `size` in bytes, `first_row` in the row group; empty if the pages are not located.
+    `place`: location for messages.
     """
 
     leaf: int
@@ -45,14 +47,15 @@ class PagedChunk(NamedTuple):
 
     @property
     def is_located(self) -> bool:
-        """Whether single pages can be read: they are known, and follow one another."""
+        """True if single pages can be read: they are located and contiguous."""
         return len(self.offset) > 0 and bool(np.array_equal(self.offset[1:], (self.offset + self.size)[:-1]))
 
 
 def covering_rows(chunks: Sequence[PagedChunk], ranges: RowRanges, rows: int) -> RowRanges:
-    """Return the rows of the smallest pages that hold the ranges and begin and end together in all chunks.
+    """Return the smallest row ranges of whole pages that cover `ranges`.
 
-    Shape (n, 2), like `ranges`: ascending, disjoint, half-open; `rows`: those of the row group.
+    Each returned range begins and ends at a page border in all chunks; it is the whole row group if a chunk's pages are
+    not located. Shape (n, 2), like `ranges`: ascending, disjoint, half-open. `rows`: row count of the row group.
 
     >>> whole = PagedChunk(0, 0, 4, 90, 4, 30, 99, *np.array([[4, 34, 64], [30, 30, 30], [0, 10, 20]]), "")
     >>> covering_rows([whole], np.array([[12, 14]]), 30).tolist()
@@ -67,16 +70,19 @@ def covering_rows(chunks: Sequence[PagedChunk], ranges: RowRanges, rows: int) ->
     first = np.searchsorted(borders, ranges[:, 0], "right") - 1
     last = np.searchsorted(borders, ranges[:, 1], "left")
     starts, stops = borders[first], np.append(borders, rows)[last]
-    # Ranges that share a page, or whose pages touch, are one.
+    # Ranges that share a page or have adjacent pages are merged.
     new = np.append(True, starts[1:] > stops[:-1])
     heads = np.flatnonzero(new)
     return np.column_stack([starts[heads], np.append(stops[heads[1:] - 1], stops[-1:])])
 
 
 def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[int, int]]:
-    """Return (start, bytes) of the pages of whole-page row ranges, the dictionary page first; or of the whole chunk."""
+    """Return the (start, bytes) ranges of the pages of whole-page row ranges.
+
+    The dictionary page comes first. If all rows are covered, return the one range of the whole chunk.
+    """
     if len(covered) == 1 and covered[0, 0] == 0 and covered[0, 1] == rows:
-        # Some old writers did not count the header of the dictionary page.
+        # Some old writers did not include the header of the dictionary page in the chunk size.
         return [(chunk.start, min(chunk.length + BEHIND, chunk.file_size - chunk.start))]
     first = np.searchsorted(chunk.first_row, covered[:, 0])
     last = np.searchsorted(chunk.first_row, covered[:, 1]) - 1
@@ -87,7 +93,10 @@ def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[
 
 
 def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]:
-    """Return the rows of each page of whole-page row ranges as the offset index has them; nothing if it has none."""
+    """Return the row count of each page of whole-page row ranges.
+
+    Empty if the pages are not located.
+    """
     if not chunk.is_located:
         return []
     first = np.searchsorted(chunk.first_row, covered[:, 0])
@@ -97,7 +106,7 @@ def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]
 
 
 def chosen_rows(table: pa.Table, covered: RowRanges, ranges: RowRanges) -> pa.Table:
-    """Return the rows of `ranges` out of a table that holds those of `covered`."""
+    """Select the rows of `ranges` from a table of `covered` rows."""
     if np.array_equal(covered, ranges):
         return table
     before = np.cumsum(covered[:, 1] - covered[:, 0]) - (covered[:, 1] - covered[:, 0])

@@ -1,7 +1,7 @@
-"""Checks of the pages of a column chunk: headers against the bytes that are there, before anything is decoded.
+"""Check page headers of a column chunk against its bytes, before decoding.
 
-A decoder reserves what a header claims: few bytes may ask for gigabytes.
-Source: `parquet.thrift`; which bytes are a chunk's, and when its pages end, as Arrow's `SerializedPageReader` does.
+A decoder allocates the memory that a header claims, so a few bytes could allocate gigabytes.
+Source: `parquet.thrift`. The bytes of a chunk and the end of its pages follow Arrow's `SerializedPageReader`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from parquet_core.format.plain import length_prefixed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A page may take so much uncompressed whatever is stored of it, and so many times what is stored.
+# Limit of an uncompressed page: 64 MiB, or 64 times its stored bytes if that is more.
 FREE_PAGE_BYTES = 64 << 20
 MOST_RATIO = 64
-# Arrow reads so much behind a chunk of old writers, which did not count the header of the dictionary page.
+# Bytes that Arrow reads past a chunk of old writers, whose sizes do not include the header of the dictionary page.
 BEHIND = 100
 
-# Those that Arrow reads, by their number, as `pa.Codec` names them; LZ4 of Hadoop's framing it only reads in files.
+# Codecs that Arrow reads: number to name in `pa.Codec`. Arrow reads LZ4 with Hadoop framing only in files.
 CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
 _UNCOMPRESSED = 0
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
-_MOST_HEADER_BYTES = 16 << 20  # statistics of a page hold two values of it
+_MOST_HEADER_BYTES = 16 << 20  # the statistics in a header contain two values of the page
 _HEADER_GUESS = 1 << 10
 _PAGE_HEADER = struct(
     {
@@ -46,20 +46,19 @@ _PAGE_HEADER = struct(
 )
 _BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY = 5, 6, 7
 _DELTA_ENCODINGS = frozenset({_BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY})
-# Those that Arrow reads, of values and of a dictionary.
+# Encodings that Arrow reads, in data pages and in dictionary pages.
 _OF_DATA = frozenset({0, 2, 3, 8, 9, *_DELTA_ENCODINGS})
 _ENCODINGS = {_DICTIONARY: frozenset({0, 2})}
 _MOST_IN_BLOCK = 1 << 20
 
 
 class ChunkClaims(NamedTuple):
-    """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages.
+    """Claims of the footer about a column chunk.
 
-    `num_values`: None where pages alone tell. `page_values`: the values of each data page as an offset index has them,
-    empty where none does.
-
-    `levels`: the number of level streams before the values of a page. `always_compressed`: data pages of version 2 are
-    compressed even if their header denies it.
+    `num_values`: number of values with nulls; None if only the page headers have it. `codec`: a key of `CODECS`.
+    `place`: location for messages. `is_text`: True for BYTE_ARRAY columns. `levels`: number of level streams before the
+    values of a page. `page_values`: number of values of each data page according to the offset index; empty without
+    one. `always_compressed`: True if data pages of version 2 are compressed even if their header denies it.
     """
 
     num_values: int | None
@@ -72,7 +71,10 @@ class ChunkClaims(NamedTuple):
 
 
 def is_always_compressed(created_by: str | None) -> bool:
-    """True if the writer compresses data pages of version 2 and denies it (PARQUET-1850; pyarrow before 3.0)."""
+    """Return True if data pages of version 2 are always compressed.
+
+    These writers compress them even if the page headers deny it. Source: PARQUET-1850; pyarrow before 3.0.
+    """
     return created_by is not None and created_by.startswith("parquet-cpp version ")
 
 
@@ -82,22 +84,26 @@ class _Page(NamedTuple):
     stored: memoryview
     num_values: int
     encoding: int
-    level_bytes: int | None  # of a data page of version 2, where they are known and not compressed
+    level_bytes: int | None  # only of data pages of version 2, whose levels are not compressed; otherwise None
     compressed: bool
 
 
 class ChunkContent(NamedTuple):
-    """Of the pages of a chunk: the bytes that one value may expand to beyond those in its page, and the values."""
+    """Findings about the pages of a chunk.
+
+    `widest`: bytes that one value may take beyond its bytes in a data page, by a dictionary or by DELTA_BYTE_ARRAY.
+    `num_values`: number of values with nulls.
+    """
 
     widest: int
     num_values: int
 
 
 def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
-    """Check the pages of a chunk of `length` bytes that `data` begins with.
+    """Check the pages of a chunk, the first `length` bytes of `data`.
 
-    Raises MalformedFile for a page that the chunk cannot hold, and UnsupportedFeature for one that is too large to be
-    read.
+    Raises MalformedFile for a page that contradicts the bytes or claims of the chunk, and UnsupportedFeature for a page
+    that is too large or uses an unsupported page type or encoding.
     """
     seen = position = widest = data_pages = highest = 0
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
@@ -115,7 +121,7 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
                 widest = max(widest, page.plain_bytes)
         elif page.kind == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
-    # Pages of a type to come may be passed over, unless they hold values.
+    # Pages of unknown (future) types are skipped, unless they contain values.
     if highest > _DATA_V2 and seen != chunk.num_values:
         raise _unsupported(chunk, f"page type {highest}")
     if chunk.num_values is not None and seen != chunk.num_values:
@@ -124,9 +130,10 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
 
 
 def values_of_page(data: bytes, *, place: str) -> int | None:
-    """Return how many values, nulls included, the data page holds whose header `data` begins with.
+    """Return the number of values of the first page of `data`.
 
-    None where a page of another kind lies there. Raises MalformedFile where none does.
+    Nulls are counted. None for a page of another type. Raises MalformedFile if `data` does not begin with a page
+    header.
     """
     (kind, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
     described = {_DATA: v1, _DATA_V2: v2}.get(kind)
@@ -135,7 +142,7 @@ def values_of_page(data: bytes, *, place: str) -> int | None:
 
 
 def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
-    """Return the page at a position and where it ends."""
+    """Return the page at a position of `data`, and its end."""
     (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
     if kind == _DATA:
         described = v1
@@ -204,7 +211,10 @@ def _where(position: int) -> str:
 
 
 def _longest(page: _Page, chunk: ChunkClaims) -> int:
-    """Return the bytes of the longest entry of a dictionary, or those of all where it cannot be told."""
+    """Return the bytes of the longest dictionary entry.
+
+    If the entries are unreadable, return the bytes of the whole page.
+    """
     try:
         plain = _plain(page, chunk)
     except (pa.ArrowException, OSError, ValueError):
@@ -214,7 +224,10 @@ def _longest(page: _Page, chunk: ChunkClaims) -> int:
 
 
 def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
-    """Return the bytes of a page uncompressed, without the levels of version 2."""
+    """Return the uncompressed bytes of a page.
+
+    They do not include the levels of a version 2 page.
+    """
     levels = page.level_bytes or 0
     stored, size = page.stored[levels:], page.plain_bytes - levels
     if not page.compressed or not size:
@@ -223,7 +236,10 @@ def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
 
 
 def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
-    """Refuse a page whose values claim to be more than its header does."""
+    """Raise MalformedFile if a delta encoding claims too many values.
+
+    The limit is the number of values in the page header.
+    """
     try:
         values = _plain(page, chunk)
         for _ in range(chunk.levels if page.level_bytes is None else 0):
@@ -237,7 +253,7 @@ def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
 
 
 def check_codec(codec: int, place: str) -> None:
-    """Refuse a compression codec that is not read."""
+    """Raise UnsupportedFeature for a codec that is not in `CODECS`."""
     if codec not in CODECS:
         raise UnsupportedFeature(f"{place}: compression codec {codec} is not read by this version", LEAVE_OUT)
 
@@ -252,7 +268,10 @@ def _malformed(chunk: ChunkClaims, message: str) -> MalformedFile:
 
 
 class _Stream(NamedTuple):
-    """The header of a stream, and where its first block begins."""
+    """Header of a DELTA_BINARY_PACKED stream.
+
+    `block`: values per block. `pieces`: miniblocks per block. `values`: number of values. `stop`: end of the header.
+    """
 
     block: int
     pieces: int
@@ -261,7 +280,11 @@ class _Stream(NamedTuple):
 
 
 def most_claimed(values: memoryview, encoding: int) -> int:
-    """Return the largest number of values that a header claims; ValueError or IndexError when there is none."""
+    """Return the largest number of values that a stream header claims.
+
+    DELTA_BYTE_ARRAY has two streams of lengths, which are both checked. Raises ValueError or IndexError for an invalid
+    header.
+    """
     first = _stream(values, 0)
     if encoding != _BYTE_ARRAY:
         return first.values
@@ -280,7 +303,7 @@ def _stream(data: memoryview, position: int) -> _Stream:
 
 
 def _after(data: memoryview, stream: _Stream) -> int:
-    """Return where a stream ends."""
+    """Return the end of a stream."""
     position, left = stream.stop, stream.values - 1
     in_piece = stream.block // stream.pieces
     while left > 0:
@@ -288,7 +311,7 @@ def _after(data: memoryview, stream: _Stream) -> int:
         widths = data[position : position + stream.pieces]
         if len(widths) < stream.pieces:
             raise ValueError("a block is cut off")
-        # Behind the last value no more parts are stored.
+        # Miniblocks after the last value are not stored.
         stored = min(stream.pieces, -(-left // in_piece))
         position += stream.pieces + sum(widths[:stored]) * in_piece // 8
         left -= stream.block

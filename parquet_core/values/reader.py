@@ -1,4 +1,7 @@
-"""A reader of the values of one Parquet file, some rows at a time; Arrow decodes what has been checked."""
+"""Reader of the values of one Parquet file, in batches of rows.
+
+Arrow decodes only checked pages.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,20 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
 
 BATCH_ROWS = 1 << 16
-# What the values of a batch may take, as far as one does not take more; of a column of lists those of a row group.
+# Limit of the decoded bytes of a batch, unless one row takes more. List columns have a limit per row group instead.
 BATCH_BYTES = 64 << 20
 _MOST_RATIO = 64
-_RUN_BYTES = 8 << 20  # row groups are read together up to so many
+_RUN_BYTES = 8 << 20  # row groups are read together up to about this size
 
 
 @contextmanager
 def open_values(
     file: DataFile, *, traffic: Traffic | None = None, footer: Footer | None = None
 ) -> Iterator[ValueReader]:
-    """Open a file for its values; `footer`: as `read_arrow_footers` read it before.
+    """Open a file to read its values.
 
-    Raises MalformedFile, UnsupportedFeature and StorageFailure, as reading from it does.
+    `footer`: from `read_arrow_footers`; None to read it here. Raises MalformedFile, UnsupportedFeature and
+    StorageFailure, like the methods of the reader.
     """
     traffic = Traffic() if traffic is None else traffic
     footer = next(read_arrow_footers([file], traffic=traffic)) if footer is None else footer
@@ -48,7 +52,7 @@ def open_values(
 
 @dataclass(frozen=True, slots=True)
 class ValueReader:
-    """An open file; see `open_values`."""
+    """Reader of one open file; see `open_values`."""
 
     file: DataFile
     footer: Footer
@@ -63,9 +67,10 @@ class ValueReader:
     def batches(
         self, groups: Sequence[int], columns: Sequence[str], *, rows: int = BATCH_ROWS, coded: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Read columns of row groups, at most `rows` rows at a time; fewer where values are long.
+        """Read columns of row groups in batches of at most `rows` rows.
 
-        `columns`: dotted paths, with all that lies below them. `coded`: which leaves come as dictionary codes.
+        Batches have fewer rows if values are long. `columns`: dotted paths, each with all leaves below it. `coded`:
+        paths of the leaves to return as dictionary arrays.
         """
         leaves = self._leaves(columns)
         for some in self._runs(groups, leaves):
@@ -85,7 +90,10 @@ class ValueReader:
                     )
 
     def table(self, group: int, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        """Read columns of a row group as a whole; UnsupportedFeature when they take much more than the file does."""
+        """Read columns of a whole row group.
+
+        Raises UnsupportedFeature if the decoded values take much more memory than the size of the file.
+        """
         most, taken, parts = self._most_bytes(), 0, []
         for batch in self.batches([group], columns, coded=coded):
             taken += batch.nbytes
@@ -95,8 +103,8 @@ class ValueReader:
         return pa.Table.from_batches(parts) if parts else self._empty(columns, coded)
 
     def _opened(self, source: _Fetched, coded: Sequence[str]) -> pq.ParquetFile:
-        # Read ahead, neighbouring chunks are asked for as one, with what lies between them.
-        # Nanoseconds hold no INT96 before 1677 or after 2262; Spark reads microseconds of it.
+        # With pre_buffer, Arrow would request neighbouring chunks as one range, including bytes that were not fetched.
+        # INT96 is decoded to microseconds as in Spark; nanoseconds cannot represent years before 1677 or after 2262.
         return pq.ParquetFile(
             source,
             metadata=self.footer.metadata,
@@ -113,12 +121,15 @@ class ValueReader:
         return max(4 * BATCH_BYTES, _MOST_RATIO * self.file.size)
 
     def _leaves(self, columns: Sequence[str]) -> list[int]:
-        """Return the numbers of the leaves at or below the columns."""
+        """Return the numbers of the leaves at or below the columns.
+
+        `columns`: dotted paths.
+        """
         leaves = enumerate(self.footer.leaves)
         return [i for i, leaf in leaves if any(leaf.path == c or leaf.path.startswith(f"{c}.") for c in columns)]
 
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_PagePlace]]:
-        """Return the chunks of row groups, of as many together as are small."""
+        """Yield the chunks of row groups, small row groups together."""
         some: list[_PagePlace] = []
         fetched = 0
         for group in groups:
@@ -145,7 +156,7 @@ class ValueReader:
             raise MalformedFile(f"{name}: is outside of the file", WRITE_AGAIN)
         if count is None or count < 0 or (not kind.repeated and count != rows):
             raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be", WRITE_AGAIN)
-        # Arrow reads behind the chunks of old writers, which did not count the header of the dictionary page.
+        # Arrow reads past the chunks of old writers, whose sizes do not include the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
         return _PagePlace(
             group,
@@ -164,7 +175,11 @@ class ValueReader:
         )
 
     def _widest(self, chunk: _PagePlace, data: bytes) -> int:
-        """Check the pages of a chunk; return the bytes that one of its values may take beyond those in a page."""
+        """Check the pages of a chunk; return the largest value size.
+
+        This is `ChunkContent.widest`, or the type length of a FIXED_LEN_BYTE_ARRAY column. Raises MalformedFile, and
+        UnsupportedFeature if the values would take too much memory.
+        """
         kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
         widest = check_pages(data, chunk.length, chunk.claims).widest
         widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
@@ -176,7 +191,10 @@ class ValueReader:
 
 
 class _PagePlace(NamedTuple):
-    """A column chunk: where it begins, how many bytes are its own, how many are read, and what is said of it."""
+    """Location and claims of a column chunk.
+
+    `length`: bytes of the chunk from `start`. `fetched`: bytes to read from `start`.
+    """
 
     group: int
     leaf: int
@@ -187,7 +205,7 @@ class _PagePlace(NamedTuple):
 
 
 class _Fetched(io.RawIOBase):
-    """The ranges of a file that have been read, for Arrow to seek in."""
+    """Seekable file for Arrow that contains only the fetched ranges."""
 
     def __init__(self, size: int, starts: Sequence[int], data: Sequence[bytes]) -> None:
         self._size, self._place = size, 0
@@ -209,7 +227,7 @@ class _Fetched(io.RawIOBase):
         return self._place
 
     def read(self, size: int = -1) -> Any:
-        # The bytes after a chunk may belong to the next chunk too, which may be shorter.
+        # Fetched ranges overlap: the bytes after a chunk may belong to the next chunk too, which may be shorter.
         for i in range(bisect_right(self._starts, self._place) - 1, -1, -1):
             start, piece = self._starts[i], self._pieces[i]
             if self._place + max(size, 0) <= start + len(piece):
