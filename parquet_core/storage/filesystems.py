@@ -61,7 +61,7 @@ class FileSystem:
     def read(self, file: DataFile, start: int, length: int) -> bytes:
         """Read a range. Raises StorageFailure if the file changed since it was listed.
 
-        fsspec has no conditional reads. Size, time and ETag, as far as the file system has them, are requested after
+        fsspec has no conditional reads. Size, time and ETag, if the file system provides them, are requested after
         the read; only the read is counted.
         """
         with explaining(file.path):
