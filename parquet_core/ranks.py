@@ -1,4 +1,4 @@
-"""Ranks of values of any ordered type: integers in the same order, which numpy can search and merge."""
+"""Ranks of values of any ordered type, as integers that numpy can search and merge."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
     together = pa.concat_arrays(arrays)
     if pa.types.is_boolean(together.type):
         together = together.cast(pa.uint8())
-    # Nulls come last by default; saying so is spelled differently from one pyarrow to the next.
+    # Nulls are last by default. The argument that requests it differs between versions of pyarrow.
     numbers = numbers_from(pc.rank(together, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])

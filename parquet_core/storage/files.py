@@ -19,7 +19,7 @@ SUMMARIES = ("_common_metadata", "_metadata")
 
 
 class DataFile(NamedTuple):
-    """A file as it was listed; reading it fails if it has changed since.
+    """A file of a listing; reading it fails if it has changed since the listing.
 
     `path`: a local path, or the full URI of a remote file. `modified_ns`: modification time, 0 if unknown. `etag`: the
     store's identifier of exactly this content, None if the store has none. `changed_ns`: time of the last change of the

@@ -40,7 +40,7 @@ class Store(NamedTuple):
     `driver`: the scheme in Spark, and the Hadoop module that implements it.
 
     The other fields are environment variables that are checked before the library reads them. `endpoints`: in order of
-    precedence; `texts`: sent in a header; `pair`: two variables that have no effect alone. If none of `keys` is set,
+    precedence; `texts`: sent in a header; `pair`: two variables that have no effect alone. Unless one of `keys` is set,
     the library requests credentials from the servers in `identity_urls`, and sends or reads the files in
     `identity_files`.
     """
