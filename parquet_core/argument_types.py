@@ -99,7 +99,7 @@ def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> 
 
 
 def _class_of(value: object) -> str:
-    """Return the name of the class of a value; for a list, also the classes of its elements."""
+    """Return the class name of a value; for a list, also of its elements."""
     name = type(value).__name__
     if not isinstance(value, list | tuple | set) or not value:
         return name
@@ -135,7 +135,9 @@ def _nouns(hint: Any) -> Iterator[str]:
 
 
 def matches(value: object, hint: Any) -> bool:
-    """Return False if a value, or an element of a list or mapping, cannot be of an annotated type.
+    """Return False if a value cannot be of an annotated type.
+
+    The elements of lists and mappings are checked too.
 
     >>> from collections.abc import Sequence
     >>> [matches(value, Sequence[str] | None) for value in (["a"], ("a",), {"a"}, None, "a", 1, [1])]
@@ -157,7 +159,10 @@ def matches(value: object, hint: Any) -> bool:
 
 
 def _is_other_number(value: object, hint: Any) -> bool:
-    """Return True for a bool where only numbers are valid, or a fraction where only integers are."""
+    """Return True for a bool or fraction where only other numbers are valid.
+
+    That is a bool where only numbers are valid, or a fraction where only integers are.
+    """
     hints = set(get_args(hint) if get_origin(hint) in {typing.Union, types.UnionType} else [hint])
     if bool in hints or not hints & {int, float}:
         return False
@@ -188,7 +193,10 @@ def _is_instance(value: object, hint: Any) -> bool:
 
 @cache
 def _signature(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str, Any]]:
-    """Return the signature of a function, and its annotations as far as they can be resolved."""
+    """Return the signature of a function and its annotations.
+
+    Annotations that cannot be resolved are `object`.
+    """
     signature = inspect.signature(function)
     module = sys.modules[function.__module__]
     names = _Names(module)
@@ -229,7 +237,7 @@ class _Names(dict[str, Any]):
 
 
 def evaluated(annotation: str, module: types.ModuleType, names: Mapping[str, Any]) -> Any:
-    """Return the type of an annotation in a module; `object` if it cannot be resolved."""
+    """Return the type of a module's annotation; `object` if it cannot be resolved."""
     try:
         return eval(annotation, vars(module), names)  # noqa: S307 - annotations of our own source
     except (NameError, AttributeError, TypeError, ImportError):

@@ -1,6 +1,6 @@
 """Convert between Arrow arrays, numpy arrays and Python values without slow imports.
 
-For a numpy array, `pyarrow.array` checks for a mask. The first check in a process imports numpy's masked arrays, which
+`pyarrow.array` checks numpy arrays for a mask. The first check in a process imports numpy's masked arrays, which
 takes half the time of a plan over a thousand files. For the first Python value it imports pandas if that is installed,
 which takes ten times the time of the plan.
 """
@@ -68,7 +68,9 @@ def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
 
 
 def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - what takes the place of nulls
-    """Replace the nulls of an array by a value; `pc.fill_null` would import pandas for a Python value.
+    """Replace the nulls of an array by a value.
+
+    `pc.fill_null` would import pandas for a Python value.
 
     >>> filled(array_of([1, None], pa.int64()), 0).to_pylist()
     [1, 0]
@@ -144,7 +146,7 @@ def valid_flags(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def numbers_from(array: pa.Array) -> NDArray[Any]:
-    """Return numbers, or the numbers behind dates and times, as a numpy array.
+    """Return numbers, dates or times as a numpy array of numbers.
 
     Nulls become arbitrary numbers.
 
@@ -163,7 +165,7 @@ def numbers_from(array: pa.Array) -> NDArray[Any]:
 
 
 def ordered_numbers(array: pa.Array) -> NDArray[Any] | None:
-    """Return the stored numbers of an array, in the order of its values; None for other types.
+    """Return stored numbers in the order of the values; None for other types.
 
     Types of more than 64 bits return None too. Nulls become arbitrary numbers.
 

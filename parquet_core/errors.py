@@ -1,4 +1,4 @@
-"""The tree of errors that are raised on purpose; the packages above add their own.
+"""Errors that are raised on purpose; the packages above add their own.
 
 PruneError
 ├── MalformedFile          the bytes violate the Parquet format
@@ -26,7 +26,9 @@ from parquet_core.printable import one_line, redacted
 
 
 class PruneError(Exception):
-    """Base of all errors of this project; the message is one line without secrets of addresses.
+    """Base of all errors of this project.
+
+    The message is one line, and never holds the secrets of an address.
 
     >>> import prune_assets as pr
     >>> try:
@@ -67,7 +69,7 @@ class StorageFailure(PruneError):
 
 
 class StaleListing(StorageFailure):
-    """A file was deleted or changed after it was listed: its table was changed meanwhile."""
+    """A file was deleted or changed after its table was listed."""
 
 
 class UncertainWrite(StorageFailure):
@@ -75,7 +77,10 @@ class UncertainWrite(StorageFailure):
 
 
 class UnfinishedWrite(StorageFailure):
-    """Another write of the table is running, or was interrupted and must be finished first."""
+    """Another write of the table is running, or must be finished first.
+
+    The write that must be finished was interrupted.
+    """
 
 
 class StaleTable(PruneError):

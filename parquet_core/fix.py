@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Step(Enum):
-    """A step that a layer above carries out; the value is its text if no such layer is loaded."""
+    """A step of a remedy that a layer above carries out.
+
+    The value is the text of the step if no such layer is loaded.
+    """
 
     OPTIMIZE = "rewrite the files that break the layout"
     OPTIMIZE_ROWS = "rewrite the files whose rows break the layout"
@@ -28,9 +31,10 @@ class Step(Enum):
 
 
 class Setting(Enum):
-    """A setting of writers at the end of a remedy; the value is its text for plain Parquet files.
+    """A setting of writers at the end of a remedy.
 
-    Table formats with settings of their own have other texts, with `{value}` as the placeholder.
+    The value is its text for plain Parquet files. Table formats with settings of their own have other texts, with
+    `{value}` as the placeholder.
     """
 
     PAGE_ROWS = ", or write with parquet.page.row.count.limit={value}"
@@ -69,7 +73,7 @@ class Fix:
     value: object = ""
 
     def text(self, words: Mapping[Step, str], *, layout: str = "layout.yaml") -> str:
-        """Return the remedy in the words of a tool; `layout`: the path of the layout."""
+        """Return the remedy in the words of a tool; `layout`: the layout's path."""
         step = "" if self.step is None else words.get(self.step, self.step.value)
         return f"{self.before}{step.format(place=self.place, layout=layout)}{self.with_setting({}).after}"
 

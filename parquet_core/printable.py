@@ -29,7 +29,9 @@ _LAST = 400
 
 
 def redacted(text: str) -> str:
-    """Hide secrets of addresses in a text: user and password, and the query after `?`.
+    """Hide the secrets of addresses in a text.
+
+    These are the user and password, and the query after a `?`.
 
     >>> redacted("s3://KEY:SECRET@bucket/t: denied")
     's3://***@bucket/t: denied'

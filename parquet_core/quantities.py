@@ -16,7 +16,9 @@ _LAST_STEP = 999.95
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Format a count with its noun; `plural`: needed if it is not the noun plus s.
+    """Format a count with its noun.
+
+    `plural`: needed if the plural is not the noun and an s.
 
     >>> counted(1, "file"), counted(1234, "row group"), counted(0, "page index", "page indexes")
     ('1 file', '1,234 row groups', '0 page indexes')
@@ -25,7 +27,9 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def bytes_text(count: int) -> str:
-    """Format a number of bytes in the unit that leaves at most three digits before the point.
+    """Format a number of bytes with a unit.
+
+    The unit leaves at most three digits before the point.
 
     >>> bytes_text(0), bytes_text(999), bytes_text(1000), bytes_text(3 << 30)
     ('0 B', '999 B', '1.0 KiB', '3.0 GiB')
@@ -37,7 +41,7 @@ def bytes_text(count: int) -> str:
 
 
 def share_of(value: object) -> float:
-    """Parse a share: a number from 0 to 1 or a text such as 90%.
+    """Parse a share: a number from 0 to 1, or text such as 90%.
 
     Raises ValueError for anything else.
 

@@ -1,4 +1,7 @@
-"""Ranks of values of any ordered type, as integers that numpy can search and merge."""
+"""Ranks of values of any ordered type.
+
+Ranks are integers in the order of the values, which numpy can search and merge.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
-    """Rank arrays of one type together: equal values share a rank; nulls get ranks above all values.
+    """Rank arrays of one type together.
+
+    Equal values share a rank; nulls get ranks above all values.
 
     >>> [r.tolist() for r in ranks(pa.array(["b", "a"]), pa.array(["c", "b"]))]
     [[2, 1], [3, 2]]

@@ -1,4 +1,4 @@
-"""Metadata of files as plain data, for people and programs to read, not for pruning."""
+"""Metadata of files as plain data for people and programs, not for pruning."""
 
 from parquet_core.inspection.facts import FileInspection, RowGroupFacts, TableInspection
 from parquet_core.inspection.file import inspect_file, read_row_groups

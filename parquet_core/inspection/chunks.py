@@ -136,7 +136,7 @@ def _dictionary(chunk: ColumnChunk) -> Dictionary | None:
 
 
 def uncompressed_bytes(footers: Footers, column: LeafColumn) -> NDArray[np.int64]:
-    """Return the uncompressed bytes of a column's chunks; -1 if the footer lacks the size.
+    """Return the uncompressed bytes of a column's chunks; -1 if unknown.
 
     `footers` belong to one file, and `column` is a leaf of that file. Raises MalformedFile.
     """

@@ -1,6 +1,6 @@
-"""Facts about a file or table as plain data, the only source of JSON and console output.
+"""Facts about a file or table as plain data.
 
-None always means unknown or absent, never 0 or empty.
+They are the only source of JSON and console output. None always means unknown or absent, never 0 or empty.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ Verdict = Literal["absent", "maybe", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Hex:
-    """Bytes that are not UTF-8, or not text by their type, as two digits each."""
+    """Bytes that are not text, as two hexadecimal digits each.
+
+    They are invalid UTF-8, or not text by their type.
+    """
 
     hex: str
 
@@ -150,7 +153,10 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """One data page; `first_row`: row in the row group; `offset`: byte offset in the file."""
+    """One data page.
+
+    `first_row`: row in the row group; `offset`: byte offset in the file.
+    """
 
     first_row: int
     rows: int

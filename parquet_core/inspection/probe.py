@@ -27,9 +27,10 @@ _OTHER_TYPE = "the file lacks the column, stores it as another type, or has two 
 
 
 def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafColumn:
-    """Return the column to look up in: the only chosen one, or the only one with filters.
+    """Return the column whose bloom filters are probed.
 
-    Raises WrongUse if no column or more than one column is possible.
+    It is the only chosen column, or the only one with filters. Raises WrongUse if no column or more than one is
+    possible.
     """
     if len(columns) == 1:
         return columns[0]
@@ -50,9 +51,10 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
 
 
 def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> BloomProbe:
-    """Look up a value, written as text, in the column's filter of every row group.
+    """Look up a value in a column's bloom filter of every row group.
 
-    Raises WrongUse for text that is not a value of the column's type, and for a column whose values cannot be hashed.
+    `literal`: the value as text. Raises WrongUse for text that is not a value of the column's type, and for a column
+    whose values cannot be hashed.
     """
     # Filters answer lookups even if predicates on the column do not prune.
     hashable = replace(column, unsupported="")

@@ -16,7 +16,10 @@ SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Files smaller than `below` bytes and not in a smaller class; `below` is None for the largest."""
+    """Files of one size class.
+
+    `below`: upper limit of the class in bytes, None for the largest. The class begins at the limit of the class before.
+    """
 
     below: int | None
     files: int

@@ -1,4 +1,4 @@
-"""Facts about a table from the footers of its files, and selection of columns by name."""
+"""Facts about a table from its footers, and selection of columns by name."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
 
 
 def _differences(index: MetadataIndex) -> tuple[str, ...]:
-    """Return how the schemas of files differ from the table's, and in how many files."""
+    """Return how file schemas differ from the table's, with numbers of files."""
     files = Counter(index.groups.kind.tolist())
     forms = [_form(column) for column in index.groups.columns]
     files_by_difference: Counter[str] = Counter()

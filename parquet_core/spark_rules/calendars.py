@@ -29,7 +29,10 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """Return True if Spark rebases the dates or timestamps of a file from the hybrid calendar."""
+    """Return True if Spark rebases a file's dates or timestamps.
+
+    Spark then reads other values than are stored, converted from the hybrid calendar.
+    """
     if not _is_calendrical(leaf):
         return False
     key_values = provenance.key_values
@@ -41,7 +44,7 @@ def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
 
 
 def may_be_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """Return True if a setting of the session decides the calendar of a file's dates and timestamps."""
+    """Return True if a session setting decides the calendar of a file."""
     return _is_calendrical(leaf) and SPARK_VERSION_KEY not in provenance.key_values
 
 
@@ -59,7 +62,7 @@ def _number(text: str, otherwise: int) -> int:
 
 
 def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
-    """Return the first date or timestamp that both of Spark's calendars read as the same value."""
+    """Return the first date or timestamp that is equal in both calendars."""
     if pa.types.is_date32(kind):
         return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
     return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)

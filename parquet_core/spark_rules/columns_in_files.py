@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file; None if missing or stored as another type.
+    """Find the table's column in one file; None if missing.
 
-    Timestamps in milliseconds and in microseconds count as one type; `timestamp_step` takes the stored unit into
-    account.
+    None also if the file stores it as another type. Timestamps in milliseconds and in microseconds count as one type;
+    `timestamp_step` takes the stored unit into account.
     """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
@@ -49,9 +49,9 @@ def _comparable(leaf: LeafColumn) -> pa.DataType | None:
 
 
 def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file, in any type that Spark reads without a loss.
+    """Find a leaf of one file that Spark reads as the table's column.
 
-    None if the file has no such leaf.
+    Its type may differ if Spark reads it without a loss. None if the file has no such leaf.
     """
     alike = leaf_in_file(column, provenance)
     if alike is not None:
@@ -61,7 +61,7 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """Return True if every row of such files is null in a column of the table.
+    """Return True if a table's column is null in every row of such files.
 
     The files have no leaf of its name, or a leaf of the null type whose physical type Spark does not read as the
     table's.
@@ -84,7 +84,10 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
 
 
 def lacks_column(name: str, provenance: Provenance) -> bool:
-    """Return True if a file certainly has no part of a top-level column of the table."""
+    """Return True if a file certainly lacks a top-level column of the table.
+
+    It then has no leaf of the column at any depth.
+    """
     if not provenance.columns or provenance.is_unnamed or name in provenance.held:
         return False
     return in_any_case(name) not in provenance.by_any_case

@@ -61,7 +61,10 @@ def names_in_files(
 
 
 def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
-    """Return a footer's provenance with the table's spelling of names that differ only in case."""
+    """Return a footer's provenance with the table's spelling of names.
+
+    It replaces names that differ only in case.
+    """
     spelled = spelled_otherwise([column.path for column in columns], kind)
     if not spelled:
         return kind
@@ -92,7 +95,7 @@ def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Pa
 
 
 def _may_clash(kind: Provenance) -> bool:
-    """Return True if any two names of a file differ only in case, at any depth."""
+    """Return True if names of a file, at any depth, differ only in case."""
     names = {name for leaf in kind.columns for name in leaf.path}
     return len(set(folded(tuple(names)))) < len(names)
 

@@ -37,7 +37,7 @@ _TIME = re.compile(r"\s*[+-]?[0-9]+-|.*:", re.DOTALL)
 
 
 class Form(Enum):
-    """Type as which Spark parses a value string; UNSURE if more than one is possible."""
+    """Type as which Spark parses a value string; UNSURE if several are possible."""
 
     NULL = 0
     INT = 1
@@ -54,7 +54,10 @@ _BESIDE = {Form.DATE: {Form.DATE, Form.UNSURE}, Form.DOUBLE: {Form.DOUBLE, Form.
 
 
 class Inferred(NamedTuple):
-    """Partition values and their common type, which is `null` if all values are null, as in Spark."""
+    """Partition values and their common type.
+
+    As in Spark, the type is `null` if all values are null.
+    """
 
     type: pa.DataType
     values: pa.Array
@@ -103,9 +106,10 @@ def _is_plain_text(text: str) -> bool:
 
 
 def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
-    """Return the values of a column, one for each string, or why they are unknown.
+    """Return the values of a column, or why they are unknown.
 
-    `types`: if False, every value is a string, as with `spark.sql.sources.partitionColumnTypeInference.enabled=false`.
+    There is one value for each string. `types`: if False, every value is a string, as with
+    `spark.sql.sources.partitionColumnTypeInference.enabled=false`.
     """
     doubt = _doubt(texts)
     if doubt:

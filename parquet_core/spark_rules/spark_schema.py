@@ -37,7 +37,10 @@ _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
 
 
 class ComparedOtherwise(StrEnum):
-    """Reasons why bounds of a column do not answer comparisons; its null counts are right."""
+    """Reasons why bounds of a column do not answer comparisons.
+
+    Its null counts are right.
+    """
 
     CHAR = "a CHAR column is compared with padding, its statistics are not"
     CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
@@ -67,9 +70,9 @@ def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str |
 
 
 def provenance_to_spark(kind: EncodedKind, file: DataFile) -> Provenance:
-    """Decode the schema and metadata of a footer, with columns marked as Spark compares them.
+    """Decode the schema and metadata of a footer as Spark reads them.
 
-    Errors of a damaged footer name `file`.
+    Columns that Spark compares differently are marked. Errors of a damaged footer name `file`.
     """
     with naming(file):
         return _marked(kind)
@@ -105,7 +108,7 @@ def _by_physical_type(column: LeafColumn) -> LeafColumn:
 
 
 def tells_nulls(column: LeafColumn) -> bool:
-    """Return True if nulls of a column in its file are null in Spark too.
+    """Return True if a column's nulls in files are null in Spark too.
 
     That includes columns whose values Spark compares differently.
     """
@@ -129,7 +132,7 @@ def _may_be_filled(field: Mapping[str, object]) -> bool:
 
 
 def _fields(schema: str) -> dict[str, Mapping[str, object]] | None:
-    """Return the fields by name; None if the schema as a whole cannot be read."""
+    """Return the fields by name; None if the schema cannot be read."""
     try:
         fields = msgspec.json.decode(schema, type=_Schema).fields
     except (msgspec.DecodeError, RecursionError):

@@ -29,7 +29,10 @@ _BY_NAME: dict[str, SchemaElement] = {
 
 
 def parquet_element(name: str) -> SchemaElement | None:
-    """Return the Parquet element of a Spark type; None if the type is unknown or has no order."""
+    """Return the Parquet element in which Spark stores a type.
+
+    None if the type is unknown or has no order.
+    """
     if name in _BY_NAME:
         return _BY_NAME[name]
     decimal = DECIMAL.fullmatch(name)

@@ -38,7 +38,10 @@ _INT32 = np.iinfo(np.int32)
 
 
 def is_read_as(leaf: LeafColumn, column: LeafColumn) -> bool:
-    """Return True if Spark reads each value of a leaf as the same value of the table's column."""
+    """Return True if Spark reads a leaf as the table's column without a loss.
+
+    Each value of the leaf is then the same value in the type of the column.
+    """
     if leaf.type is None or column.type is None or leaf.unsupported or column.unsupported:
         return False
     if leaf.max_repetition_level or column.max_repetition_level:
@@ -52,7 +55,7 @@ def is_read_as(leaf: LeafColumn, column: LeafColumn) -> bool:
 
 
 def is_wider(wanted: pa.DataType, stored: pa.DataType) -> bool:
-    """Return True if Spark reads each value of type `stored` as the same value of type `wanted`."""
+    """Return True if Spark reads type `stored` as type `wanted` without a loss."""
     if pa.types.is_decimal128(wanted):
         return _as_decimal(stored, wanted)
     return wanted in _WIDER.get(stored, ())
@@ -86,9 +89,10 @@ def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:
 
 
 def as_stored(values: pa.Array, leaf: LeafColumn) -> pa.Array | None:
-    """Return the values of a table's column that a leaf can hold, in the leaf's type.
+    """Return the values of a table's column that a leaf can hold.
 
-    None if a value exceeds the declared type of the leaf, since the file might contain it all the same.
+    The result has the type of the leaf. None if a value exceeds the declared type of the leaf, since the file might
+    contain it all the same.
     """
     stored = leaf.type
     if stored is None or values.type == stored:
@@ -117,7 +121,7 @@ def _as_decimals(values: pa.Array, stored: pa.DataType) -> pa.Array | None:
 
 
 def _unscaled(value: Decimal, scale: int) -> int | None:
-    """Return the unscaled integer of a value at a scale; None if digits would be lost."""
+    """Return a value's unscaled integer; None if the scale would lose digits."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     number = int("".join(map(str, digits))) * (-1 if sign else 1)

@@ -1,7 +1,7 @@
-"""Columns stored in a type that Spark cannot read as the table's, so that queries fail.
+"""Columns stored in a type that makes Spark's queries fail.
 
-Source: observed with the default reader of Spark 4.3. Types that Spark reads with a loss, and types for which more than
-the type decides, are not covered.
+Spark cannot read the stored type as the table's, and gives up the whole query. Source: observed with the default reader
+of Spark 4.3. Types that Spark reads with a loss, and types for which more than the type decides, are not covered.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ NESTED = "a nested column"
 
 
 def unread_type(column: LeafColumn, provenance: Provenance) -> tuple[str, str] | None:
-    """Return a column's types in file and table if Spark cannot convert them; else None."""
+    """Return a column's types in file and table if Spark cannot convert them.
+
+    None if Spark can convert them, or if that is unknown.
+    """
     stored = provenance.by_path.get(column.path)
     if stored is not None:
         return (type_text(stored), type_text(column)) if _is_unread(stored, column) else None

@@ -84,7 +84,10 @@ def _allowed() -> list[str]:
 
 
 def _is_below(location: str, address: str) -> bool:
-    """Return True if a location is below an address, by spelling or, if local, after resolving symbolic links."""
+    """Return True if a location is below an address.
+
+    Both are compared as spelled or, if local, after resolving symbolic links.
+    """
     roots = [f"{root.rstrip('/')}/" for root in _names(address)]
     return any(name.startswith(root) for name in _names(location) for root in roots)
 

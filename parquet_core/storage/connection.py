@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Connection:
-    """An object store with short retries, and a factory for the same store with long retries.
+    """An object store with short retries, which can fall back to long retries.
 
     A wrong endpoint fails on the first request, within seconds. A store that has answered before may be unavailable for
-    a while, and then waiting is worthwhile. Creating a store takes 50 ms, so the store with long retries is created
-    only when it is needed.
+    a while, and then waiting is worthwhile. Creating a store takes 50 ms, so `make_patient` creates the store with long
+    retries only when it is needed.
     """
 
     place: str

@@ -100,7 +100,10 @@ def check_variables(place: str, store: Store) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """Return True for an HTTP URL with a host, and a valid port if any, that needs no encoding."""
+    """Return True for an HTTP URL with a host that needs no encoding.
+
+    A port must be valid if given.
+    """
     try:
         parts = urlsplit(text)
         return (

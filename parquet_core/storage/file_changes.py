@@ -35,7 +35,10 @@ _SENT_AT_ONCE = 64 << 20
 
 @contextmanager
 def staged(path: str) -> Iterator[str]:
-    """Yield a temporary local path for the content of `path`; an unpublished file is removed."""
+    """Yield a temporary local path for the content of `path`.
+
+    The temporary file is removed at the end.
+    """
     if is_remote(path):
         writer_for(path)
     target = os.path.join(tempfile.gettempdir(), path.rpartition("/")[2]) if is_remote(path) else local_path(path)
@@ -83,7 +86,10 @@ def _move(path: str, to: str) -> None:
 
 
 class Deletions(NamedTuple):
-    """Deleted files, and files that could not be deleted, with the reason and next step."""
+    """Deleted files, and files that could not be deleted with the reason.
+
+    The reason includes the next step.
+    """
 
     deleted: tuple[DataFile, ...]
     failed: tuple[tuple[DataFile, str], ...]

@@ -1,4 +1,4 @@
-"""Listed files (`DataFile`), byte ranges, counts of fetched data (`Traffic`), and names of data files."""
+"""Listed files, byte ranges, counts of fetched data, and names of data files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUMMARIES = ("_common_metadata", "_metadata")
 
 
 class DataFile(NamedTuple):
-    """A file of a listing; reading it fails if it has changed since the listing.
+    """A file of a listing; reads fail if it has changed since.
 
     `path`: a local path, or the full URI of a remote file. `modified_ns`: modification time, 0 if unknown. `etag`: the
     store's identifier of exactly this content, None if the store has none. `changed_ns`: time of the last change of the
@@ -129,7 +129,10 @@ def blocks_of(ranges: Sequence[tuple[int, int]], hole: int) -> list[Block]:
 
 
 def cut(ranges: Sequence[tuple[int, int]], blocks: Sequence[Block], data: Sequence[bytes]) -> list[bytes]:
-    """Cut ranges out of the bytes of their blocks; results are in the order of `ranges`."""
+    """Cut ranges out of the bytes of their blocks.
+
+    The results are in the order of `ranges`.
+    """
     answers = [b""] * len(ranges)
     for block, read in zip(blocks, data, strict=True):
         for i in block.members:

@@ -36,7 +36,7 @@ class FileSystem:
             return _file(info, uri) if info["type"] == "file" else None
 
     def walk(self, uri: str) -> list[DataFile]:
-        """List all files below a directory, at any depth; empty if the directory is missing."""
+        """List all files at any depth below a directory; empty if missing."""
         with explaining(uri):
             try:
                 self.fs.invalidate_cache(self._name(uri))

@@ -47,7 +47,10 @@ def pattern_of(part: str) -> re.Pattern[str]:
 
 
 def _alternatives(part: str) -> list[list[str]]:
-    """Expand the braces of a segment; each alternative is a list of one-character patterns and _STAR."""
+    """Expand the braces of a segment.
+
+    Each alternative is a list of one-character patterns and _STAR.
+    """
     current: list[list[str]] = [[]]
     opened: list[tuple[list[list[str]], list[list[str]]]] = []  # alternatives before each open brace, and its choices
     for escaped, stars, mark, negated, members, brace, literal in _TOKEN.findall(part):
@@ -96,12 +99,18 @@ def _regex(row: Sequence[str]) -> str:
 
 
 def _members(text: str) -> str:
-    """Escape characters that are special inside brackets only in Python; ranges such as `a-z` are kept."""
+    """Escape characters that are special inside brackets only in Python.
+
+    Ranges such as `a-z` keep their meaning.
+    """
     return re.sub(r"\\(.)|([\[&~|^])", lambda found: re.escape(found[1] or found[2]), text)
 
 
 class Listing(Protocol):
-    """Storage in which glob patterns are expanded; a `prefix` is empty or ends in a slash."""
+    """Storage in which glob patterns are expanded.
+
+    A `prefix` is empty or ends in a slash.
+    """
 
     def find(self, path: str) -> DataFile | None:
         """Return the file of exactly this name; None if missing."""

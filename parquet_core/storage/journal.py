@@ -40,7 +40,7 @@ _MAX_BYTES = 1 << 30
 
 
 class Ended(Exception):
-    """The write of a listed journal has ended, so the directory must be listed again."""
+    """The write of a listed journal has ended; the directory must be listed again."""
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,10 @@ def read_journal(path: str) -> Journal | None:
 
 
 def _check_names(path: str, journal: Journal) -> None:
-    """Refuse names outside of the table, as files named by a journal are moved and deleted."""
+    """Refuse names outside of the table.
+
+    The files that a journal names are moved and deleted.
+    """
     if not STAGING.fullmatch(journal.staging):
         raise _malformed(path, f"staging is {journal.staging!r}")
     for what, names in (("added", journal.added), ("removed", journal.removed)):

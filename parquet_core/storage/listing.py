@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parquet_core.storage.files import DataFile
 
-    # A path with the file there, or with None where there may be a directory.
+    # A path with its file, or with None if the path may be a directory.
     Match: TypeAlias = tuple[str, DataFile | None]
 
 # Directory with Spark's list of the files that a streaming query wrote.
@@ -103,7 +103,10 @@ def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
 
 
 def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
-    """List the summary files at or below a local directory; Spark reads the schema from them."""
+    """List the summary files at or below a local directory.
+
+    Spark reads the schema from them.
+    """
     path = local_path(os.fspath(directory)).rstrip("/")
     found = chain.from_iterable(local.walk(path).files.values())
     return _by_path([file for file in found if listed_name(file) in SUMMARIES])
@@ -242,13 +245,13 @@ def _one(path: str) -> DataFile:
 
 
 def _may_be_directory(path: str) -> bool:
-    """Return True for a remote path that more likely names a directory than a file."""
+    """Return True for a remote path that is probably a directory."""
     name = path.rstrip("/").rpartition("/")[2]
     return is_remote(path) and scheme_of(path) not in WEB and not has_magic(path) and "." not in name
 
 
 def _looked_into(path: str) -> tuple[list[Match], Walked | None]:
-    """Look up a path as a file and list it as a directory at the same time."""
+    """Look up a path as a file, and list it as a directory meanwhile."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, thread_name_prefix="parquet-storage") as pool:

@@ -74,7 +74,10 @@ class ObjectWriter(NamedTuple):
         return existed
 
     def holds(self, uri: str, content: bytes | Path) -> bool:
-        """Return True if an object has exactly this content, given as bytes or as a local file."""
+        """Return True if an object has exactly this content.
+
+        `content`: bytes, or the path of a local file.
+        """
         expected = BytesIO(content) if isinstance(content, bytes) else content.open("rb")
         with expected, explaining(uri):
             try:

@@ -101,7 +101,7 @@ class Bucket:
             return file_of(meta, self.root + self.key(uri))
 
     def walk(self, uri: str) -> list[DataFile]:
-        """List all objects below a directory, at any depth; empty if the directory is missing."""
+        """List all objects at any depth below a directory; empty if missing."""
         prefix = self.key(uri) or None
         with explaining(uri):
             listed = self._whole(lambda store: [*chain.from_iterable(obstore.list(store, prefix, chunk_size=1000))])
@@ -115,9 +115,10 @@ class Bucket:
         return directories, [self._file(meta) for meta in listed["objects"] if _matches(meta["path"], wanted)]
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
-        """Read a range in one request. Raises StorageFailure if the object changed since it was listed.
+        """Read a range of a listed object in one request.
 
-        The request is conditional on the listed ETag: the store refuses to return other content.
+        Raises StorageFailure if the object changed since it was listed. The request is conditional on the listed ETag:
+        the store refuses to return other content.
         """
         with explaining(file.path):
             return self.connection.request(
@@ -163,7 +164,10 @@ class Bucket:
 
 
 def _below(uri: str, options: dict[str, Any], path: str) -> S3Store:
-    """Return a store for keys below `path` and an empty segment; `path` joins its endpoint."""
+    """Return a store for keys below `path` and an empty segment.
+
+    `path` becomes a part of the store's endpoint.
+    """
     bucket = bucket_of(uri)
     endpoint = options.get("endpoint") or first_set(S3_ENDPOINTS, os.environ)
     is_virtual = str(options.get("virtual_hosted_style_request") or os.environ.get(S3_VIRTUAL, "")).lower()
@@ -251,11 +255,11 @@ def file_of(meta: ObjectMeta, path: str) -> DataFile:
 
 
 def read_object(store: ObjectStore, key: str, file: DataFile, start: int, length: int) -> bytes:
-    """Read a range of an object. Raises StaleListing if it changed since it was listed as `file`.
+    """Read a range of an object that was listed as `file`.
 
-    With an ETag, the request is conditional (If-Match). Weak ETags, which If-Match never accepts, are compared with the
-    response, as are the ETags of servers that ignore conditions. Without ETags, size and time are compared, to the
-    second.
+    Raises StaleListing if the object has changed since. With an ETag, the request is conditional (If-Match). Weak
+    ETags, which If-Match never accepts, are compared with the response, as are the ETags of servers that ignore
+    conditions. Without ETags, size and time are compared, to the second.
     """
     options: GetOptions = {"range": (start, start + length)}
     if file.etag is not None and not file.etag.startswith("W/"):

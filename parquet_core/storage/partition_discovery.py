@@ -1,9 +1,9 @@
 """Partition discovery: the files of a table that Spark reads, and its partition columns.
 
-Spark lists everything that is not hidden. For each directory with data, it searches the path between the named
-directory and the data for `column=value` names. If it finds no partition columns, it reads the files directly in the
-named directories. If it finds the same columns everywhere, it reads the directories that have them. It refuses
-everything else. Source: `PartitioningAwareFileIndex`, `PartitioningUtils` and `ParquetUtils.inferSchema` of Spark 4.
+Spark lists everything that is not hidden. It searches the directory names between the named directory and each
+directory with data for `column=value`. If it finds no partition columns, it reads the files directly in the named
+directories. If it finds the same columns everywhere, it reads the directories that have them. It refuses everything
+else. Source: `PartitioningAwareFileIndex`, `PartitioningUtils` and `ParquetUtils.inferSchema` of Spark 4.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _by_parent(files: Iterable[DataFile]) -> dict[str, list[DataFile]]:
 
 
 def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
-    """Return the files that are not hidden; the same list if no file is hidden."""
+    """Return the files that are not hidden; the same list if all are visible."""
     # Paths contain no NUL, so one search over all joined paths finds a name that may be hidden.
     if f"\0{directory}/_" not in "\0".join(["", *map(attrgetter("path"), files)]):
         return files
@@ -170,7 +170,10 @@ def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
 
 
 def _place(directory: str, bases: Collection[str]) -> _DirectoryPlace | None:
-    """Return the partition names on the path of a directory; None if Spark treats it as temporary."""
+    """Return the base directory and the partition names of a directory.
+
+    None if Spark treats the directory as temporary.
+    """
     parts: list[str] = []
     here = directory
     while True:

@@ -1,4 +1,4 @@
-"""Read byte ranges of local and remote files, file by file or gathered into buffers."""
+"""Read byte ranges of local and remote files, one by one or gathered into buffers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ Result = TypeVar("Result")
 
 
 def hole_of(path: str) -> int:
-    """Return the largest gap in bytes that is cheaper to read than a second request."""
+    """Return the largest gap (bytes) that is cheaper to read than to skip.
+
+    Skipping a gap takes a second request.
+    """
     return REMOTE_HOLE if is_remote(path) else local.HOLE
 
 
@@ -47,7 +50,10 @@ def read_range(file: DataFile, start: int, length: int, *, purpose: str, traffic
 
 
 def read_ranges(file: DataFile, ranges: Sequence[tuple[int, int]], *, purpose: str, traffic: Traffic) -> list[bytes]:
-    """Read (start, length) ranges, near ones in one request; results are in the order of `ranges`."""
+    """Read (start, length) ranges of one file, near ones in one request.
+
+    The results are in the order of `ranges`.
+    """
     return read_many([(file, ranges)], purpose=purpose, traffic=traffic)[0]
 
 
@@ -167,7 +173,10 @@ def read_ahead(wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, 
 
 
 def _host(uri: str) -> str:
-    """Return the scheme and the host or bucket; files with the same result share a store."""
+    """Return the scheme and the host or bucket of a URI.
+
+    Files with the same result share a store.
+    """
     return "/".join(uri.split("/", 3)[:3])
 
 
@@ -256,9 +265,9 @@ def gather(
 
 
 def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose: str, traffic: Traffic) -> list[bytes]:
-    """Read ranges that are sorted by file and start; results are in the order before sorting.
+    """Read ranges that are sorted by file and start.
 
-    `order`: index of each sorted range in that order.
+    The results are in the order before sorting. `order`: index of each sorted range in that order.
     """
     owner, first, lengths = ordered
     heads = _block_heads(owner, first, first + lengths, hole_of(files[int(owner[0])].path))
@@ -280,7 +289,10 @@ def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose:
 
 
 def _block_heads(owner: Numbers, first: Numbers, stop: Numbers, hole: int) -> Numbers:
-    """Return the ranges that begin a block: the first of a file, or more than `hole` after all before."""
+    """Return the indices of the ranges that begin a block.
+
+    These are the first range of each file, and ranges more than `hole` after all ranges before them.
+    """
     # Ends are shifted so that a later file always ends after an earlier one.
     rank = np.cumsum(np.diff(owner, prepend=owner[:1]) != 0)
     span = int(stop.max()) + 1

@@ -22,13 +22,19 @@ WEB = frozenset({"http", "https"})
 
 
 class Remote(Listing, Protocol):
-    """A store for URIs; every error is a PruneError with the URI and the next step."""
+    """A store for URIs.
+
+    Every error is a PruneError with the URI and the next step.
+    """
 
     def walk(self, uri: str) -> list[DataFile]:
-        """List all objects below a directory, at any depth; empty if the directory is missing."""
+        """List all objects at any depth below a directory; empty if missing."""
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
-        """Read a range in one request. Raises StorageFailure if the object changed since it was listed."""
+        """Read a range of a listed object in one request.
+
+        Raises StorageFailure if the object changed since it was listed.
+        """
 
 
 def remote_of(uri: str) -> Remote:

@@ -85,7 +85,7 @@ def step_where_missing(path: str) -> str:
 
 
 def store_of_url(url: str) -> str | None:
-    """Return the store address for an HTTP URL; None if the server is no known store.
+    """Return the store address for an HTTP URL; None for other servers.
 
     >>> store_of_url("https://lake.s3.eu-north-1.amazonaws.com/orders/")
     's3://lake/orders/'

@@ -76,7 +76,7 @@ def _domain(region: str) -> str:
 
 
 def _regional_endpoint() -> dict[str, str]:
-    """Return the endpoint for a region whose host obstore gets wrong; empty for other regions."""
+    """Return the endpoint of regions whose host obstore gets wrong; else empty."""
     region = first_set(S3_REGIONS, os.environ)
     if region is None or _domain(region) == AWS_DOMAIN or first_set(S3_ENDPOINTS, os.environ) is not None:
         return {}
@@ -84,7 +84,10 @@ def _regional_endpoint() -> dict[str, str]:
 
 
 def _access_point(uri: str, arn: str) -> Place:
-    """Return the place of an access point, whose host is a subdomain of the endpoint."""
+    """Return the place of an access point.
+
+    Its host is a subdomain of the endpoint, also of an endpoint that the environment sets.
+    """
     found = ACCESS_POINT.fullmatch(arn)
     if found is None:
         raise UnsupportedFeature(f"{uri}: {_refusal(arn)}")

@@ -129,7 +129,7 @@ OF_SCHEME = {scheme: store for store in STORES for scheme in (store.scheme, *sto
 
 
 def first_set(names: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
-    """Return the value of the first variable that is not blank; None if all are blank."""
+    """Return the value of the first non-blank variable; None if all are blank."""
     return next((value for name in names if (value := environment.get(name, "").strip())), None)
 
 
@@ -138,7 +138,7 @@ _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE")
 
 
 def profile_asked() -> str | None:
-    """Return the AWS profile to use; None if unset, or if the environment has keys."""
+    """Return the AWS profile to use; None if unset or if keys are set."""
     return None if any(os.environ.get(name) for name in _KEYS) else os.environ.get(PROFILE) or None
 
 
@@ -186,9 +186,10 @@ def profile_options(root: str) -> dict[str, Any]:
 
 
 def profile_keys(root: str) -> dict[str, str]:
-    """Return the current keys of the AWS profile, and the session token if it has one.
+    """Return the current keys of the AWS profile.
 
-    Empty if `profile_options` has no credentials. The keys of a role expire after a while.
+    They include the session token if there is one. Empty if `profile_options` has no credentials. The keys of a role
+    expire after a while.
     """
     provider = profile_options(root).get("credential_provider")
     credentials = {} if provider is None else provider()
@@ -208,7 +209,7 @@ _ARN_WITH_SLASH = re.compile(r"(?:[^/]*:(?:accesspoint|outpost)/)?[^/]*")
 
 
 def scheme_of(table: str) -> str | None:
-    """Return the scheme of a remote URI; None for a local path or `file:` URI.
+    """Return the scheme of a remote URI; None for local paths and `file:` URIs.
 
     >>> [scheme_of(path) for path in ("s3://b/t", "lake/t", "file:///t", "/t/a://b")]
     ['s3', None, None, None]
@@ -221,7 +222,9 @@ def scheme_of(table: str) -> str | None:
 
 
 def address(table: str) -> str:
-    """Return the canonical address: a local path, or a URI with the store's main scheme.
+    """Return the canonical spelling of a path or URI.
+
+    A URI gets the main scheme of its store; a local path stays a path.
 
     >>> [address(table) for table in ("s3a://lake/t", "S3N://lake/t", "file:///t", "lake/t")]
     ['s3://lake/t', 's3://lake/t', '/t', 'lake/t']
@@ -243,7 +246,9 @@ def address(table: str) -> str:
 
 
 def bucket_of(uri: str) -> str:
-    """Return the bucket of a URI, the host of a web server, or the ARN of an access point.
+    """Return the bucket of a URI.
+
+    The result is the host for a web server, and the ARN for an access point.
 
     >>> bucket_of("s3://lake/t"), bucket_of("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/lake/t")
     ('lake', 'arn:aws:s3:eu-west-1:123456789012:accesspoint/lake')
@@ -257,7 +262,7 @@ def bucket_of(uri: str) -> str:
 
 
 def root_of(uri: str) -> str:
-    """Return the URI of the bucket that an object is in, with a slash at the end."""
+    """Return the URI of an object's bucket, with a slash at the end."""
     return f"{uri.partition('://')[0]}://{bucket_of(uri)}/"
 
 

@@ -43,18 +43,19 @@ def put_if_absent(path: str, data: bytes) -> bool:
 
 
 def needs_proof(path: str) -> bool:
-    """Return True for a store that has not refused to overwrite an object in this process.
+    """Return True if a store has not refused to overwrite an object yet.
 
-    Local files need no proof.
+    Refusals count within this process. Local files need no proof.
     """
     return scheme_of(path) is not None and _settings(path) not in _PROVEN
 
 
 def prove_create(path: str, data: bytes) -> bool:
-    """Verify that a store refuses to create an object that exists; return whether it existed.
+    """Verify that a store refuses to create an object that exists.
 
-    `data`: the content of the object, so that even a store that overwrites does no harm. A missing object is created.
-    Raises UnsupportedFeature for a store that overwrites, and StorageFailure.
+    Returns whether the object existed before; a missing object is created. `data`: the content of the object, so that
+    even a store that overwrites does no harm. Raises UnsupportedFeature for a store that overwrites, and
+    StorageFailure.
     """
     existed = writer_for(path).prove_create(path, data)
     _PROVEN.add(_settings(path))
@@ -62,9 +63,10 @@ def prove_create(path: str, data: bytes) -> bool:
 
 
 def prove_create_below(directory: str) -> None:
-    """Verify with a new object that the store of a directory does not overwrite objects.
+    """Verify with a new object that a store does not overwrite objects.
 
-    Does nothing if the store has already been verified in this process.
+    The object is created in `directory` and deleted. Does nothing if the store has already been verified in this
+    process.
     """
     if not needs_proof(directory):
         return
@@ -78,17 +80,18 @@ def prove_create_below(directory: str) -> None:
 
 
 def holds(path: str, content: bytes | Path) -> bool:
-    """Return True if an object has exactly this content, given as bytes or as a local file.
+    """Return True if an object has exactly this content.
 
-    Raises StorageFailure.
+    `content`: bytes, or the path of a local file. Raises StorageFailure.
     """
     return writer_for(path).holds(path, content)
 
 
 def put_unique(path: str, data: bytes) -> bool:
-    """Write a file whose name no other writer uses; return False if its content differs.
+    """Write a file whose name no other writer uses.
 
-    If the answer of the store to the first request was lost, the content decides. Raises as `put_if_absent`.
+    Returns False if a file of this name has other content. If the answer of the store to the first request was lost,
+    the content decides. Raises as `put_if_absent`.
     """
     try:
         return put_if_absent(path, data) or (is_remote(path) and holds(path, data))
@@ -100,9 +103,10 @@ def put_unique(path: str, data: bytes) -> bool:
 
 
 def put(path: str, data: bytes) -> None:
-    """Write a file, replacing an existing one; readers see the old or the new content.
+    """Write a file, replacing an existing one.
 
-    Missing directories are created. Raises UnsupportedFeature, StorageFailure and UncertainWrite as `put_if_absent`.
+    Readers see the old or the new content, never a mixture. Missing directories are created. Raises UnsupportedFeature,
+    StorageFailure and UncertainWrite as `put_if_absent`.
     """
     scheme = scheme_of(path)
     if scheme is None:
