@@ -1,1 +1,1 @@
-"""What a Parquet file says about itself, and what that proves about a predicate."""
+"""Read Parquet metadata, and prove which data a predicate can skip."""

@@ -1,8 +1,8 @@
-"""Check arguments of public functions against the annotations, and give errors of other programs one form.
+"""Check arguments of public functions against annotations, and translate exceptions.
 
-An argument is refused only if no alternative of its annotation can be meant: a text in place of a list of texts, a path
-in place of an object. Classes of PySpark are recognized by name, as Spark Connect has classes of its own, and are not
-imported. An annotation that cannot be resolved accepts every value.
+An argument is refused only if it matches no alternative of its annotation: a string in place of a list of strings, a
+path in place of an object. Classes of PySpark are recognized by name and not imported, as Spark Connect has its own
+classes. An annotation that cannot be resolved accepts every value.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def public_function(
     makers: Callable[[], Mapping[str, str]],
     failure: Callable[[Exception], Exception] | None,
 ) -> Callable[Arguments, Result]:
-    """Return a function of a package that checks its arguments first, and translates exceptions by `failure`.
+    """Wrap a public function: check its arguments first, and translate its exceptions by `failure`.
 
-    `makers`: returns how users get an object of a class, by the name of the class, or a mapping, by `function.name`;
-    called for an error only.
+    `makers`: returns how users create an object of a class, by class name, or a mapping, by `function.name`; called
+    only for an error.
     """
 
     @wraps(function)
@@ -57,7 +57,7 @@ def public_function(
                 raise
             raise translated from error
 
-    # The name by which it is imported, also by pickle.
+    # pickle imports the function by this name.
     checked.__module__ = package
     return checked
 
@@ -71,7 +71,7 @@ def check_arguments(
 ) -> None:
     """Raise WrongUse for an argument of a type that the annotation excludes.
 
-    Arguments that are missing or too many are left to the call, which names them.
+    Missing or extra arguments are left to the call, whose TypeError names them.
     """
     signature, hints = _signature(function)
     try:
@@ -99,7 +99,7 @@ def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> 
 
 
 def _class_of(value: object) -> str:
-    """Return the name of the class of a value; for a list, also the classes of its elements."""
+    """Return the class name of a value; for a list, also of its elements."""
     name = type(value).__name__
     if not isinstance(value, list | tuple | set) or not value:
         return name
@@ -116,7 +116,7 @@ def _either(nouns: list[str]) -> str:
 
 
 def _nouns(hint: Any) -> Iterator[str]:
-    """Yield the alternatives of a hint, as texts."""
+    """Yield the alternatives of a hint, as nouns for messages."""
     arguments, origin = get_args(hint), get_origin(hint)
     if origin in {typing.Union, types.UnionType}:
         for part in arguments:
@@ -135,7 +135,9 @@ def _nouns(hint: Any) -> Iterator[str]:
 
 
 def matches(value: object, hint: Any) -> bool:
-    """Return False if a value cannot be of an annotated type; elements of lists and mappings count too.
+    """Return False if a value cannot be of an annotated type.
+
+    The elements of lists and mappings are checked too.
 
     >>> from collections.abc import Sequence
     >>> [matches(value, Sequence[str] | None) for value in (["a"], ("a",), {"a"}, None, "a", 1, [1])]
@@ -150,14 +152,17 @@ def matches(value: object, hint: Any) -> bool:
         return _is_instance(value, hint)
     if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and _all(value, arguments[:1]) and _all(value.values(), arguments[1:])
-    # The type arguments of other generic classes describe no elements: of a numpy array they are shape and dtype.
+    # The type arguments of other generic classes do not describe elements: for a numpy array they are shape and dtype.
     if issubclass(origin, Iterable) and origin.__module__ in _OF_ELEMENTS and origin is not tuple:
         return hasattr(type(value), "__iter__") and not isinstance(value, str | bytes) and _all(value, arguments[:1])
     return _is_instance(value, origin)
 
 
 def _is_other_number(value: object, hint: Any) -> bool:
-    """Tell whether a value is a bool where only numbers are meant, or a fraction where only whole ones are."""
+    """Return True for a bool or fraction where only other numbers are valid.
+
+    That is a bool where only numbers are valid, or a fraction where only integers are.
+    """
     hints = set(get_args(hint) if get_origin(hint) in {typing.Union, types.UnionType} else [hint])
     if bool in hints or not hints & {int, float}:
         return False
@@ -166,7 +171,7 @@ def _is_other_number(value: object, hint: Any) -> bool:
 
 
 def _all(values: Any, hints: tuple[Any, ...]) -> bool:
-    """Check elements, of each type one; an iterator is not consumed."""
+    """Check one element of each class; an iterator is not consumed."""
     if not hints or not hasattr(type(values), "__len__") or not hasattr(type(values), "__iter__"):
         return True
     return all(matches(value, hints[0]) for value in {type(value): value for value in values}.values())
@@ -176,7 +181,7 @@ def _is_instance(value: object, hint: Any) -> bool:
     if hint is None or hint is types.NoneType:
         return value is None
     if hint in {int, float, bool}:
-        # Numbers of numpy too; its bool is not registered as a number.
+        # Numbers of numpy are included. Its bool is not registered as a number.
         return isinstance(value, Number) or type(value).__name__ in {"bool", "bool_"}
     if not inspect.isclass(hint):
         return True
@@ -188,7 +193,10 @@ def _is_instance(value: object, hint: Any) -> bool:
 
 @cache
 def _signature(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str, Any]]:
-    """Return the signature of a function, and its annotations as far as they can be resolved."""
+    """Return the signature of a function and its annotations.
+
+    Annotations that cannot be resolved are `object`.
+    """
     signature = inspect.signature(function)
     module = sys.modules[function.__module__]
     names = _Names(module)
@@ -202,7 +210,7 @@ def _signature(function: Callable[..., object]) -> tuple[inspect.Signature, dict
 
 
 class _Names(dict[str, Any]):
-    """The names that a module defines for its annotations alone, below `if TYPE_CHECKING`."""
+    """Names that a module defines for its annotations only, below `if TYPE_CHECKING`."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__()
@@ -229,7 +237,7 @@ class _Names(dict[str, Any]):
 
 
 def evaluated(annotation: str, module: types.ModuleType, names: Mapping[str, Any]) -> Any:
-    """Return the type that an annotation of a module means; `object` if it cannot be resolved."""
+    """Return the type of a module's annotation; `object` if it cannot be resolved."""
     try:
         return eval(annotation, vars(module), names)  # noqa: S307 - annotations of our own source
     except (NameError, AttributeError, TypeError, ImportError):

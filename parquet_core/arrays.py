@@ -1,4 +1,4 @@
-"""Numpy arrays by their elements, as annotations name them."""
+"""Type aliases for numpy arrays, by element type."""
 
 from __future__ import annotations
 

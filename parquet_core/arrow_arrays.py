@@ -1,8 +1,8 @@
-"""Conversions between Arrow arrays, numpy arrays and Python values, without what pyarrow loads for them.
+"""Convert between Arrow arrays, numpy arrays and Python values without slow imports.
 
-`pyarrow.array` would do, but of an array of numpy it asks whether it is a masked one, and the first such
-question of a process loads that part of numpy: half the time of a plan over a thousand files. At the first value
-of Python's it loads pandas, where that is installed: ten times the time of the plan.
+`pyarrow.array` checks numpy arrays for a mask. The first check in a process imports numpy's masked arrays, which
+takes half the time of a plan over a thousand files. For the first Python value it imports pandas if that is installed,
+which takes ten times the time of the plan.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def from_numpy(
     values: NDArray[Any], kind: pa.DataType | None = None, *, valid: NDArray[np.bool_] | None = None
 ) -> pa.Array:
-    """Return an array of numbers, or of bools; null where not `valid`. `kind` has the width of the numbers.
+    """Return an Arrow array of numbers or bools; null where `valid` is False.
+
+    `kind`: Arrow type of the same width as the numbers; None for the type of `values`.
 
     >>> from_numpy(np.array([1, 2]), valid=np.array([True, False])).to_pylist()
     [1, None]
@@ -35,9 +37,10 @@ def from_numpy(
 
 
 def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return an array of Python's values; None is null. What is no number or text is left to pyarrow.
+    """Return an Arrow array of Python values; None becomes null.
 
-    A date is its days since 1970-01-01.
+    Numbers, bools, strings and bytes are converted here, other values by pyarrow. Dates may be given as days since
+    1970-01-01.
 
     >>> array_of([1, None], pa.int8()).to_pylist(), array_of(["a", ""], pa.string()).to_pylist()
     ([1, None], ['a', ''])
@@ -56,7 +59,7 @@ def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
-    """Return one of Python's values as `array_of` does.
+    """Return an Arrow scalar of one Python value, converted as in `array_of`.
 
     >>> scalar_of(7, pa.int64())
     <pyarrow.Int64Scalar: 7>
@@ -65,7 +68,9 @@ def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
 
 
 def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - what takes the place of nulls
-    """Return an array with a value in place of nulls; `pc.fill_null` would load pandas for one of Python's.
+    """Replace the nulls of an array by a value.
+
+    `pc.fill_null` would import pandas for a Python value.
 
     >>> filled(array_of([1, None], pa.int64()), 0).to_pylist()
     [1, 0]
@@ -74,7 +79,7 @@ def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - 
 
 
 def array_of_scalars(scalars: Sequence[pa.Scalar]) -> pa.Array:
-    """Return at least one scalar of one type as an array.
+    """Return an array of one or more scalars of one type.
 
     >>> array_of_scalars([scalar_of(7, pa.int64()), scalar_of(8, pa.int64())]).to_pylist()
     [7, 8]
@@ -110,7 +115,10 @@ def _unscaled(value: Decimal | int, kind: pa.DataType) -> int:
 
 
 def with_validity(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
-    """Return the values of an array that is no slice with null exactly where no flag is set; the data are shared."""
+    """Return an array with the same data and nulls exactly where `valid` is False.
+
+    The data are shared, not copied. `values` must not be a slice.
+    """
     validity = None if valid.all() else _bits(valid)
     return pa.Array.from_buffers(values.type, len(values), [validity, *values.buffers()[1:]])
 
@@ -120,9 +128,9 @@ def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
 
 
 def flags_from(array: pa.Array) -> NDArray[np.bool_]:
-    """Return bools, such as the answers of a comparison, as numpy has them; null counts as False.
+    """Return the bools of an Arrow array as numpy flags; null counts as False.
 
-    `to_numpy` would load pandas, where it is installed.
+    `to_numpy` would import pandas if it is installed.
 
     >>> flags_from(pa.array([True, None, False])).tolist()
     [True, False, False]
@@ -133,12 +141,14 @@ def flags_from(array: pa.Array) -> NDArray[np.bool_]:
 
 
 def valid_flags(values: pa.Array) -> NDArray[np.bool_]:
-    """Return which entries are not null."""
+    """Return flags of the entries that are not null."""
     return np.ones(len(values), np.bool_) if values.null_count == 0 else flags_from(pc.is_valid(values))
 
 
 def numbers_from(array: pa.Array) -> NDArray[Any]:
-    """Return numbers, or the numbers that dates and times are, as numpy has them; null counts as anything.
+    """Return numbers, dates or times as a numpy array of numbers.
+
+    Nulls become arbitrary numbers.
 
     >>> numbers_from(pa.array([1, 2, 3], pa.int16())[1:]).tolist()
     [2, 3]
@@ -155,9 +165,9 @@ def numbers_from(array: pa.Array) -> NDArray[Any]:
 
 
 def ordered_numbers(array: pa.Array) -> NDArray[Any] | None:
-    """Return the numbers an array is stored as, in the same order; None where Arrow stores other than numbers.
+    """Return stored numbers in the order of the values; None for other types.
 
-    Null counts as anything.
+    Types of more than 64 bits return None too. Nulls become arbitrary numbers.
 
     >>> ordered_numbers(pa.array([True, False])).tolist()
     [1, 0]

@@ -1,22 +1,22 @@
-"""The tree of errors that are raised on purpose; the packages above add their own.
+"""Errors that are raised on purpose; the packages above add their own.
 
 PruneError
-├── MalformedFile          the bytes are not what the Parquet format allows
-├── UnsupportedFeature     well formed, but outside of what is understood here
-├── StorageFailure         the bytes could not be had, or not be written (exit code 3)
-│   ├── StaleListing           a file is gone, or another one, since it was listed
-│   ├── UncertainWrite         whether they were written is not known
+├── MalformedFile          the bytes violate the Parquet format
+├── UnsupportedFeature     well formed, but not supported here
+├── StorageFailure         the bytes could not be read or written (exit code 3)
+│   ├── StaleListing           a file was deleted or changed after it was listed
+│   ├── UncertainWrite         it is unknown whether the bytes were written
 │   └── UnfinishedWrite        another write of the table is running, or was interrupted
 ├── StaleTable             a file changed between planning and reading
 │   └── CommitConflict         another commit came first, and nothing was written
-└── WrongUse               the caller can mend it (exit code 2)
-    ├── UnknownColumn          no such column; says which is meant
+└── WrongUse               the caller can correct it (exit code 2)
+    ├── UnknownColumn          no such column; the message suggests one
     ├── TableNotFound          the path is missing or holds no data file
     │   └── NoSuchPath             the storage has nothing at the path
-    └── LayoutError            a layout that names what the table lacks, or that cannot be written
+    └── LayoutError            a layout that names a missing column, or that cannot be written
 
-A message is one line: the place first (file, row group, column, byte offset), then what is wrong,
-then the next step. If a layer above carries out the next step, the last argument is a `Fix`, which layers above word.
+A message is one line: the place (file, row group, column, byte offset), then the problem, then the next step. If a
+layer above carries out the next step, the last argument is a `Fix`, whose text comes from the layers above.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from parquet_core.printable import one_line, redacted
 
 
 class PruneError(Exception):
-    """Base of every error of this project; its message is one line, and never holds the secrets of an address.
+    """Base of all errors of this project.
+
+    The message is one line, and never holds the secrets of an address.
 
     >>> import prune_assets as pr
     >>> try:
@@ -41,12 +43,12 @@ class PruneError(Exception):
 
     @property
     def problem(self) -> str:
-        """The message without the remedy that the last argument gives."""
+        """The message without the remedy in the last argument."""
         return str(self.args[0]) if self.args else ""
 
     @property
     def remedy(self) -> str:
-        """The remedy that the last argument gives, empty if it gives none."""
+        """The remedy in the last argument; empty if it has no remedy."""
         fix = self.args[1] if len(self.args) == 2 else None
         return one_line(redacted(str(fix))) if isinstance(fix, Fix) else ""
 
@@ -55,31 +57,34 @@ class PruneError(Exception):
 
 
 class MalformedFile(PruneError):
-    """The bytes are not what the Parquet format allows."""
+    """The bytes violate the Parquet format."""
 
 
 class UnsupportedFeature(PruneError):
-    """The file is well formed but uses what is not understood here."""
+    """The file is well formed but uses a feature that is not supported here."""
 
 
 class StorageFailure(PruneError):
-    """The storage did not deliver the bytes, or did not take them."""
+    """The storage could not read or write the bytes."""
 
 
 class StaleListing(StorageFailure):
-    """A file is gone, or is not the one any more that was listed: its table was changed meanwhile."""
+    """A file was deleted or changed after its table was listed."""
 
 
 class UncertainWrite(StorageFailure):
-    """The storage was asked to take the bytes; whether it did is not known."""
+    """A write was requested, and it is unknown whether the bytes were written."""
 
 
 class UnfinishedWrite(StorageFailure):
-    """Another write of the table is running, or was interrupted and must be finished first."""
+    """Another write of the table is running, or must be finished first.
+
+    The write that must be finished was interrupted.
+    """
 
 
 class StaleTable(PruneError):
-    """A file is not the one that was planned."""
+    """A file changed between planning and reading."""
 
 
 class CommitConflict(StaleTable):
@@ -87,7 +92,7 @@ class CommitConflict(StaleTable):
 
 
 class WrongUse(PruneError):
-    """The caller asked for something that cannot be; the message says what to change."""
+    """The request of the caller is impossible; the message names the correction."""
 
 
 class UnknownColumn(WrongUse):
@@ -112,4 +117,4 @@ class NoSuchPath(TableNotFound):
 
 
 class LayoutError(WrongUse):
-    """The layout cannot be written or checked as it is."""
+    """The layout cannot be written or checked in its present form."""

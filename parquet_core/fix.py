@@ -1,4 +1,4 @@
-"""Remedies of errors and findings as values: layers above name the command, the function or the job."""
+"""Remedies of errors and findings; layers above name the command, function or job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Step(Enum):
-    """A step that a layer above carries out; the value describes it where no layer above is loaded."""
+    """A step of a remedy that a layer above carries out.
+
+    The value is the text of the step if no such layer is loaded.
+    """
 
     OPTIMIZE = "rewrite the files that break the layout"
     OPTIMIZE_ROWS = "rewrite the files whose rows break the layout"
@@ -28,9 +31,10 @@ class Step(Enum):
 
 
 class Setting(Enum):
-    """A setting of writers at the end of a remedy; the value is its text for plain Parquet files.
+    """A setting of writers at the end of a remedy.
 
-    Table formats that have settings of their own have other texts, with `{value}` as the placeholder.
+    The value is its text for plain Parquet files. Table formats with settings of their own have other texts, with
+    `{value}` as the placeholder.
     """
 
     PAGE_ROWS = ", or write with parquet.page.row.count.limit={value}"
@@ -44,15 +48,16 @@ class Setting(Enum):
 
 OPTIMIZES = frozenset({Step.OPTIMIZE, Step.OPTIMIZE_ROWS, Step.OPTIMIZE_FULL})
 
-# The words of a layer above for its steps, with `{place}` and `{layout}` as placeholders. `prune_assets` fills it.
+# Texts of a layer above for its steps, with `{place}` and `{layout}` as placeholders. `prune_assets` fills them in.
 WORDS: dict[Step, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A remedy: text around a step. `step`: None if the text says all. `place`: the table that the step is for.
+    """A remedy: text around a step, and optionally a writer setting.
 
-    `setting`: the setting of a writer that ends the remedy, with `value`; None if the text says all.
+    `step`: None if the text is complete without a step. `place`: the table to apply the step to. `setting`: the setting
+    of a writer that ends the remedy, with `value`; None if the text is complete without a setting.
 
     >>> Fix("merge them: ", Step.OPTIMIZE, ", or write larger files").text({Step.OPTIMIZE: "optimize {place}"})
     'merge them: optimize TABLE, or write larger files'
@@ -68,12 +73,12 @@ class Fix:
     value: object = ""
 
     def text(self, words: Mapping[Step, str], *, layout: str = "layout.yaml") -> str:
-        """Return the remedy in the words of a tool; `layout`: the path of the layout."""
+        """Return the remedy in the words of a tool; `layout`: the layout's path."""
         step = "" if self.step is None else words.get(self.step, self.step.value)
         return f"{self.before}{step.format(place=self.place, layout=layout)}{self.with_setting({}).after}"
 
     def with_setting(self, texts: Mapping[Setting, str]) -> Fix:
-        """Return the remedy with its setting as text, for a table format whose settings have other texts."""
+        """Return the remedy with its setting replaced by the text of a table format."""
         if self.setting is None:
             return self
         text = texts.get(self.setting, self.setting.value).format(value=self.value)

@@ -1,4 +1,4 @@
-"""Text from outside made fit to print: one line, without control characters, addresses without their secrets."""
+"""Make text from outside printable: one line, no control characters, no secrets."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# A `Path` of an address has one slash after its colon.
-# `abfss://container@account...`: what stands before the @ is no secret there, unless a password follows a colon.
+# `Path` leaves one slash after the colon of an address. In `abfss://container@account...`, the text before the @ is not
+# a secret, unless a password follows a colon.
 _USER = re.compile(
     r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*):(?P<slashes>//?)"
     r"(?P<user>[^/\s'\"<>]*|[^/\s'\"<>:]*:(?!\d+/)[^\s'\"<>@]*)@"
 )
 _QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*:/[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*[^\s'\"<>;:,.)]")
-# What signs or opens an address, also where a library shows only the end of it.
+# Options that sign or open an address, also if a library shows only the end of the address.
 _OPTION = re.compile(
     r"(?i)(?P<name>[?&;](?:sig|signature|token|password|pwd|secret|(?:access|account|secret)_?key|accountkey)"
     r"|x-(?:amz|goog)-(?:signature|security-token|credential))=[^\s&;'\"<>,)]+"
 )
 HIDDEN = "***"
 _CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-# Of a message more is cut out of its middle: what stands first names the place, what stands last the next step.
+# Longer messages are shortened in the middle: the beginning names the place, the end names the next step.
 MOST_CHARACTERS = 2_000
 _LAST = 400
 
 
 def redacted(text: str) -> str:
-    """Return a text with the secrets of the addresses in it hidden: user and password, and what follows a `?`.
+    """Hide the secrets of addresses in a text.
+
+    These are the user and password, and the query after a `?`.
 
     >>> redacted("s3://KEY:SECRET@bucket/t: denied")
     's3://***@bucket/t: denied'
@@ -54,7 +56,9 @@ def _without_user(found: re.Match[str]) -> str:
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    r"""Escape what a terminal would obey or an encoder refuse: controls and lone surrogates; not those in `keep`.
+    r"""Escape control characters and lone surrogates, except the characters in `keep`.
+
+    A terminal would obey control characters, and an encoder refuse lone surrogates.
 
     >>> printable("a\x1b[2Jb"), printable("caf\u00e9\udc80"), printable("a\nb", keep="\n")
     ('a\\x1b[2Jb', 'café\\udc80', 'a\nb')
@@ -65,7 +69,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return a message of one line that is not long.
+    r"""Return a message on one line, shortened to about 2,000 characters.
 
     >>> one_line("a\nb"), len(one_line("x" * 10_000)) < 2_100
     ('a\\nb', True)
@@ -89,7 +93,7 @@ def shown(value: object) -> str:
 
 
 def listed(names: Iterable[str], most: int = 10) -> str:
-    """List names for a message; `...` stands for those after the first `most`.
+    """Join names for a message; `...` replaces the names after the first `most`.
 
     >>> listed("abc"), listed("abc", 2), listed([])
     ('a, b, c', 'a, b, ...', '')

@@ -1,7 +1,7 @@
-"""The public names of a package, each imported on first use; its functions can check the types of their arguments.
+"""Public names of a package, imported on first use; functions can check their arguments.
 
-The one list of them is the imports that a type checker reads, as for lazy_loader (Scientific Python's SPEC 1), whose
-list is a stub.
+The names are listed only once, by the imports that a type checker reads. In lazy_loader (Scientific Python's SPEC 1), a
+stub file is this list.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ def on_first_use(
     makers: Callable[[], Mapping[str, str]] | None = None,
     failure: Callable[[Exception], Exception] | None = None,
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
-    """Return `__all__`, `__getattr__` and `__dir__` of a package: the names that `if TYPE_CHECKING` imports there.
+    """Return `__all__`, `__getattr__` and `__dir__` of a package.
 
-    With `makers`, functions check the types of their arguments; `makers`, `failure`: as of `public_function`. `failure`
-    also translates an ImportError of the module of a name.
+    The names are the imports below `if TYPE_CHECKING` in the package. With `makers`, functions check the types of their
+    arguments; see `public_function` for `makers` and `failure`. `failure` also translates an ImportError of the module
+    of a name.
 
     >>> import deltalog
     >>> names, get, _ = on_first_use("deltalog")
@@ -54,7 +55,7 @@ def on_first_use(
 
 
 def _homes(package: str) -> dict[str, str]:
-    """Return the module of each name."""
+    """Return the module of each public name."""
     spec: Any = sys.modules[package].__spec__
     return {
         alias.name: node.module or ""

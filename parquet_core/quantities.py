@@ -1,4 +1,4 @@
-"""Counts with their noun and sizes in bytes, as people read them."""
+"""Format and parse counts, shares and sizes in bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _LAST_STEP = 999.95
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Render a count with its noun; `plural`: where that is not the noun and an s.
+    """Format a count with its noun.
+
+    `plural`: needed if the plural is not the noun and an s.
 
     >>> counted(1, "file"), counted(1234, "row group"), counted(0, "page index", "page indexes")
     ('1 file', '1,234 row groups', '0 page indexes')
@@ -25,7 +27,9 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def bytes_text(count: int) -> str:
-    """Render a number of bytes in the unit that leaves at most three digits before the point.
+    """Format a number of bytes with a unit.
+
+    The unit leaves at most three digits before the point.
 
     >>> bytes_text(0), bytes_text(999), bytes_text(1000), bytes_text(3 << 30)
     ('0 B', '999 B', '1.0 KiB', '3.0 GiB')
@@ -37,7 +41,9 @@ def bytes_text(count: int) -> str:
 
 
 def share_of(value: object) -> float:
-    """Return a share as people write it, a number from 0 to 1 or a text such as 90%; ValueError for anything else.
+    """Parse a share: a number from 0 to 1, or text such as 90%.
+
+    Raises ValueError for anything else.
 
     >>> share_of(0.9), share_of("0.9"), share_of("90%"), share_of("90 %")
     (0.9, 0.9, 0.9, 0.9)
@@ -55,7 +61,9 @@ def share_of(value: object) -> float:
 
 
 def size_of(value: object) -> int:
-    """Return a number of bytes, given as one or as `bytes_of` reads it; ValueError for anything else.
+    """Parse a size: a number of bytes or a text for `bytes_of`.
+
+    Raises ValueError for anything else.
 
     >>> size_of(4096), size_of("4KiB")
     (4096, 4096)
@@ -68,7 +76,9 @@ def size_of(value: object) -> int:
 
 
 def bytes_of(text: str) -> int:
-    """Return the bytes of a size as people write it; ValueError for other texts, and for units of 1,000 (GB).
+    """Parse a size such as 200GiB as a number of bytes.
+
+    Raises ValueError for other texts, and for units of 1,000 (GB).
 
     >>> bytes_of("200GiB") == 200 << 30, bytes_of("1.5 mib"), bytes_of("4096")
     (True, 1572864, 4096)
@@ -82,7 +92,7 @@ def bytes_of(text: str) -> int:
 
 
 def named(name: str, parse: Callable[[object], Quantity], value: object) -> Quantity:
-    """Parse the value of an argument; WrongUse names the argument.
+    """Parse the value of an argument. Raises WrongUse, which names the argument.
 
     >>> named("min_skipped", share_of, "90%")
     0.9

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def firsts(counts: Numbers) -> Numbers:
-    """Return where each row begins, and where the last one ends.
+    """Return the index where each row begins, and the end of the last row.
 
     >>> firsts(np.array([2, 0, 1])).tolist()
     [0, 2, 2, 3]
@@ -22,7 +22,7 @@ def firsts(counts: Numbers) -> Numbers:
 
 
 def elements_of(first: Numbers, rows: Numbers) -> Numbers:
-    """Return the indices of the elements of chosen rows, in their order.
+    """Return the indices of the elements of chosen rows, in the order of `rows`.
 
     >>> elements_of(np.array([0, 2, 2, 3]), np.array([2, 0])).tolist()
     [2, 0, 1]
@@ -31,7 +31,9 @@ def elements_of(first: Numbers, rows: Numbers) -> Numbers:
 
 
 def distinct(ascending: Numbers) -> Numbers:
-    """Return the distinct numbers of an ascending array; `np.unique` would load numpy's masked arrays for it.
+    """Return the distinct numbers of an ascending array.
+
+    `np.unique` would import numpy's masked arrays.
 
     >>> distinct(np.array([1, 1, 4])).tolist()
     [1, 4]
@@ -40,14 +42,14 @@ def distinct(ascending: Numbers) -> Numbers:
 
 
 def any_in(flags: NDArray[np.bool_], owner: Numbers, rows: int) -> NDArray[np.bool_]:
-    """Tell which rows own an element with a flag."""
+    """Return flags of the rows that own a flagged element."""
     found = np.zeros(rows, np.bool_)
     found[owner[flags]] = True
     return found
 
 
 def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:
-    """Tell which rows have an element with a flag.
+    """Return flags of the rows that contain a flagged element.
 
     >>> rows_with(np.array([False, True, False]), np.array([0, 2, 2, 3])).tolist()
     [True, False, False]
@@ -58,7 +60,7 @@ def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:
 
 
 def spans(first: Numbers, counts: Numbers) -> Numbers:
-    """Return the numbers of successive spans, each of `counts` numbers from `first` on.
+    """Return spans one after another, each of `counts` consecutive numbers from `first`.
 
     >>> spans(np.array([7, 2]), np.array([2, 1])).tolist()
     [7, 8, 2]
@@ -68,7 +70,7 @@ def spans(first: Numbers, counts: Numbers) -> Numbers:
 
 
 def order_of(owner: Numbers, position: Numbers) -> Numbers:
-    """Return the order of elements by their owner and then by their place; equal ones stay as they are.
+    """Return the stable sort order of elements by owner and then by position.
 
     >>> order_of(np.array([1, 0, 1]), np.array([5, 7, 2])).tolist()
     [1, 2, 0]
@@ -78,5 +80,5 @@ def order_of(owner: Numbers, position: Numbers) -> Numbers:
     low, span = int(position.min()), int(position.max()) - int(position.min()) + 1
     if owner.min() < 0 or (int(owner.max()) + 1) * span >= 1 << 63:
         return np.lexsort((position, owner))
-    # One key is ordered in a fraction of the time of two, most of all where much is in order already.
+    # Sorting by one key takes a fraction of the time of two keys, above all if the input is nearly sorted.
     return np.argsort(owner * span + (position - low), kind="stable")

@@ -1,4 +1,7 @@
-"""Ranks of values of any ordered type: integers in the same order, which numpy can search and merge."""
+"""Ranks of values of any ordered type.
+
+Ranks are integers in the order of the values, which numpy can search and merge.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
-    """Rank arrays of one type together: equal values share a rank; nulls get ranks above all values.
+    """Rank arrays of one type together.
+
+    Equal values share a rank; nulls get ranks above all values.
 
     >>> [r.tolist() for r in ranks(pa.array(["b", "a"]), pa.array(["c", "b"]))]
     [[2, 1], [3, 2]]
@@ -23,6 +28,6 @@ def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
     together = pa.concat_arrays(arrays)
     if pa.types.is_boolean(together.type):
         together = together.cast(pa.uint8())
-    # Nulls come last by default; saying so is spelled differently from one pyarrow to the next.
+    # Nulls are last by default. The argument that requests it differs between versions of pyarrow.
     numbers = numbers_from(pc.rank(together, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])

@@ -1,4 +1,4 @@
-"""What the metadata of files say, as plain data: facts for a person or a program to read, not for pruning."""
+"""Metadata of files as plain data for people and programs, not for pruning."""
 
 from parquet_core.inspection.facts import FileInspection, RowGroupFacts, TableInspection
 from parquet_core.inspection.file import inspect_file, read_row_groups

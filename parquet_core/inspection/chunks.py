@@ -1,4 +1,4 @@
-"""Facts of the chunks of one column: footer, page index and bloom filter of each, read together."""
+"""Facts of the chunks of one column, from footer, page index and bloom filter."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 _DICTIONARY_ENCODINGS = {2, 8}
-_COLUMN_CHUNK = struct({3: struct({6: INTEGER})})  # meta_data, of it total_uncompressed_size
+_COLUMN_CHUNK = struct({3: struct({6: INTEGER})})  # meta_data.total_uncompressed_size
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """One column at chosen row groups, everything read; `chunk` is made when it is asked for."""
+    """Metadata of one column at chosen row groups; `chunk` builds the facts on demand."""
 
     column: LeafColumn
     positions: Positions
@@ -48,7 +48,7 @@ class Chunks:
     filters: Sequence[BloomFacts]
 
     def chunk(self, i: int) -> ChunkFacts:
-        """Return the facts of the i-th of the chosen row groups."""
+        """Return the facts of the i-th chosen row group."""
         footer_chunk = self.footers.chunk(int(self.positions[i]))
         assert footer_chunk is not None, "a file has a chunk for each of its columns"
         return ChunkFacts(
@@ -76,9 +76,10 @@ class Chunks:
 def read_chunks(
     index: MetadataIndex, columns: Sequence[LeafColumn], positions: Positions, footers: Footers, *, pages: bool
 ) -> list[Chunks]:
-    """Read all that the metadata of one file say of columns at chosen row groups, pages listed or only counted.
+    """Read all metadata of columns at chosen row groups of one file.
 
-    Raises MalformedFile and StorageFailure, naming file, row group and column.
+    `pages`: True to list single pages, False to only count them. Raises MalformedFile and StorageFailure, naming file,
+    row group and column.
     """
     index.page_indexes.fetch(columns, positions)
     locations = index.page_indexes.locations(columns, positions)
@@ -121,7 +122,7 @@ def _filter_facts(filter_: Blocks | str) -> BloomFacts:
         blocks=len(filter_),
         fill=share,
         estimated_fpp=estimated_fpp(filter_),
-        # Of a filter that is full nothing can be told.
+        # A full filter allows no estimate.
         estimated_distinct=None if share == 1 else round(estimated_ndv(filter_)),
     )
 
@@ -135,9 +136,9 @@ def _dictionary(chunk: ColumnChunk) -> Dictionary | None:
 
 
 def uncompressed_bytes(footers: Footers, column: LeafColumn) -> NDArray[np.int64]:
-    """Return the bytes of a column's chunks before compression; -1 where the footer does not say.
+    """Return the uncompressed bytes of a column's chunks; -1 if unknown.
 
-    The footers are those of one file, the column is the file's own. Raises MalformedFile.
+    `footers` belong to one file, and `column` is a leaf of that file. Raises MalformedFile.
     """
     chunk = footers.first_chunk + column.index
     found = decode_table(

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers | None = None) -> ColumnFacts:
     """Describe a leaf and sum up its chunks over all row groups.
 
-    With the `footers` of the only file its pages are counted too, by the offset indexes.
+    `footers`: footers of the only file, whose pages are then counted by the offset indexes; None for a table.
     """
     chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
-    # Nothing is wrong with a file that came before the column was added: all of its rows are null there.
+    # A file from before the column was added is no reason for distrust: all of its rows are null.
     trusts = [trust(column, kind) for kind in index.groups.kinds_of_files() if not reads_as_null(column, kind)]
     orders = {column_order_name(judged.column_order) for judged in trusts}
     return ColumnFacts(
@@ -83,7 +83,10 @@ def _writer_faults(index: MetadataIndex, column: LeafColumn) -> tuple[WriterFaul
 
 
 def _always_null(index: MetadataIndex, column: LeafColumn) -> NDArray[np.bool_]:
-    """Return the row groups of files that declare a column as always null, so that bounds would tell nothing."""
+    """Return flags of row groups whose file declares the column always null.
+
+    Such row groups need no bounds.
+    """
     leaves = [kind.by_path.get(column.path) for kind in index.groups.kinds]
     flags = np.array([leaf is not None and leaf.always_null for leaf in leaves], np.bool_)
     return flags[index.groups.kind[index.groups.file]]
@@ -102,7 +105,7 @@ def _repetition(column: LeafColumn) -> Repetition:
 
 
 def _total(numbers: np.ndarray) -> int:
-    # Damaged footers may hold numbers whose sum wraps around.
+    # Damaged footers may hold numbers whose sum overflows int64.
     return sum(numbers.tolist())
 
 

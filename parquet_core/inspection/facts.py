@@ -1,6 +1,6 @@
-"""What the metadata of a file or a table say, as plain data: the one source of its JSON and console forms.
+"""Facts about a file or table as plain data.
 
-None is unknown or absent throughout, never 0 or empty.
+They are the only source of JSON and console output. None always means unknown or absent, never 0 or empty.
 """
 
 from __future__ import annotations
@@ -25,19 +25,22 @@ Verdict = Literal["absent", "maybe", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Hex:
-    """Bytes that are no UTF-8 text, or no text by their type: two digits each."""
+    """Bytes that are not text, as two hexadecimal digits each.
+
+    They are invalid UTF-8, or not text by their type.
+    """
 
     hex: str
 
 
-# Whole, never cut. Dates, times, timestamps (UTC ones end in Z) and decimals are texts, and so are the floats that
-# JSON lacks.
+# Values are never shortened. Dates, times, timestamps (UTC timestamps end in Z), decimals, and the floats that JSON
+# lacks are strings.
 Value: TypeAlias = str | int | float | bool | Hex | None
 
 
 @dataclass(frozen=True, slots=True)
 class KeyValue:
-    """One entry of the footer's key-value metadata; `bytes` of the value."""
+    """One entry of the footer's key-value metadata; `bytes`: length of the value."""
 
     key: str
     bytes: int
@@ -46,7 +49,7 @@ class KeyValue:
 
 @dataclass(frozen=True, slots=True)
 class SortingColumn:
-    """One column that a row group declared sort order."""
+    """One entry of a row group's `sorting_columns`."""
 
     column: str
     descending: bool
@@ -55,7 +58,7 @@ class SortingColumn:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far sizes differ; the median is rounded down."""
+    """Smallest, median and largest size; the median is rounded down."""
 
     min: int
     median: int
@@ -63,7 +66,7 @@ class Spread:
 
     @staticmethod
     def of(numbers: NDArray[np.int64]) -> Spread | None:
-        """Sum numbers up; None without any.
+        """Return the spread of numbers; None for an empty array.
 
         >>> Spread.of(np.array([3, 1, 9]))
         Spread(min=1, median=3, max=9)
@@ -75,7 +78,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PageSummary:
-    """The data pages of a column in the row groups that locate them by an offset index."""
+    """Data pages of a column in the row groups that have an offset index."""
 
     count: int
     rows: Spread | None
@@ -100,17 +103,20 @@ class WriterFault:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """A leaf of the schema, and what all row groups together say of it.
+    """A leaf of the schema, with facts from all row groups.
 
-    `type`: the Arrow type, None when the column's is not understood. `repetition` is that of the whole path.
-    `untrusted`: why bounds are not believed, one reason for each kind of file that has one; empty when they are.
-    `writer_faults`: known faults of the files' writers, which take single statistics away.
-    `unsupported`: why predicates do not prune on it, empty when they do. `lower`, `upper`, `null_count` and
-    `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups,
-    `without_bounds` those that may hold a value and have no bounds.
-    `overlap_depth`: for an average row group, how many hold the value of it that most hold; 1.0 is no overlap,
-    None where no row group has bounds, and one without counts as holding every value.
-    `pages` and `uncompressed_bytes` are None for a table.
+    `type`: the Arrow type, None if the type is unsupported. `repetition`: of the whole path. `untrusted`: reasons why
+    bounds are not trusted, one for each kind of file that has a reason; empty if bounds are trusted. `writer_faults`:
+    known faults of the files' writers, which make single statistics untrusted. `unsupported`: why predicates on the
+    column do not prune; empty if they do. `lower`, `upper`, `null_count`, `nan_count`: None unless known for every row
+    group. `with_...` and `encrypted`: numbers of row groups. `without_bounds`: number of row groups that may hold a
+    value and lack bounds.
+
+    `overlap_depth`: number of row groups that may hold the most widely shared value of a row group, on average over row
+    groups. 1.0 means no overlap; None if no row group has bounds. A row group without bounds counts as holding every
+    value.
+
+    `pages`, `uncompressed_bytes`: None for a table.
     """
 
     name: str
@@ -147,7 +153,10 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """One data page: `first_row` counts inside the row group, `offset` is that in the file."""
+    """One data page.
+
+    `first_row`: row in the row group; `offset`: byte offset in the file.
+    """
 
     first_row: int
     rows: int
@@ -163,9 +172,9 @@ class PageFacts:
 class PageIndexFacts:
     """The page index of a column chunk.
 
-    `reason`: why the column index says nothing, empty when it does. `count` and the sizes of the pages come from
-    the offset index. `boundary_order` is the one claimed, `recomputed_order` that of the bounds, None when some
-    are unknown. `pages` is None unless pages were asked for.
+    `reason`: why the column index is not used, empty if it is used. `count` and the sizes of pages come from the offset
+    index. `boundary_order`: the declared order; `recomputed_order`: the order of the bounds, None if some are unknown.
+    `pages`: None unless single pages were requested.
     """
 
     reason: str
@@ -182,9 +191,9 @@ class PageIndexFacts:
 class BloomFacts:
     """The bloom filter of a column chunk.
 
-    `reason`: why there is none to be believed, empty when there is. `bytes` of its bitset. `fill`: share of the
-    bits set. `estimated_fpp`: probability that a value which is not there is found. `estimated_distinct` is None
-    when every bit is set.
+    `reason`: why the filter is missing or not trusted, empty if it is trusted. `bytes`: size of the bitset. `fill`:
+    share of set bits. `estimated_fpp`: probability that the filter reports a value that is absent.
+    `estimated_distinct`: number of distinct values, None if every bit is set.
     """
 
     reason: str
@@ -199,9 +208,9 @@ class BloomFacts:
 class ChunkFacts:
     """One column in one row group.
 
-    `values` counts level entries, nulls included. `value_bytes`: unencoded bytes of byte array values. `data_pages`
-    comes from the encoding statistics. `dictionary`: whether every data page uses it. Bounds are the trusted ones;
-    `min_exact` and `max_exact` tell whether they occur.
+    `values`: number of level entries, nulls included. `value_bytes`: unencoded bytes of byte array values.
+    `data_pages`: number of pages by the encoding statistics. `dictionary`: "complete" if every data page uses the
+    dictionary. `lower`, `upper`: trusted bounds; `min_exact`, `max_exact`: True if the bound is a value of the chunk.
     """
 
     column: str
@@ -226,7 +235,7 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupFacts:
-    """One row group; `compressed_bytes` are those of all its columns, `chunks` those of the chosen ones.
+    """One row group; `compressed_bytes`: of all its columns; `chunks`: of the chosen columns.
 
     >>> import tempfile
     >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -249,7 +258,10 @@ class RowGroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProbeFacts:
-    """What the filter of one row group says: `absent` is certain; `reason` is why the answer is unknown."""
+    """Answer of the bloom filter of one row group; `reason`: why it is unknown.
+
+    The verdict `absent` is certain.
+    """
 
     file: str
     row_group: int
@@ -259,7 +271,7 @@ class ProbeFacts:
 
 @dataclass(frozen=True, slots=True)
 class BloomProbe:
-    """One value, asked of the bloom filters of a column."""
+    """Lookup of one value in the bloom filters of a column."""
 
     column: str
     value: str
@@ -268,7 +280,7 @@ class BloomProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInspection:
-    """What one file says of itself.
+    """Facts about one file.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -281,8 +293,8 @@ class FileInspection:
     >>> file.row_group_count, file.all_columns, [column.name for column in file.columns]
     (10, 2, ['id'])
 
-    `rows`: the sum over the row groups; `footer_rows`: what the footer claims as a whole. `all_columns` counts the
-    leaves of the schema, `columns` are the chosen ones.
+    `rows`: sum over the row groups; `footer_rows`: the footer's total. `all_columns`: number of leaves in the schema;
+    `columns`: the chosen leaves.
     """
 
     schema: str = SCHEMA
@@ -305,7 +317,7 @@ class FileInspection:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """One file of a table; `writer` numbers an entry of `writers`."""
+    """One file of a table; `writer`: index into `writers`."""
 
     path: str
     bytes: int
@@ -316,7 +328,7 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who wrote some files of a table, as these say."""
+    """A writer named in footers, and the number of files with its name."""
 
     created_by: str
     files: int
@@ -324,7 +336,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInspection:
-    """What the files of a table say of it; `differences`: how the schemas of files differ from the table's.
+    """Facts about a table, from the footers of its files.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -338,8 +350,8 @@ class TableInspection:
     >>> len(found.files), found.row_groups, found.differences
     (2, 2, ())
 
-    `partitions`: columns that stand in directory names. `schema_file`: the file without data that gives the
-    schema, None when the first data file does.
+    `differences`: how the schemas of files differ from the table's. `partitions`: columns in directory names.
+    `schema_file`: the file without data that gives the schema, None if the first data file does.
     """
 
     schema: str = SCHEMA

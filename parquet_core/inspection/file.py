@@ -1,4 +1,4 @@
-"""Facts of one file, row group by row group."""
+"""Facts about one file and its row groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None = None) -> FileInspection:
-    """Describe the only file of an index and the chosen columns; `row_groups` is empty, see `read_row_groups`.
+    """Describe the only file of an index and the chosen columns.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -37,10 +37,11 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     >>> inspect_file(index, index.groups.columns).rows
     1000
 
-    `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
+    `bloom`: a value to look up in the bloom filters of one column. `row_groups` of the result is empty, see
+    `read_row_groups`. Raises WrongUse, MalformedFile and StorageFailure.
     """
     assert len(index.groups.files) == 1, "an index of one file"
-    # Fetched together here, and asked for column by column below.
+    # The offset indexes of all columns are fetched together here, and used column by column below.
     index.page_indexes.locations(columns, np.arange(len(index)))
     footers, (kind,) = _footers(index), index.groups.kinds
     return FileInspection(
@@ -64,7 +65,7 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
 def read_row_groups(
     index: MetadataIndex, columns: Sequence[LeafColumn], positions: NDArray[np.int64], *, pages: bool
 ) -> Iterator[RowGroupFacts]:
-    """Read the metadata of chosen row groups of the only file, then hand the facts out one by one.
+    """Read the metadata of chosen row groups of the only file; yield their facts.
 
     >>> import tempfile
     >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -76,7 +77,7 @@ def read_row_groups(
     >>> [group.rows for group in read_row_groups(index, index.groups.columns, np.array([0, 9]), pages=False)]
     [100, 100]
 
-    `pages` tells whether single pages are listed. Whatever is wrong with the file is raised before the first.
+    `pages`: True to list single pages. Errors of the file are raised before the first result.
     """
     footers, sizes = _footers(index), _group_bytes(index)
     sortings = [_sorting_columns(footers, position) for position in positions.tolist()]

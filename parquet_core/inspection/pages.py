@@ -1,4 +1,4 @@
-"""Facts of the page indexes of one column: what they hold, and the boundary order that their bounds really have."""
+"""Facts of the page indexes of one column, with the recomputed boundary order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ORDERS: dict[int, Order] = {
 
 @dataclass(frozen=True, slots=True)
 class InspectedPages:
-    """Page indexes of successive chunks; `lower` and `upper` by page, None when pages are only counted."""
+    """Page indexes of successive chunks; `lower`, `upper`: bounds by page, None if not listed."""
 
     batch: PageBatch
     locations: OffsetIndexes
@@ -100,9 +100,9 @@ def _known(number: np.int64) -> int | None:
 
 
 def recomputed_orders(batch: PageBatch) -> Positions:
-    """Return the boundary order of each chunk as `boundary_order` recomputes it, for many at once.
+    """Recompute the boundary order of each chunk, as `boundary_order` does for one chunk.
 
-    -1 where a page that may hold a value has no bounds, or where nothing is believed.
+    -1 if a page that may hold a value has no bounds, or if the column index is not trusted.
     """
     bounds, owner = batch.bounds, batch.row_group
     known = _flags(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
@@ -131,5 +131,5 @@ def _flags(answer: pa.Array) -> Flags:
 
 
 def boundary_order_name(order: int) -> Order | None:
-    """Name a boundary order; None for one that is not known."""
+    """Return the name of a boundary order; None if unknown."""
     return _ORDERS.get(order)

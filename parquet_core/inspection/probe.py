@@ -1,4 +1,4 @@
-"""One value asked of every bloom filter of a column."""
+"""Look up one value in every bloom filter of a column."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _OTHER_TYPE = "the file lacks the column, stores it as another type, or has two 
 
 
 def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafColumn:
-    """Return the one column to be asked: the only one there is, or the only one with filters.
+    """Return the column whose bloom filters are probed.
 
-    Raises WrongUse when none or several may be meant.
+    It is the only chosen column, or the only one with filters. Raises WrongUse if no column or more than one is
+    possible.
     """
     if len(columns) == 1:
         return columns[0]
@@ -50,11 +51,12 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
 
 
 def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> BloomProbe:
-    """Ask the column's filter in every row group for a value, written as text.
+    """Look up a value in a column's bloom filter of every row group.
 
-    Raises WrongUse for a text that is no value of the column's type, and for a column whose filters nobody can ask.
+    `literal`: the value as text. Raises WrongUse for text that is not a value of the column's type, and for a column
+    whose values cannot be hashed.
     """
-    # That predicates do not prune on a column says nothing about the bytes in its filters.
+    # Filters answer lookups even if predicates on the column do not prune.
     hashable = replace(column, unsupported="")
     if not can_hash(hashable):
         kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
@@ -82,7 +84,7 @@ def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
 
 
 def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
-    # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+    # parquet-java keys filters by the dotted path: if two columns share a path, one gets the other's filter.
     names = sum(leaf.name == column.name for leaf in kind.columns)
     leaf = leaf_in_file(column, kind)
     return names == 1 and leaf is not None and bool(leaf.type == column.type)

@@ -1,4 +1,4 @@
-"""Files by size, in classes."""
+"""Size classes of files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
+# Upper limits of the size classes in bytes. Files below 32 MiB are small for Spark's readers.
 SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
 
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Files smaller than `below` bytes and not in the class before; None: the largest."""
+    """Files of one size class.
+
+    `below`: upper limit of the class in bytes, None for the largest. The class begins at the limit of the class before.
+    """
 
     below: int | None
     files: int
@@ -24,7 +27,7 @@ class SizeClass:
 
 
 def size_classes(size: NDArray[np.int64]) -> tuple[SizeClass, ...]:
-    """Count files by the class of their bytes.
+    """Count files and their bytes in each size class.
 
     >>> [(found.below, found.files, found.bytes) for found in size_classes(np.array([3, 5, 2 << 30])) if found.files]
     [(1048576, 2, 8), (None, 1, 2147483648)]

@@ -1,4 +1,4 @@
-"""Facts of a table: what its files say, taken together, and the choice of columns by the names that a caller gives."""
+"""Facts about a table from its footers, and selection of columns by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def inspect_table(
     table: str, index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None = None
 ) -> TableInspection:
-    """Describe a table and the chosen columns from the footers alone.
+    """Describe a table and the chosen columns from the footers.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -39,7 +39,7 @@ def inspect_table(
     >>> found.rows, found.columns[0].overlap_depth
     (2000, 2.0)
 
-    `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
+    `bloom`: a value to look up in the bloom filters of one column. Raises WrongUse, MalformedFile and StorageFailure.
     """
     writers = list(dict.fromkeys(kind.created_by for kind in index.groups.kinds_of_files()))
     number = {name: i for i, name in enumerate(writers)}
@@ -76,7 +76,7 @@ def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
 
 
 def _differences(index: MetadataIndex) -> tuple[str, ...]:
-    """Say how the schemas of files differ from the table's, and in how many files."""
+    """Return how file schemas differ from the table's, with numbers of files."""
     files = Counter(index.groups.kind.tolist())
     forms = [_form(column) for column in index.groups.columns]
     files_by_difference: Counter[str] = Counter()
@@ -114,7 +114,7 @@ def _said(column: LeafColumn) -> str:
 
 
 def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColumn, ...]:
-    """Return the leaves of these dotted names, all leaves of a struct, list or map; every leaf without a name.
+    """Return the leaves with these dotted names; all leaves if `names` is empty.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -125,7 +125,8 @@ def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColu
     >>> [column.name for column in choose_columns(read_dataset(table), ["at"])]
     ['at.x', 'at.y']
 
-    Raises UnknownColumn for a column that is not there, and says which may be meant.
+    The name of a struct, list or map selects all of its leaves. Raises UnknownColumn for a column that does not exist;
+    the message suggests a name or lists the columns.
     """
     if not names:
         return index.groups.columns

@@ -1,4 +1,4 @@
-"""Values of JSON and of the command line: bounds, not shortened, and a literal in the type of its column."""
+"""Convert bounds to JSON values, and literals of the command line to column values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UUID_BYTES = 16
 
 
 def plain_values(column: LeafColumn, bounds: pa.Array) -> list[Value]:
-    """Turn bounds of a column into values of JSON; None where none is known.
+    """Convert bounds of a column to JSON values, not shortened; None if unknown.
 
     >>> from parquet_core.format.schema import LeafColumn, Physical, SortOrder
     >>> day = LeafColumn(("d",), 0, Physical.INT32, pa.date32(), SortOrder.SIGNED)
@@ -49,7 +49,7 @@ def plain_values(column: LeafColumn, bounds: pa.Array) -> list[Value]:
     if pa.types.is_timestamp(kind):
         return _of_timestamps(bounds)
     if pa.types.is_temporal(kind):
-        # Arrow names days that Python's calendar lacks.
+        # Arrow formats days outside of Python's calendar.
         return _texts(bounds)
     return bounds.to_pylist()  # type: ignore[no-any-return]  # integers and booleans
 
@@ -59,7 +59,7 @@ def _texts(values: pa.Array) -> list[Any]:
 
 
 def _of_timestamps(values: pa.Array) -> list[Value]:
-    # Cast as it stands a zone would be looked up in the machine's database.
+    # A cast with the zone would read the time zone database of the machine.
     zone = "Z" if values.type.tz else ""
     naive = values.view(pa.int64()).view(pa.timestamp(values.type.unit))
     return [None if text is None else f"{text}{zone}" for text in _texts(naive)]
@@ -68,7 +68,7 @@ def _of_timestamps(values: pa.Array) -> list[Value]:
 def _of_bytes(value: bytes, *, is_text: bool) -> Value:
     try:
         return value.decode("utf-8") if is_text else Hex(value.hex())
-    except UnicodeDecodeError:  # a bound may be cut inside of a character
+    except UnicodeDecodeError:  # a bound may be truncated inside a character
         return Hex(value.hex())
 
 
@@ -81,10 +81,11 @@ def _of_float(value: float | None) -> Value:
 
 
 def parse_value(column: LeafColumn, text: str) -> pa.Array:
-    """Read a text as one value of the column's type; WrongUse when it cannot be one.
+    """Parse text as one value of the column's type.
 
-    Dates are yyyy-mm-dd, timestamps ISO 8601 (of a UTC column without a zone: UTC), bytes are 0x and hex digits or
-    else UTF-8 text. A decimal may have fewer digits behind the point than the column, not more.
+    Raises WrongUse for text that is not such a value. Dates are yyyy-mm-dd, timestamps ISO 8601 (UTC if the column is
+    UTC and the text has no zone), bytes 0x and hex digits or else UTF-8 text. A decimal may have fewer digits after the
+    point than the column, not more.
 
     >>> from parquet_core.format.schema import LeafColumn, Physical, SortOrder
     >>> parse_value(LeafColumn(("n",), 0, Physical.INT32, pa.int8(), SortOrder.SIGNED), "-7").to_pylist()
@@ -127,7 +128,7 @@ def _of_time(text: str, kind: pa.DataType) -> pa.Array | None:
         return None
     nanoseconds = int(match[1]) * 3600 * 10**9 + int(match[2]) * 60 * 10**9 + int(match[3]) * 10**9
     nanoseconds += int((match[4] or "").ljust(9, "0"))
-    # Cast from the finest unit, which refuses to lose digits.
+    # The cast from nanoseconds fails if it would lose digits.
     return pa.array([nanoseconds], pa.int64()).cast(pa.time64("ns")).cast(kind)
 
 
@@ -151,7 +152,7 @@ def _read_bytes(column: LeafColumn, text: str) -> pa.Array | None:
 
 
 def _form(column: LeafColumn) -> str:
-    """Describe how values of a column are written."""
+    """Return a description of the literals of a column."""
     kind = column.type
     if column.physical is Physical.FIXED_LEN_BYTE_ARRAY and (kind is None or pa.types.is_fixed_size_binary(kind)):
         return f"{column.type_length} bytes, as 0x and {2 * column.type_length} hex digits"

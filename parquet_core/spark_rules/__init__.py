@@ -1,4 +1,4 @@
-"""How Spark reads Parquet where the format leaves it open: columns by name and type, calendars, directory names.
+"""Spark's rules where the Parquet format leaves a choice: columns, calendars, directory names.
 
 Builds on `format` and `storage`; `trust` and `dataset` build on it.
 """

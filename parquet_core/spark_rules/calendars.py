@@ -1,7 +1,7 @@
-"""Dates and timestamps that Spark may read as others than are stored: in the hybrid Julian and Gregorian calendar.
+"""Dates and timestamps that Spark may rebase from the hybrid Julian and Gregorian calendar.
 
-Spark before 3.0 wrote that calendar, later ones do where a setting asks for it, and say so in the footer. From a first
-common day on both calendars agree.
+Spark before 3.0 wrote the hybrid calendar. Later versions write it if a setting requires it, and record that in the
+footer. Both calendars agree from a first common day on.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ _LEGACY_INT96 = "org.apache.spark.legacyINT96"
 SPARK_VERSION_KEY = "org.apache.spark.version"
 # 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
 GREGORIAN_START = -141427
-# 1900-01-03 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone. What is stored
-# before 1900-01-01 can be read as another instant, up to 1 hour 22 minutes later.
+# 1900-01-03 in seconds since 1970-01-01: from here on, both readers also agree on instants, in every time zone. A value
+# stored before 1900-01-01 can be read as another instant, up to 1 hour 22 minutes later.
 COMMON_TIME_START = -2208988800 + 2 * 86_400
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """Tell whether Spark reads other dates or timestamps than the file stores: those of its hybrid calendar."""
+    """Return True if Spark rebases a file's dates or timestamps.
+
+    Spark then reads other values than are stored, converted from the hybrid calendar.
+    """
     if not _is_calendrical(leaf):
         return False
     key_values = provenance.key_values
@@ -41,7 +44,7 @@ def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
 
 
 def may_be_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """Tell whether a session's setting decides in which calendar dates and timestamps of this file are read."""
+    """Return True if a session setting decides the calendar of a file."""
     return _is_calendrical(leaf) and SPARK_VERSION_KEY not in provenance.key_values
 
 
@@ -59,7 +62,7 @@ def _number(text: str, otherwise: int) -> int:
 
 
 def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
-    """Return the first date or timestamp that Spark reads alike in both of its calendars."""
+    """Return the first date or timestamp that is equal in both calendars."""
     if pa.types.is_date32(kind):
         return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
     return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)

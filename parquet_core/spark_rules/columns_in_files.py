@@ -1,7 +1,8 @@
-"""What Spark reads from one file for a column of the table: a leaf, a leaf of another type, or nulls alone.
+"""Leaves of one file that Spark reads for a column of the table.
 
-Spark reads null in every row for a column that the file lacks. Whether names that differ in case alone are one column
-is a setting of Spark; a file that has such a name is left open.
+Spark reads the leaf of the same name, possibly stored as another type. It reads null in every row for a column that the
+file lacks. A Spark setting decides whether names that differ only in case are one column; files with such a name stay
+undecided.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 
 def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file; None when the file lacks it or stores it as another type.
+    """Find the table's column in one file; None if missing.
 
-    Timestamps of milliseconds and of microseconds are alike: what is stored counts in `timestamp_step`.
+    None also if the file stores it as another type. Timestamps in milliseconds and in microseconds count as one type;
+    `timestamp_step` takes the stored unit into account.
     """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
@@ -47,7 +49,10 @@ def _comparable(leaf: LeafColumn) -> pa.DataType | None:
 
 
 def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file in any type that Spark reads as the table's without a loss."""
+    """Find a leaf of one file that Spark reads as the table's column.
+
+    Its type may differ if Spark reads it without a loss. None if the file has no such leaf.
+    """
     alike = leaf_in_file(column, provenance)
     if alike is not None:
         return alike
@@ -56,9 +61,10 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """Return True if every row of such files is null in a column of the table.
+    """Return True if a table's column is null in every row of such files.
 
-    Nothing there has its name, or it has the null type and a physical type that is not read as the table's.
+    The files have no leaf of its name, or a leaf of the null type whose physical type Spark does not read as the
+    table's.
     """
     stored = provenance.by_path.get(column.path)
     if stored is not None and stored.always_null:
@@ -71,19 +77,22 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
         within = [leaf for leaf in alike if folded(leaf.path[:depth]) == wanted[:depth]]
         if not within:
             return True
-        # A value stands where a struct is expected, or a list or the like, whose leaves are not pruned on.
+        # The file has a plain value in place of a struct, or a list or map, whose leaves do not prune.
         if any(len(leaf.path) == depth for leaf in within) or all(leaf.unsupported for leaf in within):
             return False
     return False
 
 
 def lacks_column(name: str, provenance: Provenance) -> bool:
-    """Return True if a file certainly has no part of a top-level column of the table."""
+    """Return True if a file certainly lacks a top-level column of the table.
+
+    It then has no leaf of the column at any depth.
+    """
     if not provenance.columns or provenance.is_unnamed or name in provenance.held:
         return False
     return in_any_case(name) not in provenance.by_any_case
 
 
 def folded(path: Path) -> Path:
-    """Return a path that is the same for all that may be one: alike in more letters than to Spark, never in fewer."""
+    """Return a path with its case folded, at least as far as Spark does."""
     return tuple(map(in_any_case, path))

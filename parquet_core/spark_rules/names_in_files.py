@@ -1,8 +1,8 @@
 """Names of a table's columns in its files, which may differ in case.
 
-Whether `id` and `ID` are one column depends on the session. Where they are, as by default, Spark's reader finds a
-column that is not there as the table spells it under the only name that differs in case alone, in structs at each
-depth, and refuses the file where there are two. Source: ParquetReadSupport.clipParquetSchema of Spark.
+The session decides whether `id` and `ID` are one column. By default they are: if a file lacks the table's spelling,
+Spark reads the only name that differs in nothing but case, at each depth of structs, and refuses a file with two such
+names. Source: ParquetReadSupport.clipParquetSchema of Spark.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn, Path
 
-# No column of a table: what a file holds beside those.
+# First part of the path of a leaf that does not belong to any column of the table.
 NOT_OF_THE_TABLE = "\x00not of the table"
 
 
 @dataclass(frozen=True, slots=True)
 class NamesInFiles:
-    """What footers say with the names of their files, by kind; by column its `paths` there, if not its own alone.
+    """Paths under which files hold the columns of a table.
 
-    The first path is what the table goes by. `numbers`: by column its field id, where that alone tells the column, and
-    a path may be another column in another file; None where names do.
+    `kinds`: footers by kind, with the names in the files. `paths`: paths of a column in files, beginning with the path
+    that the table expects; missing if the only path is the column's own. `numbers`: field id by column if ids identify
+    the columns, so that a path may be another column in another file; None if names identify them.
     """
 
     kinds: tuple[Provenance, ...]
@@ -46,9 +47,9 @@ def names_in_files(
     *,
     numbers: Mapping[Path, int] | None = None,
 ) -> NamesInFiles:
-    """Compare what footers say with the same under the names of the table.
+    """Compare footers as stored with the same footers under the names of the table.
 
-    `expected`: the path that the table goes by in files, where that is not the column's own.
+    `expected`: the path of a column in files as the table expects it, if it is not the column's own.
     """
     paths_of = {column: {path: None} for column, path in expected.items()}
     for stored, called in zip(kinds, named, strict=True):
@@ -60,7 +61,10 @@ def names_in_files(
 
 
 def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
-    """Return a footer's provenance with the table's spelling of names that differ in case alone."""
+    """Return a footer's provenance with the table's spelling of names.
+
+    It replaces names that differ only in case.
+    """
     spelled = spelled_otherwise([column.path for column in columns], kind)
     if not spelled:
         return kind
@@ -68,9 +72,9 @@ def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Proven
 
 
 def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
-    """Return the table's paths of leaves of a file, by their own paths, where the two differ.
+    """Return table paths by leaf path, for leaves that the file spells differently.
 
-    Of leaves whose paths differ in case alone, none is a column of the table, even if one is spelled as there.
+    Leaves whose paths differ only in case do not belong to the table, even if one has the spelling of the table.
     """
     wanted = set(wanted)
     if wanted <= {leaf.path for leaf in kind.columns} and not _may_clash(kind):
@@ -79,7 +83,7 @@ def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Pa
     by_leaf: dict[Path, list[Path]] = {}
     for path in wanted:
         there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
-        # A leaf at each depth, and not several names for it.
+        # Each depth has exactly one spelling.
         if [len(each) for each in there] == [1] * len(path):
             (only,) = there[-1]
             if only == path or _is_plain(only, path):
@@ -91,13 +95,13 @@ def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Pa
 
 
 def _may_clash(kind: Provenance) -> bool:
-    """Tell whether any two names of a file differ in case alone, wherever they stand."""
+    """Return True if names of a file, at any depth, differ only in case."""
     names = {name for leaf in kind.columns for name in leaf.path}
     return len(set(folded(tuple(names)))) < len(names)
 
 
 def _spellings(kind: Provenance) -> dict[Path, set[Path]]:
-    """Return the beginnings of all paths by what is the same in any case."""
+    """Return the prefixes of all leaf paths, grouped by their case-folded form."""
     spellings: dict[Path, set[Path]] = {}
     for leaf in kind.columns:
         for depth in range(1, len(leaf.path) + 1):
@@ -106,5 +110,5 @@ def _spellings(kind: Provenance) -> dict[Path, set[Path]]:
 
 
 def _is_plain(*paths: Path) -> bool:
-    # Of other letters Java's rules decide, which change with its version.
+    # The case of other letters depends on the version of Java.
     return all(name.isascii() for path in paths for name in path)

@@ -1,7 +1,7 @@
-"""Partition columns: those whose values stand in directory names (`day=2024-01-01/`), as Hive and Spark write them.
+"""Partition columns: values in directory names (`day=2024-01-01/`), as Hive and Spark write them.
 
-Which directories have a say, `parquet_core.storage.partition_discovery` tells. Where their values or types are not
-certain, the column is there and predicates on it keep data.
+`parquet_core.storage.partition_discovery` decides which directories count. A column whose values or type are uncertain
+is listed, but does not prune.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import Path
     from parquet_core.storage import PartitionListing
 
-# How a file would store such values; all others as bytes.
+# Physical types in which a file would store such values; other types are stored as bytes.
 _PHYSICAL = {
     pa.int32(): Physical.INT32,
     pa.int64(): Physical.INT64,
@@ -34,23 +34,26 @@ _PHYSICAL = {
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """The columns in order of depth, and by path of those that are certain the value in each file."""
+    """Partition columns in order of depth, and their values by path.
+
+    `values`: one value for each file; columns whose values are uncertain are missing.
+    """
 
     columns: tuple[LeafColumn, ...] = ()
     values: dict[Path, pa.Array] = field(default_factory=dict)
 
 
 def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> Partitions:
-    """Read the columns that directory names give to the files of a table.
+    """Read the partition columns of a table from the directory names.
 
-    `infer_types`: False when all are strings.
+    `infer_types`: False if all columns are strings.
     """
     spellings, texts, numbers = listing.partitioning
     if not spellings:
         return Partitions()
     names = spellings[0]
     if len(spellings) > 1 or len({name.casefold() for name in names}) < len(names):
-        # Settings of Spark decide whether they are one column.
+        # Settings of Spark decide whether these names are one column.
         return Partitions(
             tuple(_unsupported(name, "two partition columns have names that differ in case only") for name in names)
         )
@@ -68,7 +71,7 @@ def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> P
 
 
 def without_overridden(columns: Iterable[LeafColumn], partitions: Iterable[LeafColumn]) -> tuple[LeafColumn, ...]:
-    """Mark the columns whose values Spark takes from the directory instead of from the file."""
+    """Mark columns as unsupported if Spark takes their values from directory names."""
     names = {column.path[0].casefold() for column in partitions}
     reason = "a directory name gives this column its value, whatever the file holds"
     return tuple(

@@ -1,7 +1,7 @@
-"""Type inference for partition columns: their values, from the texts in directory names, as Spark reads them.
+"""Type inference for partition columns, from the value strings in directory names.
 
-Source: `PartitioningUtils` and `ExternalCatalogUtils` of Spark 4. Of texts that Spark might take for times, or for
-numbers in an unusual form, nothing is said: a value that is read otherwise would deny rows that are there.
+Source: `PartitioningUtils` and `ExternalCatalogUtils` of Spark 4. Strings that Spark might parse as times, or as
+numbers in an unusual form, stay undecided: a value that Spark reads differently would skip rows that match.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _MAX_DIGITS = 38
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-# A whole number behind which a point stands alone is a decimal to Spark, and so is one with an exponent.
+# Spark parses an integer with a trailing point ("1.") or with an exponent ("1e5") as a decimal, so both are excluded.
 _FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-# What Java's parseDouble reads, and somewhat more: white space, hexadecimal digits and a type letter included.
+# Everything that Java's parseDouble accepts, and more: white space, hexadecimal digits and a type suffix included.
 _NUMBER = re.compile(
     r"\s*[+-]?(nan|infinity|(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|0x.*)[fd]?)\s*", re.IGNORECASE | re.DOTALL
 )
@@ -37,7 +37,7 @@ _TIME = re.compile(r"\s*[+-]?[0-9]+-|.*:", re.DOTALL)
 
 
 class Form(Enum):
-    """What Spark takes a text for; UNSURE is what it may read in more than one way."""
+    """Type as which Spark parses a value string; UNSURE if several are possible."""
 
     NULL = 0
     INT = 1
@@ -49,19 +49,22 @@ class Form(Enum):
     UNSURE = 7
 
 
-# What may stand beside a form without turning all into texts; beside a text all are.
+# Forms that may occur together with a form without turning the column into strings. With TEXT, all values are strings.
 _BESIDE = {Form.DATE: {Form.DATE, Form.UNSURE}, Form.DOUBLE: {Form.DOUBLE, Form.INT, Form.UNSURE}}
 
 
 class Inferred(NamedTuple):
-    """Values in the type that all of them are read in, which is `null` where there is none, as Spark has it."""
+    """Partition values and their common type.
+
+    As in Spark, the type is `null` if all values are null.
+    """
 
     type: pa.DataType
     values: pa.Array
 
 
 def form_of(text: str) -> Form:
-    """Tell what Spark takes one text for.
+    """Return the form as which Spark parses one value string.
 
     >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "1e5", "3f2a")]
     ['INT', 'LONG', 'UNSURE', 'TEXT', 'DOUBLE', 'UNSURE', 'TEXT']
@@ -96,16 +99,17 @@ def _is_day(text: str) -> bool:
 
 
 def _is_plain_text(text: str) -> bool:
-    # Java counts with the digits of every script; a lone surrogate stands for a byte that is no UTF-8.
+    # Java parses the digits of every script. A lone surrogate represents a byte that is not UTF-8.
     odd = any(unicodedata.category(sign) in {"Nd", "Cs"} for sign in text if sign > "\x7f")
     control = any(sign < " " for sign in text)
     return not (odd or control or _NUMBER.fullmatch(text) or _TIME.match(text))
 
 
 def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
-    """Return the values of a column, one for each text, or the reason that they are not known.
+    """Return the values of a column, or why they are unknown.
 
-    `types` False: every value is a string, as with `spark.sql.sources.partitionColumnTypeInference.enabled=false`.
+    There is one value for each string. `types`: if False, every value is a string, as with
+    `spark.sql.sources.partitionColumnTypeInference.enabled=false`.
     """
     doubt = _doubt(texts)
     if doubt:
@@ -121,7 +125,7 @@ def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
 
 
 def _doubt(texts: Sequence[str]) -> str:
-    """Say why not even the characters of the values are certain, empty when they are."""
+    """Return why the characters of the values are uncertain; empty if they are certain."""
     if any("%" in ESCAPE.sub("", text) or not _encodes(text) for text in texts):
         return "a directory name is not escaped as Spark does"
     return ""

@@ -1,11 +1,12 @@
-"""Spark's own schema in the footer: types whose comparison is not that of the stored bytes, columns with defaults.
+"""Spark's own schema in the footer: types with another comparison, columns with defaults.
 
-CHAR columns are compared padded, collated strings by their collation. Both are plain strings to
-Parquet, and bounds, dictionaries and filters know bytes only. An INTERVAL is a number there, with which no query
-may compare it. Of these what is null is null to Spark too. A VARIANT is a struct of bytes to Parquet that no query
-sees as one.
-Where a file lacks a column, Spark may read a default that is noted here, or the field of another name that has its
-number.
+Spark compares CHAR columns with padding, and collated strings by their collation. Parquet stores both as plain strings,
+and bounds, dictionaries and filters compare bytes. An INTERVAL is stored as a number, with which no query may compare
+it. Nulls of these types are null in Spark too. A VARIANT is stored as a struct of bytes, which queries do not see as a
+struct.
+
+If a file lacks a column, Spark may read a default that this schema records, or the field of another name that has the
+same field id.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
 
 
 class ComparedOtherwise(StrEnum):
-    """Why bounds of a column do not answer comparisons. Its null counts are right."""
+    """Reasons why bounds of a column do not answer comparisons.
+
+    Its null counts are right.
+    """
 
     CHAR = "a CHAR column is compared with padding, its statistics are not"
     CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
@@ -48,9 +52,10 @@ _UNREADABLE = "what Spark wrote about this column cannot be read, so its compari
 
 
 def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str | None) -> tuple[LeafColumn, ...]:
-    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on, and columns with a default.
+    """Mark columns that Spark may compare differently or fill with a default.
 
-    `spark_schema`: what stands under SPARK_SCHEMA_KEY in the footer, None in files that Spark did not write.
+    Strings that Spark compares, or may compare, in its own way become unsupported for pruning. `spark_schema`: value of
+    SPARK_SCHEMA_KEY in the footer, None in files that Spark did not write.
     """
     if spark_schema is None:
         return tuple(columns)
@@ -65,9 +70,9 @@ def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str |
 
 
 def provenance_to_spark(kind: EncodedKind, file: DataFile) -> Provenance:
-    """Decode what a footer says beside its row groups, its columns marked as Spark compares them.
+    """Decode the schema and metadata of a footer as Spark reads them.
 
-    `file` is named where that is damaged.
+    Columns that Spark compares differently are marked. Errors of a damaged footer name `file`.
     """
     with naming(file):
         return _marked(kind)
@@ -92,7 +97,7 @@ def _marked_columns(schema: bytes, spark_schema: str) -> tuple[LeafColumn, ...]:
 def _by_physical_type(column: LeafColumn) -> LeafColumn:
     """Return a column of the null type with its physical type, which Spark reads.
 
-    Spark 4.1.0 and 4.1.1 alone read VOID (SPARK-56045).
+    Only Spark 4.1.0 and 4.1.1 read VOID (SPARK-56045).
     """
     if not column.always_null or len(column.path) > 1:
         return column
@@ -103,7 +108,10 @@ def _by_physical_type(column: LeafColumn) -> LeafColumn:
 
 
 def tells_nulls(column: LeafColumn) -> bool:
-    """Tell whether a column is null to Spark where its file says so, which goes for those with values of their own."""
+    """Return True if a column's nulls in files are null in Spark too.
+
+    That includes columns whose values Spark compares differently.
+    """
     return not column.unsupported or isinstance(column.unsupported, ComparedOtherwise)
 
 
@@ -124,7 +132,7 @@ def _may_be_filled(field: Mapping[str, object]) -> bool:
 
 
 def _fields(schema: str) -> dict[str, Mapping[str, object]] | None:
-    """Return the fields by name; None when the schema as a whole cannot be read."""
+    """Return the fields by name; None if the schema cannot be read."""
     try:
         fields = msgspec.json.decode(schema, type=_Schema).fields
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The Parquet types in which Spark stores its types, by name."""
+"""Parquet types in which Spark stores its types, by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from parquet_core.format.leaf_type import Physical
 from parquet_core.format.schema import SchemaElement
 
-# The length of a decimal that exceeds 64 bits.
+# Bytes of a decimal that exceeds 64 bits.
 FIXED_BYTES = 16
 DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 _BY_NAME: dict[str, SchemaElement] = {
@@ -29,13 +29,16 @@ _BY_NAME: dict[str, SchemaElement] = {
 
 
 def parquet_element(name: str) -> SchemaElement | None:
-    """Return the Parquet element of a Spark type; None for an unknown type, or one without an order."""
+    """Return the Parquet element in which Spark stores a type.
+
+    None if the type is unknown or has no order.
+    """
     if name in _BY_NAME:
         return _BY_NAME[name]
     decimal = DECIMAL.fullmatch(name)
     precision, scale = (int(decimal[1]), int(decimal[2])) if decimal else (10, 0)
     if not decimal and name != "decimal":
         return None
-    # As Spark stores them.
+    # Spark chooses the physical type by the precision.
     stored = Physical.INT32 if precision <= 9 else Physical.INT64 if precision <= 18 else Physical.FIXED_LEN_BYTE_ARRAY
     return SchemaElement("", stored, type_length=FIXED_BYTES, logical=(5, [scale, precision]))

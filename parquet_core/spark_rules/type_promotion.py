@@ -1,7 +1,7 @@
-"""Types that Spark reads as another type of the table without a loss: of files that store a column differently.
+"""Stored types that Spark reads as another type of the table without a loss.
 
-Spark refuses some of the others, and cuts values off in the rest. Source: observed of Spark 4.3, with both of its
-readers; what they read differently is no such type.
+Spark refuses some of the other types, and truncates values of the rest. Source: observed with both readers of Spark
+4.3; a type that the two read differently is excluded.
 """
 
 from __future__ import annotations
@@ -31,19 +31,23 @@ _WIDER: dict[pa.DataType, frozenset[pa.DataType]] = {
     pa.string(): frozenset({pa.binary()}),
     pa.binary(): frozenset({pa.string()}),
 }
-# Digits before the point that Spark wants of a decimal to read integers of 32 or fewer bits, or 64 bits, as one.
+# Digits before the point that a decimal needs for Spark to read integers of up to 32 bits, or of 64 bits, as the
+# decimal.
 _DIGITS, _DIGITS_OF_INT64 = 10, 20
 _INT32 = np.iinfo(np.int32)
 
 
 def is_read_as(leaf: LeafColumn, column: LeafColumn) -> bool:
-    """Tell whether Spark reads each value of a file's leaf as the same value in the type of the table's column."""
+    """Return True if Spark reads a leaf as the table's column without a loss.
+
+    Each value of the leaf is then the same value in the type of the column.
+    """
     if leaf.type is None or column.type is None or leaf.unsupported or column.unsupported:
         return False
     if leaf.max_repetition_level or column.max_repetition_level:
         return False
     if _are_instants(leaf, column):
-        # INT96, which has no order, beside what takes its place: of either Spark reads instants.
+        # INT96 has no order, but Spark reads both INT96 and the type that replaces it as instants.
         return True
     if SortOrder.UNDEFINED in {leaf.order, column.order}:
         return False
@@ -51,7 +55,7 @@ def is_read_as(leaf: LeafColumn, column: LeafColumn) -> bool:
 
 
 def is_wider(wanted: pa.DataType, stored: pa.DataType) -> bool:
-    """Return True if Spark reads each value of a stored type as the same value of the other, wider type."""
+    """Return True if Spark reads type `stored` as type `wanted` without a loss."""
     if pa.types.is_decimal128(wanted):
         return _as_decimal(stored, wanted)
     return wanted in _WIDER.get(stored, ())
@@ -74,20 +78,21 @@ def _as_decimal(stored: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def stored_form(leaf: LeafColumn) -> object:
-    """Return the key of the way in which a leaf stores its values."""
+    """Return a key for the representation in which a leaf stores its values."""
     return leaf.physical, leaf.type, leaf.byte_width
 
 
 def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:
-    """Return values of `bounds_type` of a file's leaf as those that Spark reads, of `bounds_type(column)`."""
+    """Convert values of a leaf's `bounds_type` to `bounds_type(column)`, as Spark reads them."""
     target = bounds_type(column)
     return values if values.type == target else values.cast(target)
 
 
 def as_stored(values: pa.Array, leaf: LeafColumn) -> pa.Array | None:
-    """Return those of the values of a table's column that a file's leaf can hold, in the leaf's type.
+    """Return the values of a table's column that a leaf can hold.
 
-    None where a value that the declared type cannot hold might stand in the file all the same.
+    The result has the type of the leaf. None if a value exceeds the declared type of the leaf, since the file might
+    contain it all the same.
     """
     stored = leaf.type
     if stored is None or values.type == stored:
@@ -116,7 +121,7 @@ def _as_decimals(values: pa.Array, stored: pa.DataType) -> pa.Array | None:
 
 
 def _unscaled(value: Decimal, scale: int) -> int | None:
-    """Return the number that stands for a value at a scale; None when none does."""
+    """Return a value's unscaled integer; None if the scale would lose digits."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     number = int("".join(map(str, digits))) * (-1 if sign else 1)
@@ -133,7 +138,7 @@ def _as_floats(values: pa.Array) -> pa.Array:
 
 
 def _as_integers(values: pa.Array, leaf: LeafColumn) -> pa.Array:
-    """Return the whole numbers among values as the physical type holds them, whatever width is declared."""
+    """Return the integers among values, in the physical type regardless of the declared width."""
     numbers = [_whole(value) for value in values.to_pylist()]
     if leaf.physical is Physical.INT64:
         return from_numpy(np.array([n for n in numbers if n is not None and -(1 << 63) <= n < 1 << 63], np.int64))
@@ -144,5 +149,5 @@ def _as_integers(values: pa.Array, leaf: LeafColumn) -> pa.Array:
 
 
 def _whole(value: Any) -> int | None:
-    """Return a number that is a whole one, None of every other; NaN and infinity among them."""
+    """Return a whole number as int; None for fractions, NaN and infinity."""
     return int(value) if value - value == 0 and value == int(value) else None

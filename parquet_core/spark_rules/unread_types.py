@@ -1,7 +1,7 @@
-"""Columns that a file stores in a type that Spark cannot read as the table's: it gives up the whole query then.
+"""Columns stored in a type that makes Spark's queries fail.
 
-Source: observed of Spark 4.3, with the reader that it uses by default. Of types that it reads with a loss, and of those
-that depend on more than the type, nothing is said.
+Spark cannot read the stored type as the table's, and gives up the whole query. Source: observed with the default reader
+of Spark 4.3. Types that Spark reads with a loss, and types for which more than the type decides, are not covered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 _BYTES = frozenset({"text", "bytes", "decimal"})
-# What may be read of values that are stored so.
+# Type families that Spark may read from each physical type.
 _MAY_BE_READ = {
     Physical.BOOLEAN: frozenset({"boolean"}),
     Physical.INT32: frozenset({"small", "large", "double", "date", "time", "decimal"}),
@@ -31,13 +31,14 @@ _MAY_BE_READ = {
     Physical.BYTE_ARRAY: _BYTES,
     Physical.FIXED_LEN_BYTE_ARRAY: _BYTES,
 }
-# Annotated as something else they are no times, and as nothing no decimals.
+# Stored families that Spark may read as times or as decimals. It reads values with another annotation as neither, and
+# bytes without an annotation not as decimals.
 _ONLY_OF = {"time": frozenset({"time", "date"}), "decimal": frozenset({"decimal", "small", "large"})}
 _SMALL = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16()})
 _IS: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
     ("boolean", pa.types.is_boolean),
     ("small", lambda kind: kind in _SMALL),
-    # To Spark a uint64 is a decimal.
+    # Spark reads uint64 as a decimal.
     ("large", lambda kind: kind in {pa.int64(), pa.uint32()}),
     ("decimal", lambda kind: pa.types.is_decimal(kind) or kind == pa.uint64()),
     ("float", pa.types.is_float32),
@@ -51,7 +52,10 @@ NESTED = "a nested column"
 
 
 def unread_type(column: LeafColumn, provenance: Provenance) -> tuple[str, str] | None:
-    """Return the types of a column in a file and in its table, where Spark cannot read the one as the other."""
+    """Return a column's types in file and table if Spark cannot convert them.
+
+    None if Spark can convert them, or if that is unknown.
+    """
     stored = provenance.by_path.get(column.path)
     if stored is not None:
         return (type_text(stored), type_text(column)) if _is_unread(stored, column) else None
@@ -64,7 +68,7 @@ def unread_type(column: LeafColumn, provenance: Provenance) -> tuple[str, str] |
 
 
 def type_text(leaf: LeafColumn) -> str:
-    """Return the type of a leaf in words."""
+    """Return the name of a leaf's type."""
     return "null" if leaf.always_null else str(leaf.type)
 
 
@@ -78,5 +82,5 @@ def _is_unread(stored: LeafColumn, column: LeafColumn) -> bool:
 
 
 def _family(kind: pa.DataType | None) -> str:
-    """Return what a type is to Spark; empty where that is not known."""
+    """Return the family of a type in Spark; empty if unknown."""
     return "" if kind is None else next((family for family, holds in _IS if holds(kind)), "")

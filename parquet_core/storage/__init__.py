@@ -1,14 +1,17 @@
-"""The only door to bytes: list the data files of a table, read ranges of files, count the requests, write small files.
+"""Access to data: list tables, read byte ranges, count requests, write small files.
+
+Supported addresses:
 
 - a path or `file:` URI: local files;
 - `s3://`, `s3a://`, `s3n://`, `gs://`, `gcs://`, `az://`, `azure://`, `abfs://`, `abfss://`, `wasb://`, `wasbs://`,
-  `http://`, `https://`: obstore; what are names of one store names one table, and `address` returns its one spelling;
-- any other scheme (`memory://`, `hdfs://`, ...): fsspec and what it finds installed.
+  `http://`, `https://`: obstore; the schemes of one store are synonyms, and `address` returns the canonical URI;
+- any other scheme (`memory://`, `hdfs://`, ...): fsspec with the installed file systems.
 
-Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-`GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). Of `~/.aws` obstore reads nothing: the profile of
-`AWS_PROFILE` is taken through boto3 where that is installed. Both are imported when such a URI is first used.
-The public names resolve on first use: whether a text is an address is asked where numpy is not wanted.
+Credentials come from the environment, in the variables that obstore and fsspec read (`AWS_ACCESS_KEY_ID`,
+`AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). obstore does not read
+`~/.aws`: the profile of `AWS_PROFILE` is read through boto3 if boto3 is installed. obstore and fsspec are imported when
+such a URI is first used. The public names resolve on first use, so that code that only parses addresses does not import
+numpy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The addresses below which files named by metadata may be opened: the table's own, and allowed ones.
+"""Locations where files named by metadata may be opened.
 
-Others write a log or a manifest, and files that it names are opened with the user's files, network and credentials.
+These are the table's own directory and the locations that the user allows. Logs and manifests are written by others,
+but the files that they name are opened with the network and the credentials of the user.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 ALLOW = "PRUNE_DELTA_ALLOW"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
-# Dots that show themselves when they are decoded, however often that takes.
+# Percent-encoded dots, encoded any number of times.
 _UPWARD = re.compile(r"%(?:25)*2e", re.IGNORECASE)
 
 
 def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return the addresses that a caller allows as text; WrongUse for other values.
+    """Return the allowed addresses as strings. Raises WrongUse for other values.
 
     >>> addresses(["s3://source/table", "/lake"])
     ('s3://source/table', '/lake')
@@ -38,10 +39,11 @@ def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
 
 
 def allowed_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
-    """Return the place of a file that the metadata of a table name; `location`: its decoded address.
+    """Check that a file named by table metadata may be opened; return its address.
 
-    Raises UnsupportedFeature unless it is below the table, below an address that the caller allows, or below one in
-    PRUNE_DELTA_ALLOW (separated by commas), and MalformedFile for an invalid name.
+    `location`: the decoded address of the file. The result has no `..` segments. Raises UnsupportedFeature unless the
+    file is below the table, below an address in `allow`, or below one in PRUNE_DELTA_ALLOW (separated by commas), and
+    MalformedFile for an invalid name.
 
     >>> allowed_place("s3://b/t", "s3://b/t/day=1/x.parquet"), allowed_place("s3://b/t", "s3://b/t/a/../x.parquet")
     ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
@@ -51,7 +53,7 @@ def allowed_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
     own = f"{table.rstrip('/')}/"
     if location.startswith(own) and not _leads_upward(location, len(own)):
         return location
-    # What opens a place may decode it once more.
+    # The library that opens the location may percent-decode it again.
     spellings = _spellings(location)
     for root in (table, *allow, *_allowed()):
         if all(_is_below(spelling, root) for spelling in spellings):
@@ -65,7 +67,7 @@ def allowed_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
 
 
 def _leads_upward(location: str, start: int) -> bool:
-    # Of most places the search for substrings decides: a table has many files.
+    # A substring search settles most locations quickly: a table has many files.
     return location.find("..", start) >= 0 or ("%" in location and _UPWARD.search(location, start) is not None)
 
 
@@ -82,7 +84,10 @@ def _allowed() -> list[str]:
 
 
 def _is_below(location: str, address: str) -> bool:
-    """Tell whether a place is below an address, as both are spelled or, on this machine, as links lead."""
+    """Return True if a location is below an address.
+
+    Both are compared as spelled or, if local, after resolving symbolic links.
+    """
     roots = [f"{root.rstrip('/')}/" for root in _names(address)]
     return any(name.startswith(root) for name in _names(location) for root in roots)
 
@@ -93,11 +98,11 @@ def _names(location: str) -> list[str]:
 
 
 def _normal(location: str) -> str:
-    """Return the one spelling of a place, without `.` and `..`."""
+    """Return the normalized spelling of a location, without `.` and `..`."""
     if not is_remote(location):
         return os.path.abspath(local_path(location))
     uri = _URI.fullmatch(location)
-    if uri is None:  # a chain, which nothing is below
+    if uri is None:  # a chained URI contains no files
         return location
     path = posixpath.normpath(f"/{uri[3].lstrip('/')}").rstrip("/")
     return address(f"{uri[1]}://{uri[2]}{path}")

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 Answer = TypeVar("Answer")
-# Seconds without an answer after which a line names the endpoint.
+# Seconds without an answer after which a warning names the endpoint.
 SILENT_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class Connection:
-    """A store with a short patience, and what makes the same store with the whole patience.
+    """An object store with short retries, which can fall back to long retries.
 
-    A wrong endpoint shows in the first request, which fails within seconds. A store that has answered may be out of
-    order for a while later on, for which it is worth to wait. To make a store takes 50 ms, so the second is made when
-    it is needed.
+    A wrong endpoint fails on the first request, within seconds. A store that has answered before may be unavailable for
+    a while, and then waiting is worthwhile. Creating a store takes 50 ms, so `make_patient` creates the store with long
+    retries only when it is needed.
     """
 
     place: str
@@ -42,11 +42,15 @@ class Connection:
 
     @cached_property
     def patient(self) -> ObjectStore:
-        """The store that repeats requests for a minute."""
+        """The store that retries requests for a minute."""
         return self.make_patient()
 
     def request(self, send: Callable[[ObjectStore], Answer]) -> Answer:
-        """Make a request; repeat it for a minute where a store that has answered does not, or asks to come back."""
+        """Send a request, and retry it for up to a minute on temporary failures.
+
+        A failure is temporary if the server responds with 5xx or 429, or if a store that answered before does not
+        answer. If the store has never answered, the failure is raised at once.
+        """
         try:
             with nullcontext() if self.answered else self._naming_the_endpoint():
                 answer = send(self.hasty)

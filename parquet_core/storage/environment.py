@@ -1,4 +1,4 @@
-"""Environment variables of stores, checked before a library reads them: some values end it with a panic."""
+"""Environment variables of stores, checked because some values make the library panic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PREFIXES = tuple(prefix for store in STORES for prefix in store.variables)
 _CHANGING = RLock()
-# Settings of a client that a variable may hold, with the prefix of its store.
+# Client settings. The variable of a setting is the prefix of the store plus the name in upper case.
 _CLIENT_SETTINGS = (
     "allow_http",
     "allow_invalid_certificates",
@@ -44,13 +44,16 @@ _CLIENT_SETTINGS = (
 
 
 def of_stores() -> dict[str, str]:
-    """Return the variables of all stores, sorted by name."""
+    """Return the environment variables of all stores, sorted by name."""
     return dict(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
 
 
 @contextmanager
 def without_blanks() -> Iterator[None]:
-    """Hide blank variables of stores while a library reads the environment: a blank variable counts as not set."""
+    """Hide blank variables of stores while a library reads the environment.
+
+    A blank variable counts as not set.
+    """
     with _CHANGING:
         blank = {name: value for name, value in of_stores().items() if not value.strip()}
         try:
@@ -62,19 +65,19 @@ def without_blanks() -> Iterator[None]:
 
 
 def client_settings(store: Store) -> dict[str, str]:
-    """Return the settings of a client that variables of a store hold."""
+    """Return the client settings in the environment variables of a store."""
     prefix = store.variables[0]
     names = {name: f"{prefix}{name.upper()}" for name in _CLIENT_SETTINGS}
     return {name: value for name, variable in names.items() if (value := os.environ.get(variable, "").strip())}
 
 
 def endpoint_of(store: Store) -> tuple[str, str] | None:
-    """Return the endpoint that a variable sets, and the variable; None if none does."""
+    """Return the endpoint from the environment and its variable; None if not set."""
     return next(((value, name) for name in store.endpoints if (value := os.environ.get(name, "").strip())), None)
 
 
 def check_variables(place: str, store: Store) -> None:
-    """Refuse values of a store's variables that its library cannot use.
+    """Refuse environment variables whose values the library of a store cannot use.
 
     Raises WrongUse with the name of the first such variable: a URL without a scheme or host, a control character in a
     credential or region, a missing file, or one variable of a pair.
@@ -97,7 +100,10 @@ def check_variables(place: str, store: Store) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """Tell whether a text is a URL with a scheme, a host, and a port if any, that needs no encoding."""
+    """Return True for an HTTP URL with a host that needs no encoding.
+
+    A port must be valid if given.
+    """
     try:
         parts = urlsplit(text)
         return (
@@ -131,7 +137,7 @@ def _check_file(place: str, name: str, path: str) -> None:
 
 
 def variables_in(message: str, store: Store) -> list[str]:
-    """Return the variables of a store whose values a library quotes in its message."""
+    """Return the variables of a store whose values an error message quotes."""
     return [
         name
         for name, value in of_stores().items()

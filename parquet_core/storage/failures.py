@@ -1,4 +1,4 @@
-"""Errors of remote stores as StorageFailure: one line with the URI and the next step."""
+"""Errors of remote stores as one-line PruneErrors with the URI and the next step."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
     from parquet_core.storage.stores import Store
 
-# Where the libraries ask for credentials when the environment holds none.
+# URLs that the libraries request for credentials if the environment has none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
-# Azure deletes in batches, in which each object has a status of its own.
+# Azure deletes in batches, with a separate status code for each object.
 _DENIED = re.compile(r"status code: 40[13]\b|\(code: 40[13]\)")
 _BODY = re.compile(r"<Code>([^<]*)</Code>(?:\s*<Message>([^<]*)</Message>)?")
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z -]*)")
-# Answers of a server that is out of order or overloaded.
+# Responses of a server that is unavailable or overloaded.
 _PASSING = re.compile(r"status code: (?:5\d\d|429)\b")
 _WITHOUT_ANSWER = re.compile(r"error sending request|timed out")
 
 
 @contextmanager
 def explaining(uri: str) -> Iterator[None]:
-    """Turn whatever a storage library raises inside into an error of ours.
+    """Convert errors of storage libraries to PruneError.
 
-    That includes the panic of a library in Rust, which is no Exception and has no class that can be imported.
+    That includes the panics of Rust libraries, which do not derive from Exception and whose class cannot be imported.
     """
     try:
         yield
@@ -62,7 +62,10 @@ def explaining(uri: str) -> Iterator[None]:
 
 @contextmanager
 def opening(uri: str, store: Store) -> Iterator[None]:
-    """Turn errors of a library about its settings into WrongUse, with the variables whose values the errors quote."""
+    """Convert configuration errors of a library to WrongUse.
+
+    The message names the environment variables whose values the error quotes.
+    """
     try:
         yield
     except PruneError:
@@ -76,27 +79,27 @@ def opening(uri: str, store: Store) -> Iterator[None]:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Tell whether a library in Rust failed where its authors expected no failure."""
+    """Return True for a panic of a Rust library."""
     return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell whether an error is of a library, and no interrupt or exit."""
+    """Return True for an error of a library, not for an interrupt or exit."""
     return isinstance(error, Exception) or is_panic(error)
 
 
 def is_without_answer(message: str) -> bool:
-    """Tell whether no server answered a request."""
+    """Return True if the error message means that no server answered."""
     return _WITHOUT_ANSWER.search(message) is not None
 
 
 def is_passing(message: str) -> bool:
-    """Tell whether a server asked to try again later."""
+    """Return True if the server asked to retry later (status 5xx or 429)."""
     return _PASSING.search(message) is not None
 
 
 def server_of(uri: str) -> str:
-    """Return the endpoint of a URI's store and the variable that sets it, for messages."""
+    """Return the endpoint of a URI's store for messages, with its variable."""
     store = OF_SCHEME.get(scheme_of(uri) or "")
     endpoint = None if store is None else endpoint_of(store)
     return "the server" if endpoint is None else f"{endpoint[0]} ({endpoint[1]})"
@@ -116,7 +119,7 @@ def _explained(error: BaseException, uri: str) -> PruneError:
 
 
 def _one_line(error: BaseException) -> str:
-    """Return a message without the structure of the error, which obstore appends."""
+    """Return the message without the debug output that obstore appends."""
     return " ".join(str(error).partition("Debug source")[0].split())
 
 
@@ -135,7 +138,7 @@ def _absent(error: BaseException, message: str, uri: str) -> PruneError | None:
 def _denied(error: BaseException, message: str, uri: str) -> PruneError | None:
     if _ASKED_THE_MACHINE.search(message):
         return StorageFailure(f"{uri}: no credentials in the environment; {_credentials(uri)}")
-    # Of a listing obstore raises a general error.
+    # For listings, obstore raises GenericError instead of PermissionError.
     if isinstance(error, PermissionError) or _DENIED.search(message):
         if (meant := store_of_url(uri)) is not None:
             step = f"HTTP sends no credentials: write {meant}"
@@ -163,13 +166,13 @@ def _unsupported(error: BaseException, message: str, uri: str) -> PruneError | N
 
 
 def changed(file: DataFile) -> StaleListing:
-    """Make the error of a file or object that changed since it was listed."""
+    """Return the error for a file or object that changed after it was listed."""
     what = "object changed since it was listed" if is_remote(file.path) else "file changed while it was read"
     return StaleListing(f"{file.path}: the {what}; list the table again")
 
 
 def gone(file: DataFile) -> StaleListing:
-    """Make the error of an object that was there when it was listed."""
+    """Return the error for an object that was deleted after it was listed."""
     return StaleListing(f"{file.path}: the object was deleted after it was listed; list the table again")
 
 
@@ -194,7 +197,7 @@ def _prefix(uri: str) -> str:
 
 
 def _answer(message: str, otherwise: str, uri: str) -> str:
-    """Return the part of a message that tells most: what the server said, or how it began."""
+    """Return the most useful part of a message: the server's answer, else the beginning."""
     if body := _BODY.search(message):
         return ": ".join(part for part in body.groups() if part)
     if status := _STATUS.search(message):
@@ -214,5 +217,5 @@ def _credentials(uri: str) -> str:
 
 
 def _bucket(uri: str) -> str:
-    # Who asks is no part of its name, and may hold a password.
+    # The user part of the URI does not belong to the bucket name and may contain a password.
     return bucket_of(redacted(uri)).partition("?")[0].removeprefix(f"{HIDDEN}@")

@@ -1,10 +1,10 @@
-"""Write files piece by piece and publish them at once; move files, and delete them one by one.
+"""Write files in pieces and publish them atomically; move and delete files.
 
-Readers see the whole file, or none. On this machine the pieces go to `.{name}.{uuid}.tmp` in the same directory, which
-no reader takes for a file of a table. Objects are put together on this machine and sent as one: a store shows an upload
-when it is whole.
+Readers see a complete file or no file. Local files are written to `.{name}.{uuid}.tmp` in the same directory, a name
+that no reader treats as part of a table. Objects are assembled in a local file and uploaded as one object, which a
+store shows only when the upload is complete.
 
-A file that cannot be deleted is reported, and does not stop the others.
+A file that cannot be deleted is reported, and the other files are still deleted.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
 
 
-# Larger files are sent in parts, which stores take without a condition. All writers of a name write the same content.
+# Larger files are uploaded in parts, for which stores accept no condition. This is safe because all writers of a name
+# write the same content.
 _SENT_AT_ONCE = 64 << 20
 
 
 @contextmanager
 def staged(path: str) -> Iterator[str]:
-    """Yield a temporary local path for the content of `path`; an unpublished file is removed."""
+    """Yield a temporary local path for the content of `path`.
+
+    The temporary file is removed at the end.
+    """
     if is_remote(path):
         writer_for(path)
     target = os.path.join(tempfile.gettempdir(), path.rpartition("/")[2]) if is_remote(path) else local_path(path)
@@ -43,9 +47,9 @@ def staged(path: str) -> Iterator[str]:
 
 
 def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
-    """Name a staged file `path` unless such a file exists; return True if it was named. `replace`: overwrite.
+    """Publish a staged file as `path`; return False if another file has that name.
 
-    Raises as `put_if_absent`.
+    `replace`: overwrite an existing file. Raises as `put_if_absent`.
     """
     if not is_remote(path):
         return local_writing.publish(temporary, local_path(path), replace=replace)
@@ -57,7 +61,7 @@ def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
     try:
         writer_for(path).put_file(path, Path(temporary), in_parts=not small)
     except PruneError:
-        # The answer to the end of the upload may be lost, and the object be complete.
+        # The response to the last part may be lost although the object is complete.
         with suppress(PruneError):
             if holds(path, Path(temporary)):
                 return True
@@ -66,9 +70,9 @@ def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
 
 
 def move_files(moves: Mapping[str, str]) -> None:
-    """Rename files to unused names in the same file system or store; raises StorageFailure.
+    """Rename files to unused names in the same file system or store.
 
-    A store copies each within itself and deletes the first.
+    In a store, each object is copied and the original is deleted. Raises StorageFailure.
     """
     for _ in in_flight(lambda move: _move(*move), list(moves.items())):
         pass
@@ -82,14 +86,17 @@ def _move(path: str, to: str) -> None:
 
 
 class Deletions(NamedTuple):
-    """Deleted files, and the others with a reason and a next step."""
+    """Deleted files, and files that could not be deleted with the reason.
+
+    The reason includes the next step.
+    """
 
     deleted: tuple[DataFile, ...]
     failed: tuple[tuple[DataFile, str], ...]
 
 
 def check_deletable(location: str) -> None:
-    """Raise UnsupportedFeature where nothing can be deleted."""
+    """Raise UnsupportedFeature if files at a location cannot be deleted."""
     scheme = scheme_of(location)
     if scheme is not None and scheme not in OF_SCHEME:
         raise UnsupportedFeature(
@@ -98,9 +105,9 @@ def check_deletable(location: str) -> None:
 
 
 def delete_files(files: Sequence[DataFile]) -> Deletions:
-    """Delete files in their order, of stores several at a time. One that is gone already counts as deleted.
+    """Delete files in order; in stores, several at a time.
 
-    A local file that changed since it was listed is left where it is.
+    A file that no longer exists counts as deleted. A local file that changed since it was listed is kept and reported.
     """
     reasons = list(in_flight(_reason, files)) if any(is_remote(file.path) for file in files) else map(_reason, files)
     failures = list(zip(files, reasons, strict=True))
@@ -111,7 +118,7 @@ def delete_files(files: Sequence[DataFile]) -> Deletions:
 
 
 def _reason(file: DataFile) -> str:
-    """Delete a file; why it could not be, empty when it was."""
+    """Delete a file; return the reason if it could not be deleted, else ""."""
     try:
         if is_remote(file.path):
             writer_for(file.path).delete(file.path)

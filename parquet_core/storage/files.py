@@ -1,4 +1,4 @@
-"""A listed file (`DataFile`) and ranges of it, the count of what was fetched (`Traffic`), and which names are data."""
+"""Listed files, byte ranges, counts of fetched data, and names of data files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# What a directory holds while a write of several files is carried out: see `parquet_core.storage.journal`.
+# Name of the journal of a write that changes several files, see `parquet_core.storage.journal`.
 JOURNAL = "_prune_journal.json"
-# Files that Spark takes the schema of a directory from.
+# Summary files from which Spark reads the schema of a directory.
 SUMMARIES = ("_common_metadata", "_metadata")
 
 
 class DataFile(NamedTuple):
-    """A file as it was when listed: what must still be true when its planned ranges are read.
+    """A file of a listing; reads fail if it has changed since.
 
-    `path`: a local path, or the full URI of what lies elsewhere. `modified_ns`: 0 where the store does not say.
-    `etag`: what a remote store names this very content with; None where it has no such name. `changed_ns`: when this
-    machine's file system last changed the file in any way (ctime), which nobody can set; 0 elsewhere.
+    `path`: a local path, or the full URI of a remote file. `modified_ns`: modification time, 0 if unknown. `etag`: the
+    store's identifier of exactly this content, None if the store has none. `changed_ns`: time of the last change of the
+    file or its inode (ctime), which users cannot set; 0 for remote files.
     """
 
     path: str
@@ -34,7 +34,7 @@ class DataFile(NamedTuple):
 
 
 class FetchedBlock(NamedTuple):
-    """Bytes of a file, and where they begin."""
+    """Bytes of a file and their offset."""
 
     start: int
     data: bytes
@@ -42,9 +42,9 @@ class FetchedBlock(NamedTuple):
 
 @dataclass(slots=True)
 class Traffic:
-    """What was fetched; `bytes` by purpose (`footer`, `index`, `bloom`). Listings are not counted.
+    """Number of requests, and fetched bytes by purpose (`footer`, `index`, `bloom`).
 
-    `ahead`: by path the blocks that were fetched before they are asked for.
+    Listings are not counted. `ahead`: prefetched blocks by path.
     """
 
     requests: int = 0
@@ -52,7 +52,7 @@ class Traffic:
     ahead: dict[str, list[FetchedBlock]] = field(default_factory=dict)
 
     def add(self, purpose: str, count: int, *, requests: int = 1) -> None:
-        """Count `requests` that brought `count` bytes in all."""
+        """Add `requests` that fetched `count` bytes in total."""
         self.requests += requests
         self.bytes[purpose] = self.bytes.get(purpose, 0) + count
 
@@ -63,7 +63,9 @@ def name_of(file: DataFile) -> str:
 
 
 def listed_name(file: DataFile) -> str:
-    """Return the last part of the path as it is, by which Spark tells data; of a web address without its query.
+    """Return the file name by which Spark recognizes data files.
+
+    The query of a web address does not belong to the name.
 
     >>> [listed_name(DataFile(path, 1, 0)) for path in ("t/a?b", "https://host/a.parquet?key=b/_c")]
     ['a?b', 'a.parquet']
@@ -73,7 +75,7 @@ def listed_name(file: DataFile) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Tell whether Spark passes over a file or directory of this name.
+    """Return True if Spark skips a file or directory of this name.
 
     Source: `HadoopFSUtils.shouldFilterOutPathName` and `PartitioningAwareFileIndex.isDataPath`.
 
@@ -85,7 +87,7 @@ def is_hidden(name: str) -> bool:
 
 
 def is_unlisted(name: str) -> bool:
-    """Tell whether Spark passes over a file or directory of this name, and does not even look for a summary in it.
+    """Return True if Spark skips this name even when it looks for summary files.
 
     Source: `HadoopFSUtils.shouldFilterOutPathName`.
 
@@ -96,7 +98,7 @@ def is_unlisted(name: str) -> bool:
 
 
 class Block(NamedTuple):
-    """Bytes that are read at once; `members`: which of the ranges lie in it."""
+    """A byte range read in one request; `members`: indices of the ranges inside."""
 
     start: int
     stop: int
@@ -127,7 +129,10 @@ def blocks_of(ranges: Sequence[tuple[int, int]], hole: int) -> list[Block]:
 
 
 def cut(ranges: Sequence[tuple[int, int]], blocks: Sequence[Block], data: Sequence[bytes]) -> list[bytes]:
-    """Cut the ranges out of the bytes of their blocks; answers stand in the order of `ranges`."""
+    """Cut ranges out of the bytes of their blocks.
+
+    The results are in the order of `ranges`.
+    """
     answers = [b""] * len(ranges)
     for block, read in zip(blocks, data, strict=True):
         for i in block.members:
@@ -137,7 +142,7 @@ def cut(ranges: Sequence[tuple[int, int]], blocks: Sequence[Block], data: Sequen
 
 
 def outside(file: DataFile, start: int, length: int) -> MalformedFile:
-    """Make the error of a range that reaches out of its file."""
+    """Return the error for a range outside of its file."""
     return MalformedFile(
         f"{file.path}: bytes {start} to {start + length} are outside of the file ({file.size} bytes); "
         "its metadata is damaged"

@@ -15,19 +15,19 @@ from parquet_core.storage.files import DataFile
 if TYPE_CHECKING:
     import re
 
-# What file systems call the time of the last change.
+# Keys under which fsspec file systems report the modification time.
 _TIMES = ("mtime", "modified", "last_modified", "LastModified", "updated", "created")
 _ETAGS = ("ETag", "etag", "e_tag")
 
 
 @dataclass(frozen=True, slots=True)
 class FileSystem:
-    """A file system of fsspec."""
+    """An fsspec file system."""
 
     fs: Any
 
     def find(self, uri: str) -> DataFile | None:
-        """Look a file up; None when there is none of exactly this name."""
+        """Return the file of exactly this name; None if missing."""
         with explaining(uri):
             try:
                 info = self._info(uri)
@@ -36,7 +36,7 @@ class FileSystem:
             return _file(info, uri) if info["type"] == "file" else None
 
     def walk(self, uri: str) -> list[DataFile]:
-        """List all files below a directory, at any depth; none when there is no such directory."""
+        """List all files at any depth below a directory; empty if missing."""
         with explaining(uri):
             try:
                 self.fs.invalidate_cache(self._name(uri))
@@ -46,7 +46,7 @@ class FileSystem:
             return [_file(info, self._uri(info["name"], uri)) for info in found]
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
-        """List what lies directly in a directory and has a name that matches."""
+        """List the subdirectories and files directly in a directory whose names match."""
         with explaining(prefix):
             try:
                 self.fs.invalidate_cache(self._name(prefix))
@@ -59,10 +59,10 @@ class FileSystem:
             return directories, [_file(info, path) for info, path in named if info["type"] == "file"]
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
-        """Read a range; StorageFailure when the file is not the one that was listed.
+        """Read a range. Raises StorageFailure if the file changed since it was listed.
 
-        fsspec knows no conditional read: size, time and ETag are asked for afterwards, as far as the file system
-        has them, beside the request that is counted.
+        fsspec has no conditional reads. Size, time and ETag, if the file system provides them, are requested after
+        the read; only the read is counted.
         """
         with explaining(file.path):
             try:
@@ -83,13 +83,16 @@ class FileSystem:
         return str(self.fs._strip_protocol(uri)).rstrip("/")  # noqa: SLF001 - fsspec's own way, for subclasses and callers
 
     def _uri(self, name: str, below: str) -> str:
-        """Return the URI of a name below a URI, spelled as that one is."""
+        """Return the URI of a name, spelled with the prefix `below`."""
         inside = name.removeprefix(self._name(below))
         return below.rstrip("/") + inside if len(inside) < len(name) else str(self.fs.unstrip_protocol(name))
 
 
 def filesystem(uri: str) -> FileSystem:
-    """Return the file system of a URI; UnsupportedFeature when fsspec knows none, or its driver is not installed."""
+    """Return the file system of a URI.
+
+    Raises UnsupportedFeature if fsspec does not support the scheme, or its driver is not installed.
+    """
     with explaining(uri):
         return FileSystem(fsspec.core.url_to_fs(uri)[0])
 
@@ -111,5 +114,5 @@ def _nanoseconds(modified: object) -> int:
             return 0
     if isinstance(modified, datetime):
         modified = (modified if modified.tzinfo else modified.replace(tzinfo=UTC)).timestamp()
-    # Whole microseconds: the same time may come as a number here and as a datetime there.
+    # Rounded to microseconds: a file system may report the same time as a number or as a datetime.
     return round(modified * 1e6) * 1000 if isinstance(modified, int | float) else 0

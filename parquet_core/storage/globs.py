@@ -1,6 +1,6 @@
-"""Patterns in paths and URIs, as Hadoop and thus Spark understand them.
+"""Glob patterns in paths and URIs, with the rules of Hadoop and Spark.
 
-Names that begin with a dot match as others do, which is where a shell differs.
+Unlike in a shell, `*` and `?` also match a leading dot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)((?:\\.|[^\]\\]++)++)\]|([{},])|
 
 
 def has_magic(path: str) -> bool:
-    r"""Tell whether a path is a pattern.
+    r"""Return True if a path is a glob pattern.
 
     >>> [has_magic(path) for path in ("t/part-*", "t/{a,b}", r"t/\*", "t/day=1")]
     [True, True, True, False]
@@ -31,10 +31,11 @@ def has_magic(path: str) -> bool:
 
 
 def pattern_of(part: str) -> re.Pattern[str]:
-    r"""Turn a part of a path into what its names must match: `*`, `?`, `[ab]`, `[^a]`, `[!a]`, `{a,b}`, `\*`.
+    r"""Compile one segment of a glob pattern to a regular expression.
 
-    Source: `GlobPattern` of Hadoop. Raises UnsupportedFeature for a brace that is not closed in the same part.
-    Matching takes time in proportion to the name, whatever the pattern.
+    Supports `*`, `?`, `[ab]`, `[^a]`, `[!a]`, `{a,b}` and `\*`. Source: `GlobPattern` of Hadoop. Raises
+    UnsupportedFeature for a brace that is not closed in the same segment. Matching takes time in proportion to the
+    name, for any pattern.
 
     >>> bool(pattern_of("part-{0,1}*.[!c]*").fullmatch("part-1-x.parquet"))
     True
@@ -46,9 +47,12 @@ def pattern_of(part: str) -> re.Pattern[str]:
 
 
 def _alternatives(part: str) -> list[list[str]]:
-    """Return the alternatives that the braces of a part list, each as a row of patterns for one character, or _STAR."""
+    """Expand the braces of a segment.
+
+    Each alternative is a list of one-character patterns and _STAR.
+    """
     current: list[list[str]] = [[]]
-    opened: list[tuple[list[list[str]], list[list[str]]]] = []  # what stands before a brace, and its choices so far
+    opened: list[tuple[list[list[str]], list[list[str]]]] = []  # alternatives before each open brace, and its choices
     for escaped, stars, mark, negated, members, brace, literal in _TOKEN.findall(part):
         if brace == "{":
             opened.append((current, []))
@@ -80,7 +84,10 @@ def _refuse_many(part: str, before: list[list[str]], choices: list[list[str]]) -
 
 
 def _regex(row: Sequence[str]) -> str:
-    """Return a regular expression that never goes back: between two stars the first place is as good as any later."""
+    """Return a regular expression without backtracking.
+
+    Between two stars, the first match of a piece is as good as any later match.
+    """
     pieces = [""]
     for token in row:
         if token == _STAR:
@@ -92,28 +99,35 @@ def _regex(row: Sequence[str]) -> str:
 
 
 def _members(text: str) -> str:
-    """Escape what means something inside of brackets to Python alone; `a-z` keeps its meaning."""
+    """Escape characters that are special inside brackets only in Python.
+
+    Ranges such as `a-z` keep their meaning.
+    """
     return re.sub(r"\\(.)|([\[&~|^])", lambda found: re.escape(found[1] or found[2]), text)
 
 
 class Listing(Protocol):
-    """What patterns are looked for in; a `prefix` is empty or ends in a slash."""
+    """Storage in which glob patterns are expanded.
+
+    A `prefix` is empty or ends in a slash.
+    """
 
     def find(self, path: str) -> DataFile | None:
-        """Look a file up; None when there is none of exactly this name."""
+        """Return the file of exactly this name; None if missing."""
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
-        """List the directories and files whose names match and whose paths are the prefix and the name."""
+        """List the subdirectories and files directly below a prefix whose names match."""
 
 
 def matches(store: Listing, pattern: str) -> Iterator[tuple[str, DataFile | None]]:
-    """Find what a pattern stands for: the path with the file, or with None where it may be a directory.
+    """Yield the paths that match a pattern, with the file or None.
 
-    Lists the directories that match so far, level by level, and nothing below others.
+    None means that the path may be a directory. Only directories that match the leading segments are listed, level by
+    level.
     """
     prefix, parts = "", pattern.rstrip("/").split("/")
     if parts[0].endswith(":") and parts[1:2] == [""]:
-        # The scheme and the host or bucket, in which nothing is a pattern.
+        # The scheme and the host or bucket are never patterns.
         prefix, parts = "/".join(parts[:3]) + "/", parts[3:]
     return _below(store, prefix, parts)
 

@@ -1,16 +1,17 @@
-"""The journal of a write: which files of a directory come and which go, all at once.
+"""Journals of writes that add and remove several files at once.
 
-A plain directory changes name by name. A writer that is about to change several names first says so in a small file,
-`_prune_journal.json`, in the directory of the table. From the moment on that it is there, the write counts: a reader
-takes the files that it adds for files of the table, still staged or moved already, and passes over those that it
-removes, there or gone already. Who finishes the write removes the journal last. Spark passes over all of it, names
-that begin with an underscore being hidden.
+In a plain directory, files change one by one. A writer that changes several files first creates a small file,
+`_prune_journal.json`, in the directory of the table. The write is committed as soon as the journal exists: readers
+include the added files, whether still staged or already moved, and skip the removed files, whether or not they still
+exist. The process that finishes the write deletes the journal last. Spark skips the journal and the staged files,
+because their names begin with an underscore.
 
     {"schema": "write-journal/1", "staging": "_staging-<32 hexadecimal digits>",
      "added": ["part-1.parquet"], "removed": ["part-0.parquet"]}
 
-Added files lie in the folder `staging` until they are moved into the directory of the table, under the same name.
-Those of partitions are named from there on, as removed ones are: `day=1/part-0.parquet`.
+Added files are in the folder `staging` until they are moved into the directory of the table, under the same name. Names
+of files in partitions include the partition directory: `day=1/part-0.parquet`. That applies to added and to removed
+files.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
 
 STAGING = re.compile(r"_staging-[0-9a-f]{32}")
-# A name is about a hundred bytes: more files than any directory holds.
+# A name takes about 100 bytes, so the limit is beyond the files of any directory.
 _MAX_BYTES = 1 << 30
 
 
 class Ended(Exception):
-    """The write of a journal that was listed has ended meanwhile: what was listed beside it is to be listed again."""
+    """The write of a listed journal has ended; the directory must be listed again."""
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a write changes: names as the docstring of the module has them."""
+    """Changes of a write; the module docstring describes the names."""
 
     schema: Literal["write-journal/1"] = "write-journal/1"
     staging: str
@@ -56,7 +57,10 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_journal(path: str) -> Journal | None:
-    """Read a journal; None when there is none, MalformedFile for one that no writer of this project wrote."""
+    """Read a journal; None if missing.
+
+    Raises MalformedFile for a file that no writer of this project wrote.
+    """
     file = find_file(path)
     if file is None:
         return None
@@ -75,7 +79,10 @@ def read_journal(path: str) -> Journal | None:
 
 
 def _check_names(path: str, journal: Journal) -> None:
-    """Refuse names that lead out of the table: what a journal names is moved and removed."""
+    """Refuse names outside of the table.
+
+    The files that a journal names are moved and deleted.
+    """
     if not STAGING.fullmatch(journal.staging):
         raise _malformed(path, f"staging is {journal.staging!r}")
     for what, names in (("added", journal.added), ("removed", journal.removed)):
@@ -93,10 +100,10 @@ def _malformed(path: str, what: str) -> MalformedFile:
 
 
 def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str, str]:
-    """Make what was listed what the journal in a listed directory says; return where files go by where they are staged.
+    """Apply a journal to listed files; return target directories by staging directory.
 
-    `directories`: the files of each directory by its path, the journal's own one included; changed in place. Raises
-    Ended where there is no journal any more.
+    `path`: the journal. `directories`: files by directory path, with the journal's directory; changed in place. Raises
+    Ended if the journal no longer exists.
     """
     table = path.rpartition("/")[0]
     journal = _still_there(path)
@@ -116,7 +123,7 @@ def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str
 
 
 def _by_place(added: Sequence[str]) -> dict[str, list[str]]:
-    """Return names by the directory that they lie in, as it stands behind that of the table.
+    """Group names by directory relative to the table, with a leading slash.
 
     >>> _by_place(["a.parquet", "day=1/b.parquet"])
     {'': ['a.parquet'], '/day=1': ['b.parquet']}
@@ -142,7 +149,7 @@ def _drop(directories: dict[str, list[DataFile]], paths: Sequence[str]) -> None:
 
 
 def _added(path: str, staged: str, moved: str) -> DataFile:
-    # In this order: it may be moved between the two looks.
+    # The staged path comes first, as the file may be moved between the two requests.
     added = find_file(staged) or find_file(moved)
     if added is not None:
         return added
@@ -156,13 +163,14 @@ def _added(path: str, staged: str, moved: str) -> DataFile:
 def apply_journals_above(
     roots: Sequence[str], files: Sequence[str], directories: dict[str, list[DataFile]], *, by_pattern: bool
 ) -> dict[str, str]:
-    """Do the same for writes of local tables that what was named is only a part of.
+    """Apply journals found in the directories above the given local paths.
 
-    Of a store it would take requests, and behind a symbolic link a look at each directory: there only the journals of
-    what was named itself, and of what is below, count.
+    Returns the directories of these journals, mapped to themselves. Above directories in stores, and above the target
+    of a symbolic link, no journals are searched, because each directory would take a request or a lookup. There, only
+    journals in or below the given paths apply.
 
-    `roots`, `files`: the directories and files that were named. A file that is about to be removed is refused, and so
-    are files found by a pattern, which might match others then: raises UnfinishedWrite.
+    `roots`, `files`: the directories and files that the user named. Raises UnfinishedWrite for a file that is about to
+    be removed, and for files found by a pattern, which might match other files after the write.
     """
     whole = {root: os.path.abspath(root or "/") for root in roots if not is_remote(root)}
     parents = [parent for parent in {path.rpartition("/")[0] for path in files} if not is_remote(parent)]
@@ -178,7 +186,10 @@ def apply_journals_above(
 
 
 def _with_journal(places: Sequence[str]) -> Iterator[str]:
-    """Find those of some directories, and of all above them, that hold a journal: a call for each directory."""
+    """Yield the given directories, and directories above them, that contain a journal.
+
+    Each directory takes one call of the operating system.
+    """
     seen: set[str] = set()
     for subdirectory in places:
         here = subdirectory

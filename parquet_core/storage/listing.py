@@ -1,4 +1,4 @@
-"""Listing of a table: the data files that it consists of."""
+"""List the data files of a table."""
 
 from __future__ import annotations
 
@@ -33,29 +33,31 @@ if TYPE_CHECKING:
 
     from parquet_core.storage.files import DataFile
 
-    # A path with the file there, or with None where there may be a directory.
+    # A path with its file, or with None if the path may be a directory.
     Match: TypeAlias = tuple[str, DataFile | None]
 
-# In which Spark keeps the list of the files that a streaming query wrote.
+# Directory with Spark's list of the files that a streaming query wrote.
 _SINK = "_spark_metadata"
-# How often what changes while it is listed is listed again.
+# Attempts to list a directory that changes during the listing.
 _ATTEMPTS = 5
 
 
 def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataFile]:
     """List the files of a table that Spark reads, sorted by path.
 
-    `table` is a directory, a file, a glob, a URI of one of them, or a list of these. Which of the files below a
-    directory Spark reads, `parquet_core.storage.partition_discovery` tells; a write that counts but is not finished,
-    Spark does not see, and this does (`parquet_core.storage.journal`). Paths of what is not local stay full URIs.
-    Raises TableNotFound when nothing is there, WrongUse for directories that Spark refuses to read as one table, and
-    UnfinishedWrite for files that such a write removes, or a pattern of files beside them.
+    `table` is a directory, a file, a glob, a URI of one of them, or a list of these. Paths of remote files are full
+    URIs. `parquet_core.storage.partition_discovery` describes which files below a directory Spark reads. Unlike Spark,
+    this function applies the journals of committed but unfinished writes (`parquet_core.storage.journal`).
+
+    Raises TableNotFound if nothing is found, WrongUse for directories that Spark refuses to read as one table, and
+    UnfinishedWrite for named files that an unfinished write removes, or a pattern of files in the table of such a
+    write.
     """
     return list_table(table).files
 
 
 def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListing:
-    """List a table as `list_data_files` does, with what its directories say of partition columns and schema."""
+    """List a table as `list_data_files`, with its partition columns and schema file."""
     alone = isinstance(table, str | os.PathLike)
     paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else [os.fspath(path) for path in table]
     if not all(paths):
@@ -67,7 +69,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
         listing = _with_staged(listing, listed.staged)
     if listing.files:
         return listing
-    # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
+    # Spark skips empty files, so they are damage only if the user named nothing else.
     named = [file for file in listed.files if not is_hidden(listed_name(file))]
     if not named:
         raise _nothing(paths[0] if paths else "an empty list of files", listed.files, listing)
@@ -75,16 +77,19 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
 
 
 def look_up(paths: Sequence[str]) -> list[DataFile]:
-    """Look files up that a log names, whatever their names; TableNotFound for the first that is not there."""
+    """Look up files that a log names, under any name.
+
+    Raises TableNotFound for the first missing file.
+    """
     if any(map(is_remote, paths)):
         return list(in_flight(_one, paths))
     return [local.stat(local_path(path)) for path in paths]
 
 
 def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
-    """List what is not hidden or empty at or below a local path, whether Spark reads it or not, sorted by path.
+    """List the visible, non-empty files at or below a local path, sorted by path.
 
-    Raises UnfinishedWrite where that is not what a directory holds.
+    The list includes files that Spark does not read. Raises UnfinishedWrite if a directory contains a journal.
     """
     path = local_path(os.fspath(directory))
     named = local.find(path)
@@ -98,14 +103,17 @@ def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
 
 
 def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
-    """List the summary files at or below a local directory, which Spark takes the schema from."""
+    """List the summary files at or below a local directory.
+
+    Spark reads the schema from them.
+    """
     path = local_path(os.fspath(directory)).rstrip("/")
     found = chain.from_iterable(local.walk(path).files.values())
     return _by_path([file for file in found if listed_name(file) in SUMMARIES])
 
 
 def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
-    """List again while writes end between what is listed and what their journals say."""
+    """Repeat a listing while journals disappear before they are read."""
     for _ in range(_ATTEMPTS):
         try:
             return look()
@@ -115,7 +123,7 @@ def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
 
 
 def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> PartitionListing:
-    """Give staged files the partition values of the directories that they are about to be moved to."""
+    """Give each staging directory the partition values of its target directory."""
     places = listing.partitioning.numbers
     numbers = {**places, **{stage: places[table] for stage, table in staged.items() if table in places}}
     return listing._replace(partitioning=listing.partitioning._replace(numbers=numbers), is_unfinished=True)
@@ -139,9 +147,9 @@ def _by_path(files: list[DataFile]) -> list[DataFile]:
 
 
 class _Found(NamedTuple):
-    """The files that were named, the directories that were, and what lies in each directory at or below those.
+    """Named files, named directories, and the files in each directory at or below them.
 
-    `staged`: of each directory that a write is not finished in, by the path of the folder that holds its new files.
+    `staged`: target directory by staging directory, for unfinished writes.
     """
 
     files: list[DataFile]
@@ -162,7 +170,7 @@ def _each(paths: Sequence[str]) -> _Found:
     listings = list((in_flight if any(map(is_remote, paths)) else map)(_matches, paths))
     if all(file is not None for of_one in listings for _, file in of_one) and all(listings):
         return _below(chain.from_iterable(listings), by_pattern=any(map(has_magic, paths)))
-    # Directories may lie in each other: each has one name.
+    # Named directories may contain each other; absolute paths give each directory one name.
     named = [[_absolute(match) for match in of_one] for of_one in listings]
     listed = _below(chain.from_iterable(named), by_pattern=any(map(has_magic, paths)))
     for path, of_one in zip(paths, named, strict=True):
@@ -215,14 +223,14 @@ def _local_matches(named: str) -> list[Match]:
 def _remote_matches(uri: str) -> list[Match]:
     store = remote_of(uri)
     if scheme_of(uri) in WEB:
-        # A URL may hold any of the characters of patterns.
+        # A URL may contain pattern characters as ordinary characters.
         if uri.endswith("/") or "*" in uri:
             store.walk(uri)
         return [(uri, _one(uri))]
     if has_magic(uri) and (found := list(matches(store, uri))):
         return found
     named = None if uri.endswith("/") else store.find(uri)
-    # An empty object of the name of a directory marks it.
+    # An empty object may mark a directory of the same name.
     marks = named is not None and not named.size and bool(_walk(uri).files)
     return [(uri, None if marks else named)]
 
@@ -237,13 +245,13 @@ def _one(path: str) -> DataFile:
 
 
 def _may_be_directory(path: str) -> bool:
-    """Tell whether a directory is more likely to have such an address than a file."""
+    """Return True for a remote path that is probably a directory."""
     name = path.rstrip("/").rpartition("/")[2]
     return is_remote(path) and scheme_of(path) not in WEB and not has_magic(path) and "." not in name
 
 
 def _looked_into(path: str) -> tuple[list[Match], Walked | None]:
-    """Look for a file of a name, and list a directory of it meanwhile."""
+    """Look up a path as a file, and list it as a directory meanwhile."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, thread_name_prefix="parquet-storage") as pool:
@@ -251,14 +259,14 @@ def _looked_into(path: str) -> tuple[list[Match], Walked | None]:
         matching = _matches(path)
         try:
             return matching, listing.result()
-        except PruneError:  # raised again where it is no file
+        except PruneError:  # raised again by `_below` if the path is not a file
             return matching, None
 
 
 def _below(found: Iterable[Match], *, by_pattern: bool, walked: Walked | None = None) -> _Found:
-    """List the directories among what was named, as the journals in and above them say.
+    """List the named directories, and apply the journals in and above them.
 
-    `walked`: what is in the only one, if it was listed before.
+    `walked`: the contents of the only directory, None if not listed yet.
     """
     listed = _Found([], [], {}, {})
     for path, file in found:
@@ -278,13 +286,16 @@ def _below(found: Iterable[Match], *, by_pattern: bool, walked: Walked | None = 
 
 
 def _walk(path: str) -> Walked:
-    """List a directory and those below it; nothing where a store has nothing there."""
+    """List a directory and its subdirectories; empty if a store has nothing there."""
     root = path.rstrip("/")
     return _by_directory(remote_of(path).walk(path), root) if is_remote(path) else _walk_steadily(root)
 
 
 def _walk_steadily(root: str) -> Walked:
-    """List a local directory again while names in it change: a write that begins meanwhile is seen whole."""
+    """List a local directory, again if its names change meanwhile.
+
+    A write that begins during the listing is then seen as a whole.
+    """
     for _ in range(_ATTEMPTS):
         before = _changed_ns(root)
         try:
@@ -301,23 +312,26 @@ def _walk_steadily(root: str) -> Walked:
 def _changed_ns(directory: str) -> int | None:
     try:
         return os.stat(directory or "/").st_mtime_ns
-    except (OSError, ValueError):  # what is no path is refused where it is listed
+    except (OSError, ValueError):  # the listing refuses an invalid path
         return None
 
 
 def _by_directory(files: Iterable[DataFile], root: str) -> Walked:
-    """Sort what a store lists into its directories, without what `local.walk` leaves out and marks of directories."""
+    """Group the files of a store by directory, without names that `local.walk` skips.
+
+    Objects that mark directories are left out too.
+    """
     by_folder: dict[str, list[DataFile]] = {}
     journals: list[str] = []
     skipped: dict[str, bool] = {}
     empty: list[tuple[str, DataFile]] = []
     for file in files:
         if len(file.path) <= len(root):
-            continue  # the mark of the root itself
+            continue  # the marker of the root itself
         folder, _, name = file.path.rpartition("/")
         if folder not in skipped:
             skipped[folder] = any(map(is_unlisted, folder[len(root) + 1 :].split("/")))
-            # The root is there, and where there is a sink is told below.
+            # The root counts as existing. `_refuse_sink` needs to know whether there is a sink.
             by_folder.setdefault(root, [])
             if not skipped[folder] or folder == f"{root}/{_SINK}":
                 by_folder.setdefault(folder, [])

@@ -1,4 +1,4 @@
-"""Storage on this machine: listing, and reading by position."""
+"""Local storage: listing, and reading by position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parquet_core.storage.stores import is_remote
 
 try:
     from parquet_core.storage import system_calls
-except ImportError:  # there was no compiler, or no POSIX
+except ImportError:  # built without a compiler, or not on POSIX
     system_calls = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -29,28 +29,29 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import Traffic
 
 
-# Neighbouring ranges are read together when the hole between them is smaller than this:
-# a read by position costs about as much as copying so many bytes.
+# Ranges with a smaller gap between them are read together: a read by position costs about as much as copying this
+# number of bytes.
 HOLE = 32 << 10
-# No file has more; so far sums of positions cannot wrap around.
+# No file is larger, and sums of positions up to this limit do not overflow.
 _MOST_BYTES = 1 << 61
 
 _SIZE, _MODIFIED, _CHANGED = attrgetter("size"), attrgetter("modified_ns"), attrgetter("changed_ns")
-# Who opens a pipe waits for a writer: one that took the place of a listed file is opened, and cannot be read.
+# Opening a pipe blocks until a writer opens it. With O_NONBLOCK, a pipe that replaced a listed file is opened at once,
+# and the read fails.
 _FOR_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 class Walked(NamedTuple):
-    """The files in each directory by its path, and the paths of the journals among what is hidden in them."""
+    """Files by directory path, and the paths of the journals in these directories."""
 
     files: dict[str, list[DataFile]]
     journals: list[str]
 
 
 def walk(root: str) -> Walked:
-    """List a directory and those below it, in no order: by the path of each the files in it, empty ones included.
+    """List a directory and its subdirectories, in no order; empty files are included.
 
-    `root`: without a slash at its end. Hidden names are left out, but not those that begin as summaries do.
+    `root`: without a trailing slash. Hidden names are left out, except names that begin like a summary file.
     """
     walked = Walked({}, [])
     directories = [root]
@@ -62,7 +63,7 @@ def walk(root: str) -> Walked:
 
 
 def find(path: str) -> DataFile | None:
-    """Look a file up; None when there is none of exactly this name."""
+    """Return the file of exactly this name; None if missing."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -71,7 +72,10 @@ def find(path: str) -> DataFile | None:
 
 
 def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
-    """List what lies directly in a directory and has a name that matches; nothing when it is no directory."""
+    """List the subdirectories and files directly in a directory whose names match.
+
+    Both lists are empty if the path is not a directory.
+    """
     try:
         entries = [entry for entry in list(os.scandir(prefix or ".")) if wanted.fullmatch(entry.name)]
         directories = [prefix + entry.name for entry in entries if entry.is_dir()]
@@ -83,7 +87,7 @@ def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[Data
 
 
 def stat(path: str) -> DataFile:
-    """Look a file up; TableNotFound when it is not there."""
+    """Return the file at a path. Raises TableNotFound if missing."""
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:
@@ -93,7 +97,7 @@ def stat(path: str) -> DataFile:
 
 def _regular(path: str, status: os.stat_result) -> DataFile:
     if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
-        # Who opens a pipe waits until somebody writes into it.
+        # Opening a pipe blocks until a writer opens it.
         raise StorageFailure(f"{path}: is a pipe, a socket or a device; only regular files are read: save it as a file")
     return _file(path, status)
 
@@ -117,12 +121,12 @@ def _said(error: OSError | ValueError) -> str:
 
 
 def _list(directory: str, walked: Walked, directories: list[str]) -> None:
-    """Add what lies in a directory and is not hidden, or is a journal, to `found` or `directories`."""
+    """Add the visible entries of a directory, and its journal, to `walked` and `directories`."""
     path = directory
     files = walked.files[directory]
     opened = -1
     try:
-        # Through its descriptor the directory is not looked up again for every file in it.
+        # The descriptor saves looking up the directory again for every file.
         opened = os.open(directory or "/", os.O_RDONLY | os.O_DIRECTORY)
         prefix = f"{directory}/"
         if system_calls is not None and _list_at_once(system_calls, opened, directory, walked, directories):
@@ -139,7 +143,7 @@ def _list(directory: str, walked: Walked, directories: list[str]) -> None:
                 continue
             files.append(_file(path, entry.stat()))
     except (OSError, ValueError) as error:
-        # What is gone since it was listed is missing; the directory itself has been seen to be there.
+        # An entry that disappeared after the listing is reported as missing; the directory itself exists.
         raise _failure(path, error) from None
     finally:
         if opened >= 0:
@@ -147,10 +151,13 @@ def _list(directory: str, walked: Walked, directories: list[str]) -> None:
 
 
 def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked, directories: list[str]) -> bool:
-    """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
+    """List a directory as `_list` with fewer system calls per file.
+
+    Returns False if a call failed; nothing is added then.
+    """
     prefix, files = f"{directory}/", walked.files[directory]
     names, known = calls.entries(opened)
-    # Nearly all names begin and end with other letters than those that hide one.
+    # `entries` omits names with a leading dot, and most others neither begin nor end with "_": they are visible.
     visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
     below = [prefix + names[i] for i in visible if known[i]]
     rest = [names[i] for i in visible if not known[i]]
@@ -158,7 +165,7 @@ def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked
     if -2 in sizes:
         return False
     paths = [prefix + name for name in rest]
-    # What `DataFile._make` does, but for a call of Python's for each file.
+    # Equivalent to `DataFile._make`, without a Python call for each file.
     listed = map(tuple.__new__, repeat(DataFile), zip(paths, sizes, modified, repeat(None), changed, strict=False))
     if -1 in sizes:
         below += [path for path, size in zip(paths, sizes, strict=True) if size == -1]
@@ -172,20 +179,20 @@ def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked
 
 
 def threads() -> int:
-    """Return how many threads this process may run at once."""
+    """Return the number of threads that this process may run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def read_files(
     wanted: Iterable[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
 ) -> Iterator[list[bytes]]:
-    """Read (start, length) ranges of many files, each opened once, file by file as the answers are taken.
+    """Yield (start, length) ranges of many files, file by file; each is opened once.
 
-    Raises the error of the first file that has one: MalformedFile for a range outside of the file as listed,
-    StaleListing for a file that is not the one that was listed, StorageFailure when it cannot be read.
+    Files are read as results are taken. Raises the error of the first failing file: MalformedFile for a range outside
+    of the file as listed, StaleListing if the file changed since it was listed, StorageFailure if it cannot be read.
     """
     requests = fetched = 0
-    # One loop and one count for all: with thousands of files each call more for a file shows.
+    # One loop and one count for all, without helpers: with thousands of files, a call per file takes noticeable time.
     try:
         for file, ranges in wanted:
             path, size = file.path, file.size
@@ -219,9 +226,10 @@ def read_files(
 
 
 class WantedRanges(NamedTuple):
-    """Ranges in order of file and start: those of file i are `first[i]` to `first[i + 1]`.
+    """Ranges in order of file and start.
 
-    Each goes to place `at` of the buffer of number `target`.
+    File i has the ranges `first[i]` to `first[i + 1]`. Each range is written to offset `at` of the buffer with index
+    `target`.
     """
 
     first: Numbers
@@ -232,12 +240,12 @@ class WantedRanges(NamedTuple):
 
 
 def is_compiled() -> bool:
-    """Tell whether many files are listed and read by compiled calls, outside of Python's lock."""
+    """Return True if compiled calls list and read many files, without the interpreter lock."""
     return system_calls is not None
 
 
 def reads_at_once(paths: Sequence[str]) -> bool:
-    """Tell whether `read_at_once` may be asked for these files."""
+    """Return True if `read_at_once` supports these files."""
     return is_compiled() and not any(map(is_remote, paths))
 
 
@@ -251,10 +259,10 @@ def read_at_once(
     purpose: str,
     traffic: Traffic,
 ) -> list[bytes] | None:
-    """Read ranges inside of files into buffers, where the compiled calls are there; None when one could not be read.
+    """Read ranges into buffers with compiled calls; None if a read failed.
 
-    `sizes` leaves out `before`, with which the first buffer begins; for `arrived` see `gather`. Whoever reads the
-    file that could not be read by itself gets its error.
+    All ranges must be inside of their files. `sizes`: bytes of each buffer, not counting `before`, with which the first
+    buffer begins. `arrived`: see `gather`. The caller gets the error of a failed read by reading the files one by one.
     """
     furthest = wanted.start.max(initial=0)
     if furthest >= _MOST_BYTES or wanted.length.max(initial=0) >= _MOST_BYTES:
@@ -271,8 +279,8 @@ def read_at_once(
 
 
 def _listed(files: Sequence[DataFile]) -> Numbers:
-    """Return by file its size and times when it was listed."""
-    import numpy as np  # not above: a layout file is found without it
+    """Return the size and times of each file as listed, one row per file."""
+    import numpy as np  # imported here: finding a layout file does not need numpy
 
     fields = [
         np.fromiter((getter(file) for file in files), np.int64, len(files)) for getter in (_SIZE, _MODIFIED, _CHANGED)
@@ -297,9 +305,9 @@ def read_block(file: DataFile, start: int, length: int) -> bytes:
 def _check_listed(file: DataFile, descriptor: int) -> None:
     """Raise StaleListing if an open file changed since it was listed.
 
-    Called after the read: a change before it shows, and a later one does not matter to the bytes.
+    Called after the read: an earlier change is detected, and a later change does not affect the bytes.
     """
-    if not file.modified_ns:  # as a log names it, or a file that may grow
+    if not file.modified_ns:  # the file is named by a log, or may grow
         return
     status = os.fstat(descriptor)
     same = status.st_size == file.size and status.st_mtime_ns == file.modified_ns
@@ -308,7 +316,7 @@ def _check_listed(file: DataFile, descriptor: int) -> None:
 
 
 def _unread(path: str, error: OSError) -> StorageFailure:
-    """Make the error of a listed file that cannot be read."""
+    """Return the error for a listed file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return StaleListing(f"{path}: {error.strerror}, though it was listed; list the table again")
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
@@ -318,7 +326,7 @@ def _read(path: str, descriptor: int, start: int, length: int) -> bytes:
     data = os.pread(descriptor, length, start)
     if len(data) == length:
         return data
-    # Linux answers at most 2 GiB at once.
+    # Linux returns at most 2 GiB per call.
     while more := os.pread(descriptor, length - len(data), start + len(data)):
         data += more
     if len(data) != length:

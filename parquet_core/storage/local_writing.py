@@ -1,4 +1,4 @@
-"""Files of this machine, written whole or not at all."""
+"""Atomic writes of local files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from parquet_core.errors import StorageFailure, UncertainWrite, UnsupportedFeatu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Errors of file systems without hard links, and of some when a directory is flushed.
+# Errors of file systems without hard links, or without support for flushing directories.
 _CANNOT = {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.EINVAL}
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
-    """Write a file unless there is one of this name; tells whether it was written. See `storage.writing`."""
+    """Write a file unless one of this name exists; return True if written.
+
+    See `storage.writing`.
+    """
     return _put(path, data, replace=False)
 
 
 def put(path: str, data: bytes) -> None:
-    """Write a file over the one of this name, if any."""
+    """Write a file, replacing an existing one."""
     _put(path, data, replace=True)
 
 
@@ -35,7 +38,10 @@ def _put(path: str, data: bytes, *, replace: bool) -> bool:
 
 @contextmanager
 def staged(path: str) -> Iterator[str]:
-    """Yield a temporary path in the directory of a file, which is created; the temporary file is removed."""
+    """Yield a temporary path in the target directory of a file.
+
+    The directory is created if missing. The temporary file is removed at the end.
+    """
     directory, name = os.path.split(path)
     temporary = os.path.join(directory, f".{name}.{uuid4()}.tmp")
     try:
@@ -55,9 +61,9 @@ def _write(temporary: str, data: bytes) -> None:
 
 
 def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
-    """Flush a temporary file and name it `path` unless such a file exists; return True if it was named.
+    """Flush a temporary file and publish it as `path`; return False if `path` exists.
 
-    `replace`: overwrite. Raises StorageFailure, UnsupportedFeature and UncertainWrite.
+    `replace`: overwrite an existing file. Raises StorageFailure, UnsupportedFeature and UncertainWrite.
     """
     try:
         _flush(temporary)
@@ -96,14 +102,14 @@ def _flush(path: str) -> None:
 
 
 def _make_lasting(path: str) -> None:
-    """Flush the directory, so that the name outlives a power failure.
+    """Flush the directory, so that the name survives a power failure.
 
-    The file is there by now: when this fails, whether it will stay is what cannot be told.
+    The file exists already: if the flush fails, it is unknown whether the file will persist.
     """
     try:
         _flush(os.path.dirname(path) or ".")
     except OSError as error:
-        # Some file systems flush no directories, and need not.
+        # Some file systems do not support flushing directories, and do not need it.
         if error.errno not in _CANNOT:
             raise UncertainWrite(
                 f"{path}: written, but its directory could not be flushed ({error.strerror}); check the disk"

@@ -1,4 +1,4 @@
-"""Objects of S3, Google Cloud Storage and Azure, written whole or not at all."""
+"""Atomic writes of objects in S3, Google Cloud Storage and Azure."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from parquet_core.storage.objects import Bucket
 
-# Answers of a server that has refused: nothing was written. No answer, and a server that failed, say nothing.
+# Errors of a server that refused the request: nothing was written. A missing answer or a server error proves nothing.
 _REFUSALS = (InvalidPathError, NotSupportedError, PermissionDeniedError, UnauthenticatedError, FileNotFoundError)
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d\b|kind: Connect\b|builder error", re.IGNORECASE)
 _NOT_IMPLEMENTED = re.compile(r"status code: 501\b")
-# An earlier try may have been heard all the same.
+# An earlier try may have succeeded although the last one was refused.
 _TRIED_AGAIN = re.compile(r"after \d+ retries")
 
 
@@ -41,7 +41,10 @@ class ObjectWriter(NamedTuple):
     bucket: Bucket
 
     def put_if_absent(self, uri: str, data: bytes) -> bool:
-        """Create an object unless there is one; tells whether it was created. See `storage.writing`."""
+        """Create an object unless one of this name exists; return True if created.
+
+        See `storage.writing`.
+        """
         try:
             obstore.put(self.bucket.store, self.bucket.key(uri), data, mode="create", use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
@@ -71,7 +74,10 @@ class ObjectWriter(NamedTuple):
         return existed
 
     def holds(self, uri: str, content: bytes | Path) -> bool:
-        """Return True if an object has exactly this content; of a local file, if given as a path."""
+        """Return True if an object has exactly this content.
+
+        `content`: bytes, or the path of a local file.
+        """
         expected = BytesIO(content) if isinstance(content, bytes) else content.open("rb")
         with expected, explaining(uri):
             try:
@@ -84,22 +90,22 @@ class ObjectWriter(NamedTuple):
             return all(bytes(part) == expected.read(len(part)) for part in answer.stream())
 
     def delete(self, uri: str) -> None:
-        """Delete an object. One that does not exist counts as deleted."""
+        """Delete an object. A missing object counts as deleted."""
         with explaining(uri), suppress(FileNotFoundError):
             obstore.delete(self.bucket.store, self.bucket.key(uri))
 
     def rename(self, uri: str, to: str) -> None:
-        """Copy an object of the same bucket to another key, and delete the first."""
+        """Copy an object to another key of the same bucket, and delete the original."""
         with explaining(uri):
             obstore.rename(self.bucket.store, self.bucket.key(uri), self.bucket.key(to))
 
     def put_file(self, uri: str, file: Path, *, in_parts: bool) -> None:
-        """Write a local file over the object of this name, if any."""
+        """Upload a local file, replacing an existing object."""
         with explaining(uri):
             obstore.put(self.bucket.store, self.bucket.key(uri), file, use_multipart=in_parts)
 
     def put(self, uri: str, data: bytes) -> None:
-        """Write an object over the one of this name, if any."""
+        """Write an object, replacing an existing one."""
         try:
             obstore.put(self.bucket.store, self.bucket.key(uri), data, use_multipart=False)
         except BaseException as error:
@@ -109,7 +115,10 @@ class ObjectWriter(NamedTuple):
 
 
 def writer_of(uri: str) -> ObjectWriter:
-    """Return the bucket of a URI, with the credentials of the environment; connects to nothing yet."""
+    """Return the writer for the bucket of a URI; opens no connection.
+
+    Credentials come from the environment.
+    """
     return ObjectWriter(object_store(uri))
 
 
@@ -122,7 +131,7 @@ def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
 
 
 def _judged(error: BaseException, uri: str) -> PruneError:
-    """Tell a failure after which nothing was written from one after which that is not known."""
+    """Return the error of a failed write: UncertainWrite if it may have been written."""
     message = str(error)
     refused = isinstance(error, _REFUSALS) or _REFUSED.search(message) is not None
     certain = refused and _TRIED_AGAIN.search(message) is None

@@ -1,7 +1,7 @@
-"""Storage through obstore: S3, Google Cloud Storage, Azure, configured by the environment, and web servers.
+"""Storage through obstore: S3, Google Cloud Storage, Azure, and web servers.
 
-Keys are taken as they are: `s3://bucket/day=a%3Ab/x.parquet` is the object `day=a%3Ab/x.parquet`, as it is for Spark.
-Web servers are read file by file: HTTP has no listing.
+Stores are configured by the environment. Keys are not decoded: as in Spark, `s3://bucket/day=a%3Ab/x.parquet` is the
+object `day=a%3Ab/x.parquet`. Web servers are read file by file: HTTP has no listing.
 """
 
 from __future__ import annotations
@@ -50,23 +50,24 @@ if TYPE_CHECKING:
     _Settings = tuple[tuple[str, str], ...]
 
 
-# obstore tries again by itself what may pass: 5xx, broken connections, timeouts. Those stay as they are, 5 s to
-# connect and 30 s a request, for who gives client options takes away those of the environment (AWS_ALLOW_HTTP).
+# obstore retries temporary failures: 5xx, broken connections, timeouts. The timeouts keep their defaults, 5 s to
+# connect and 30 s a request, because client options given here would replace options of the environment
+# (AWS_ALLOW_HTTP).
 RETRIES: RetryConfig = {
     "max_retries": 5,
     "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=5), "base": 2},
     "retry_timeout": timedelta(seconds=60),
 }
 
-# Of requests that are repeated with more patience if the store has answered before.
+# Limits of the first attempt. A store that has answered before gets a second attempt with the limits of RETRIES.
 _CONNECT_SECONDS = 2
 _SHORT_RETRY_TIME = timedelta(seconds=5)
 
 _OPENING = Lock()
 Listed = TypeVar("Listed")
-# By bucket, how a Spark session reaches it.
+# Options of Spark sessions, by bucket address.
 _OF_SESSIONS: dict[str, dict[str, str]] = {}
-# The body of an answer ended early, or what arrived of it is not a listing.
+# Error message for a listing whose body ended early or cannot be parsed.
 _BROKEN_LISTING = re.compile(r"list response", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -75,7 +76,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Bucket:
     """A bucket or container; `root` is its URI with a slash at the end.
 
-    `options`: options of the library that the environment lacks.
+    `options`: obstore options that the environment does not set.
     """
 
     root: str
@@ -85,11 +86,11 @@ class Bucket:
 
     @property
     def store(self) -> ObjectStore:
-        """Return the store of the library, to write with."""
+        """Return the obstore store to write to."""
         return self.connection.patient
 
     def find(self, uri: str) -> DataFile | None:
-        """Look an object up; None when there is none of exactly this name."""
+        """Return the object of exactly this name; None if missing."""
         if not self.key(uri):
             return None
         with explaining(uri):
@@ -100,23 +101,24 @@ class Bucket:
             return file_of(meta, self.root + self.key(uri))
 
     def walk(self, uri: str) -> list[DataFile]:
-        """List all objects below a directory, at any depth; none when there is no such directory."""
+        """List all objects at any depth below a directory; empty if missing."""
         prefix = self.key(uri) or None
         with explaining(uri):
             listed = self._whole(lambda store: [*chain.from_iterable(obstore.list(store, prefix, chunk_size=1000))])
         return [self._file(meta) for meta in listed]
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
-        """List what lies directly in a directory and has a name that matches."""
+        """List the subdirectories and objects directly in a directory whose names match."""
         with explaining(prefix):
             listed = self._whole(lambda store: obstore.list_with_delimiter(store, self.key(prefix) or None))
         directories = [self.root + key for key in listed["common_prefixes"] if _matches(key, wanted)]
         return directories, [self._file(meta) for meta in listed["objects"] if _matches(meta["path"], wanted)]
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
-        """Read a range in one request; StorageFailure when the object is not the one that was listed.
+        """Read a range of a listed object in one request.
 
-        The request carries the ETag that the listing gave, and the store refuses it for any other content.
+        Raises StorageFailure if the object changed since it was listed. The request is conditional on the listed ETag:
+        the store refuses to return other content.
         """
         with explaining(file.path):
             return self.connection.request(
@@ -124,7 +126,10 @@ class Bucket:
             )
 
     def _whole(self, listing: Callable[[ObjectStore], Listed]) -> Listed:
-        """Return a listing; list again if an answer breaks off, which obstore does for reads alone."""
+        """Return a complete listing; retry if an answer breaks off.
+
+        obstore itself retries broken answers only for reads.
+        """
         pause = RETRIES["backoff"]["init_backoff"].total_seconds()
         for _ in range(RETRIES["max_retries"]):
             try:
@@ -137,10 +142,13 @@ class Bucket:
         return self.connection.request(listing)
 
     def _place(self, store: ObjectStore, uri: str) -> tuple[ObjectStore, str]:
-        """Return a store that takes the key of an object, and the key: obstore takes none with an empty part."""
+        """Return a store and the key of an object in it.
+
+        obstore refuses keys with an empty segment, so such an object gets a store that starts after the segment.
+        """
         key = self.key(uri)
         above, empty, name = f"/{key}".rpartition("//")
-        # Clients normalize dots, so the URL would name another object.
+        # HTTP clients normalize dots, so the URL would name another object.
         if not empty or not isinstance(store, S3Store) or {".", ".."} & set(key.split("/")):
             return store, key
         if above not in self._below:
@@ -156,7 +164,10 @@ class Bucket:
 
 
 def _below(uri: str, options: dict[str, Any], path: str) -> S3Store:
-    """Return a store whose keys are below `path` and an empty part: the path becomes a part of its endpoint."""
+    """Return a store for keys below `path` and an empty segment.
+
+    `path` becomes a part of the store's endpoint.
+    """
     bucket = bucket_of(uri)
     endpoint = options.get("endpoint") or first_set(S3_ENDPOINTS, os.environ)
     is_virtual = str(options.get("virtual_hosted_style_request") or os.environ.get(S3_VIRTUAL, "")).lower()
@@ -175,28 +186,31 @@ def _matches(key: str, wanted: re.Pattern[str]) -> bool:
 
 
 def object_store(uri: str) -> Bucket:
-    """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
-    # Two threads would make the same store twice, 50 ms each.
+    """Return the bucket of a URI, cached until environment or session options change."""
+    # Without the lock, two threads could create the same store, which takes 50 ms each.
     with _OPENING:
         return _open(*store_settings(uri))
 
 
 def store_settings(uri: str) -> tuple[str, _Settings, _Settings]:
-    """Return the root of a bucket and how the environment and sessions reach it: equal only for the same store."""
+    """Return the root of a bucket, the environment variables and the session options.
+
+    Results are equal only for the same store.
+    """
     root = root_of(uri)
     return root, tuple(of_stores().items()), tuple(_OF_SESSIONS.get(address(root), {}).items())
 
 
 def reach_as_session(uri: str, options: dict[str, str]) -> None:
-    """Reach the bucket of a URI as a session does from now on, where the environment says nothing.
+    """Use a session's options for the bucket of a URI from now on.
 
-    `options`: of obstore's S3Store, only such as the environment does not set.
+    `options`: options of obstore's S3Store that the environment does not set.
     """
     _OF_SESSIONS[address(root_of(uri))] = options
 
 
 def session_options() -> dict[str, dict[str, str]]:
-    """Return the options passed to `reach_as_session`, by URI."""
+    """Return the options passed to `reach_as_session`, by bucket address."""
     return dict(_OF_SESSIONS)
 
 
@@ -229,20 +243,23 @@ def _short_retries() -> RetryConfig:
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:
-    """Turn what obstore says of an object into a file; without a time it says 1970."""
+    """Convert obstore's object metadata to a DataFile.
+
+    obstore reports a missing time as 1970.
+    """
     modified_ns = (meta["last_modified"] - _EPOCH) // timedelta(microseconds=1) * 1000
     etag = meta["e_tag"]
-    # Azure lists it without the quotes that the header has: one content, one name.
+    # Azure lists ETags without the quotes that the header has; both must compare equal.
     quoted = etag is None or etag.endswith('"')
     return DataFile(path, meta["size"], modified_ns, etag if quoted else f'"{etag}"')
 
 
 def read_object(store: ObjectStore, key: str, file: DataFile, start: int, length: int) -> bytes:
-    """Read a range of the object that was listed as `file`, and of no other.
+    """Read a range of an object that was listed as `file`.
 
-    With an ETag the request is conditional (If-Match); a weak one, which the condition never accepts, and that
-    of a server that ignores conditions are compared with what is answered. Without ETags size and time are, to the
-    second.
+    Raises StaleListing if the object has changed since. With an ETag, the request is conditional (If-Match). Weak
+    ETags, which If-Match never accepts, are compared with the response, as are the ETags of servers that ignore
+    conditions. Without ETags, size and time are compared, to the second.
     """
     options: GetOptions = {"range": (start, start + length)}
     if file.etag is not None and not file.etag.startswith("W/"):
@@ -268,17 +285,20 @@ def _is_same(listed: DataFile, now: DataFile) -> bool:
         return False
     if listed.etag is not None and now.etag is not None:
         return listed.etag == now.etag
-    # A listing tells milliseconds, a header seconds.
+    # Listings report milliseconds, headers seconds.
     times = listed.modified_ns // 10**9, now.modified_ns // 10**9
     return times[0] == times[1] or 0 in times
 
 
 @dataclass(frozen=True, slots=True)
 class WebServer:
-    """Whatever answers HEAD and GET with ranges."""
+    """A web server that supports HEAD, and GET with ranges."""
 
     def find(self, uri: str) -> DataFile | None:
-        """Ask for size, time and ETag; None for 404. UnsupportedFeature for a page, which is what directories are."""
+        """Request size, time and ETag of a file; None for 404.
+
+        Raises UnsupportedFeature for an HTML page, which servers return for a directory.
+        """
         with explaining(uri):
             connection, key = _web_place(uri)
             try:
@@ -288,24 +308,24 @@ class WebServer:
             except BaseError as error:
                 if is_without_answer(str(error)):
                     raise
-                # A signed URL may be good for GET alone.
+                # A signed URL may be valid for GET only.
                 answer = connection.request(lambda store: obstore.get(store, key, options={"range": (0, 1)}))
         if answer.attributes.get("Content-Type", "").startswith("text/html"):
             _refuse(uri)
         return file_of(answer.meta, uri)
 
     def walk(self, uri: str) -> NoReturn:
-        """Refuse: there is no listing."""
+        """Raise UnsupportedFeature: HTTP has no listing."""
         _refuse(uri)
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as of other stores
-        """Refuse: there is no listing."""
+        """Raise UnsupportedFeature: HTTP has no listing."""
         _refuse(prefix)
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
-        """Read a range in one request; StorageFailure when the file is not the one that was asked about.
+        """Read a range in one request. Raises StorageFailure if the file changed since `find`.
 
-        That it changed shows in its ETag; of a server without ETags in size and time, to the second.
+        A change is detected by the ETag. For servers without ETags, size and time are compared, to the second.
         """
         with explaining(file.path):
             connection, key = _web_place(file.path)
@@ -313,8 +333,8 @@ class WebServer:
 
 
 def web_server(uri: str) -> WebServer:
-    """Return the server of a URI."""
-    del uri  # each file finds its own connection pool
+    """Return the web server of a URI."""
+    del uri  # each file selects its own connection pool
     return WebServer()
 
 
@@ -325,7 +345,10 @@ def _refuse(uri: str) -> NoReturn:
 
 
 def _web_place(uri: str) -> tuple[Connection, str]:
-    """Return the server and the path on it; a URL with a query (signed) is a server by itself."""
+    """Return the connection and the path of a URL.
+
+    Each URL with a query (signed) has its own connection.
+    """
     if "?" in uri:
         return _open_web(uri), ""
     scheme, _, rest = uri.partition("://")

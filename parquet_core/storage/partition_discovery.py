@@ -1,9 +1,9 @@
-"""Partition discovery: which files below a table Spark reads, and the partition columns in directory names.
+"""Partition discovery: the files of a table that Spark reads, and its partition columns.
 
-Spark lists everything that is not hidden, looks in each directory that holds data for `column=value` names between
-it and what was named, and then either finds no partition columns and reads what lies directly in the named
-directories, or finds the same columns everywhere and reads the directories that have them. Everything else it
-refuses. Source: `PartitioningAwareFileIndex`, `PartitioningUtils` and `ParquetUtils.inferSchema` of Spark 4.
+Spark lists everything that is not hidden. It searches the directory names between the named directory and each
+directory with data for `column=value`. If it finds no partition columns, it reads the files directly in the named
+directories. If it finds the same columns everywhere, it reads the directories that have them. It refuses everything
+else. Source: `PartitioningAwareFileIndex`, `PartitioningUtils` and `ParquetUtils.inferSchema` of Spark 4.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
 
 ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
-# Characters that Hive and Spark escape, and NUL, which no file system has.
+# Characters that Hive and Spark escape, and NUL, which no file system allows in names.
 _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 
 
 def escape(text: str) -> str:
-    """Escape a partition value for the name of its directory, as `escapePathName` of Spark.
+    """Escape a partition value for a directory name, as Spark's `escapePathName`.
 
     >>> escape("a/b c"), unescape(escape("a/b c"))
     ('a%2Fb c', 'a/b c')
@@ -37,7 +37,9 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Replace `%` and two hexadecimal digits by the character of that number, not by a byte of UTF-8.
+    """Replace `%` and two hexadecimal digits by the character with that code point.
+
+    Spark does not treat the number as a byte of UTF-8.
 
     >>> unescape("a%2Fb%C3%zz")
     'a/bÃ%zz'
@@ -46,10 +48,10 @@ def unescape(text: str) -> str:
 
 
 class Partitioning(NamedTuple):
-    """What the directories of a table say of its files.
+    """Partition columns and value strings of the directories of a table.
 
-    `names`: the partition columns, once for each way in which directories spell them. `texts`: of each directory the
-    texts of their values, of those without data too. `numbers`: the place of each directory there, by its path.
+    `names`: the partition columns, once for each spelling in directory names. `texts`: the value strings of each
+    directory, including directories with only empty files. `numbers`: index into `texts` by directory path.
     """
 
     names: tuple[tuple[str, ...], ...] = ()
@@ -58,11 +60,11 @@ class Partitioning(NamedTuple):
 
 
 class PartitionListing(NamedTuple):
-    """The data files of a table, sorted by path.
+    """Data files of a table, sorted by path.
 
-    `schema_file`: the file that Spark takes the schema from where it is not the first of them: a summary, or data
-    that it does not read. `passed_over`: a directory with data that is not read. `is_unfinished`: a write is being
-    carried out, or was cut off, so that these are not what is seen in the directories.
+    `schema_file`: the file that Spark takes the schema from if it is not the first data file: a summary, or a data file
+    that Spark does not read. `passed_over`: a directory with data that Spark does not read. `is_unfinished`: a write is
+    running or was interrupted, so `files` differs from the contents of the directories.
     """
 
     files: list[DataFile]
@@ -73,7 +75,7 @@ class PartitionListing(NamedTuple):
 
 
 class _DirectoryPlace(NamedTuple):
-    """Where the partition columns of a directory begin, and the `column=value` names from there on."""
+    """Directory above the partition columns, and the `column=value` names below it."""
 
     base: str
     parts: tuple[str, ...] = ()
@@ -82,13 +84,14 @@ class _DirectoryPlace(NamedTuple):
 def choose(
     named: Sequence[DataFile], roots: Sequence[str], directories: Mapping[str, list[DataFile]]
 ) -> PartitionListing:
-    """Choose the files that Spark reads of those that it lists.
+    """Choose the files that Spark reads among the listed files.
 
-    `named`: files that were named themselves; `roots`: directories that were; `directories`: the files in each
-    directory at or below those, by its path, which stands before a slash in theirs. WrongUse where Spark refuses.
+    `named`: files that the user named. `roots`: directories that the user named. `directories`: the files in each
+    directory at or below the roots; a key plus a slash is the beginning of the paths of its files. Raises WrongUse for
+    directories that Spark refuses to read as one table.
     """
     named = [file for file in named if not is_unlisted(listed_name(file))]
-    # Where files alone are named, nothing stands between their directories and them.
+    # If the user named only files, Spark takes no partition columns from their directories.
     beside = _by_parent(named if roots else ())
     inside = {**beside, **directories}
     bases = {*roots, *beside}
@@ -96,7 +99,7 @@ def choose(
     places = {path: partition for path in data if (partition := _place(path, bases)) is not None}
     if any(partition.parts for partition in places.values()):
         return _partitioned(places, data, inside)
-    # What was named twice is read twice.
+    # Spark reads a file twice if the user named it twice.
     read = [file for file in named if not is_hidden(listed_name(file))]
     read += chain.from_iterable(data.get(root, ()) for root in roots)
     others = [file for file in named if is_hidden(listed_name(file))]
@@ -126,14 +129,14 @@ def _partitioned(
 def _listing(
     data: list[DataFile], partitioning: Partitioning, others: Iterable[DataFile], passed_over: str | None
 ) -> PartitionListing:
-    # Spark reads no empty file. In this order it looks for the file that gives the schema.
+    # Spark skips empty files, and searches for the file with the schema in order of path.
     filled = data if all(map(attrgetter("size"), data)) else [file for file in data if file.size]
     read = sorted(filled, key=attrgetter("path"))
     return PartitionListing(read, partitioning, _schema_file(read, others), passed_over)
 
 
 def _others(files: list[DataFile], data: list[DataFile] | None) -> list[DataFile]:
-    """Return the files of a directory that are not read."""
+    """Return the files of a directory that Spark does not read."""
     if files is data:
         return []
     return [file for file in files if data is None or is_hidden(listed_name(file))]
@@ -159,15 +162,18 @@ def _by_parent(files: Iterable[DataFile]) -> dict[str, list[DataFile]]:
 
 
 def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
-    """Return the files that may be data: the same list where all are."""
-    # No path has a zero: one search finds a name that may be hidden among those of all.
+    """Return the files that are not hidden; the same list if all are visible."""
+    # Paths contain no NUL, so one search over all joined paths finds a name that may be hidden.
     if f"\0{directory}/_" not in "\0".join(["", *map(attrgetter("path"), files)]):
         return files
     return [file for file in files if not is_hidden(listed_name(file))]
 
 
 def _place(directory: str, bases: Collection[str]) -> _DirectoryPlace | None:
-    """Return the partition parts of a directory and of those above it; None if Spark treats it as temporary."""
+    """Return the base directory and the partition names of a directory.
+
+    None if Spark treats the directory as temporary.
+    """
     parts: list[str] = []
     here = directory
     while True:
@@ -194,7 +200,7 @@ def _check_part(path: str, name: str) -> None:
 
 
 def _check_bases(places: Mapping[str, _DirectoryPlace]) -> None:
-    # Spark compares them without regard to case.
+    # Spark ignores case when it compares base directories.
     bases = {partition.base.lower(): partition.base for partition in places.values()}
     if len(bases) > 1:
         one, other = sorted(bases.values())[:2]
@@ -205,7 +211,7 @@ def _check_bases(places: Mapping[str, _DirectoryPlace]) -> None:
 
 
 def _check_names(directories: Sequence[str], names: Sequence[tuple[str, ...]]) -> None:
-    # Whether P=1 and p=2 are one column, settings of Spark decide.
+    # Settings of Spark decide whether P=1 and p=2 are the same column.
     counts: dict[tuple[str, ...], int] = {}
     for i, of_one in enumerate(names):
         counts.setdefault(of_one, i)

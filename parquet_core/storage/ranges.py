@@ -1,4 +1,4 @@
-"""Read ranges of files, wherever they lie: file by file, or gathered into a few buffers."""
+"""Read byte ranges of local and remote files, one by one or gathered into buffers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from parquet_core.storage.remote import Remote
 
 
-# A request costs a round trip of tens of milliseconds, in which a connection brings a few MiB:
-# bytes that nobody asked for are cheaper than a second request up to about here.
+# A request costs a round trip of tens of milliseconds, in which a connection transfers a few MiB. Up to about this
+# size, reading unneeded bytes is cheaper than a second request.
 REMOTE_HOLE = 4 << 20
 IN_FLIGHT = 32
 
@@ -34,37 +34,48 @@ Result = TypeVar("Result")
 
 
 def hole_of(path: str) -> int:
-    """Return how many bytes between two ranges are cheaper to read than a second request."""
+    """Return the largest gap (bytes) that is cheaper to read than to skip.
+
+    Skipping a gap takes a second request.
+    """
     return REMOTE_HOLE if is_remote(path) else local.HOLE
 
 
 def read_range(file: DataFile, start: int, length: int, *, purpose: str, traffic: Traffic) -> bytes:
-    """Read exactly `length` bytes from `start`; MalformedFile when the file, as listed, is shorter."""
+    """Read exactly `length` bytes from `start`.
+
+    Raises MalformedFile if the file, as listed, is shorter.
+    """
     return read_many([(file, [(start, length)])], purpose=purpose, traffic=traffic)[0][0]
 
 
 def read_ranges(file: DataFile, ranges: Sequence[tuple[int, int]], *, purpose: str, traffic: Traffic) -> list[bytes]:
-    """Read (start, length) ranges, neighbours in one request; answers stand in the order asked."""
+    """Read (start, length) ranges of one file, near ones in one request.
+
+    The results are in the order of `ranges`.
+    """
     return read_many([(file, ranges)], purpose=purpose, traffic=traffic)[0]
 
 
 def read_many(
     wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
 ) -> list[list[bytes]]:
-    """Read (start, length) ranges of many files; answers stand in the order asked. See `read_each`."""
+    """Read (start, length) ranges of many files; results are in the order of `wanted`.
+
+    See `read_each`.
+    """
     return list(read_each(wanted, purpose=purpose, traffic=traffic))
 
 
 def read_each(
     wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
 ) -> Iterator[list[bytes]]:
-    """Read (start, length) ranges of many files, neighbours in one request; the answers come file by file, in order.
+    """Yield (start, length) ranges file by file, in order; near ranges share a request.
 
-    Who lets go of one answer before the next lets its memory be used again: of 64 KiB each, most of the time goes
-    into memory that is touched for the first time. Of remote files, up to 32 requests are in flight. Raises the error
-    of the first file that has one: StaleListing for a file that is not the one that was listed (size and times of a
-    local file, `Remote.read` of other stores), MalformedFile for a range outside of the file as listed,
-    StorageFailure. The traffic is counted at the end.
+    A caller that releases one result before the next lets its memory be reused: at 64 KiB each, most of the time goes
+    into touching new memory. Remote files are read with up to 32 requests in flight. Raises the error of the first
+    failing file: StaleListing if it changed since it was listed (size and times of a local file, see `Remote.read` for
+    stores), MalformedFile for a range outside of the file as listed, StorageFailure. The traffic is counted at the end.
     """
     if any(is_remote(file.path) for file, _ in wanted):
         return _read_remote(wanted, purpose, traffic)
@@ -72,7 +83,10 @@ def read_each(
 
 
 def read_whole(files: Sequence[DataFile], *, purpose: str, traffic: Traffic) -> Iterator[bytes]:
-    """Read whole files, in order; of remote ones many at once. Raises what `read_each` does."""
+    """Yield whole files, in order; remote files are read in parallel.
+
+    Raises as `read_each`.
+    """
     for answers in read_each([(file, [(0, file.size)]) for file in files], purpose=purpose, traffic=traffic):
         yield answers[0]
 
@@ -95,7 +109,7 @@ def _read_remote(
     data = _fetch(requests, purpose, traffic)
     for (_, ranges), blocks in zip(wanted, plans, strict=False):
         yield cut(ranges, blocks, [next(data) for _ in blocks])
-    # The generator that counts ends here.
+    # This ends the generator, which counts the traffic at its end.
     assert next(data, None) is None
     if damage is not None:
         raise damage
@@ -111,7 +125,7 @@ def _fetch(requests: list[tuple[DataFile, int, int]], purpose: str, traffic: Tra
     def read(request: tuple[DataFile, int, int]) -> bytes:
         file, start, length = request
         if not length:
-            return b""  # no store answers a request for nothing
+            return b""  # stores refuse requests for empty ranges
         if not is_remote(file.path):
             return local.read_block(file, start, length)
         return stores[_host(file.path)].read(file, start, length)
@@ -135,7 +149,7 @@ def _fetch(requests: list[tuple[DataFile, int, int]], purpose: str, traffic: Tra
 
 
 def _fetched(traffic: Traffic, file: DataFile, start: int, length: int) -> bytes | None:
-    """Return a range that lies in a block that was fetched ahead; None for any other."""
+    """Return a range from the prefetched blocks; None if no block contains it."""
     for begin, data in traffic.ahead.get(file.path, ()):
         if begin <= start and start + length <= begin + len(data):
             return data[start - begin : start - begin + length]
@@ -143,10 +157,10 @@ def _fetched(traffic: Traffic, file: DataFile, start: int, length: int) -> bytes
 
 
 def read_ahead(wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic) -> None:
-    """Fetch (start, length) ranges of remote files at once that will be asked for one after another.
+    """Prefetch (start, length) ranges of remote files in parallel.
 
-    They stay in `traffic.ahead`, from which reads with the same `traffic` take them. What lies outside of its file is
-    left to who asks for it.
+    The blocks stay in `traffic.ahead`, from which later reads with the same `traffic` take them. Ranges outside of
+    their file are skipped; the later read reports them.
     """
     inside = [(file, [item for item in ranges if not _is_outside(file, *item)]) for file, ranges in wanted]
     blocks = [
@@ -159,29 +173,33 @@ def read_ahead(wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, 
 
 
 def _host(uri: str) -> str:
-    """Return the scheme and what follows it: files that share them share a store."""
+    """Return the scheme and the host or bucket of a URI.
+
+    Files with the same result share a store.
+    """
     return "/".join(uri.split("/", 3)[:3])
 
 
 def in_flight(
     do: Callable[[Item], Result], items: Sequence[Item], *, threads: int = IN_FLIGHT, ahead: int = 2 * IN_FLIGHT
 ) -> Iterator[Result]:
-    """Do something that waits for the network, or lets others run, for many items at once.
+    """Yield the results of `do` for many items, computed in parallel threads.
 
-    Results and errors come in the order of the items; at most `ahead` of them wait to be taken.
+    Use it for calls that wait for the network or release the interpreter lock. Results and errors are in the order of
+    the items; at most `ahead` calls are pending or waiting to be yielded.
     """
     if min(len(items), threads) < 2:
         yield from map(do, items)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    # A pool for each batch: threads that lived on would be missing after a fork.
+    # Each batch has its own pool: the threads of a longer-lived pool would be missing after a fork.
     with ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix="parquet-storage") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
                 if len(waiting) >= ahead:
-                    # No further ahead of who takes the results: those waiting for it take memory.
+                    # Waiting results take memory, so their number is limited.
                     yield waiting.popleft().result()
                 waiting.append(pool.submit(do, item))
             while waiting:
@@ -192,14 +210,17 @@ def in_flight(
 
 
 class Ranges(NamedTuple):
-    """Byte ranges inside of files: `length` bytes from `start` of the file of number `file`, for each element."""
+    """Byte ranges inside of files.
+
+    Each element is `length` bytes from `start` of the file with the index `file`.
+    """
 
     file: Numbers
     start: Numbers
     length: Numbers
 
     def take(self, at: Numbers) -> Ranges:
-        """Return chosen ranges."""
+        """Return the ranges at these positions."""
         return Ranges(self.file[at], self.start[at], self.length[at])
 
 
@@ -213,10 +234,11 @@ def gather(
     before: bytes = b"",
     arrived: Callable[[bytes, int], None] | None = None,
 ) -> list[bytes]:
-    """Read ranges end to end into buffers, `counts` of them into each; the first buffer begins with `before`.
+    """Read ranges end to end into buffers, `counts` of them into each buffer.
 
-    Neighbours in a file are read together. Raises as `read_each` does. `arrived` may be called meanwhile, with the
-    first buffer and how many ranges are in it already, counted in order of file and start.
+    The first buffer begins with `before`. Near ranges of a file are read together. Raises as `read_each`. `arrived` may
+    be called meanwhile with the first buffer and the number of ranges already in it, counted in order of file and
+    start.
     """
     if len(ranges.file) == 0:
         return [before, *(b"" for _ in counts[1:])][: len(counts)]
@@ -243,7 +265,10 @@ def gather(
 
 
 def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose: str, traffic: Traffic) -> list[bytes]:
-    """Read ranges that are ordered by file and start; the answers stand where `order` says."""
+    """Read ranges that are sorted by file and start.
+
+    The results are in the order before sorting. `order`: index of each sorted range in that order.
+    """
     owner, first, lengths = ordered
     heads = _block_heads(owner, first, first + lengths, hole_of(files[int(owner[0])].path))
     reach = np.maximum.reduceat(first + lengths, heads)
@@ -256,7 +281,7 @@ def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose:
     edges = [*heads.tolist(), len(first)]
     pieces: list[bytes] = [b""] * len(order)
     places = order.tolist()
-    # Each block is cut down to its ranges before the next comes: the memory of one serves the next.
+    # Each block is cut into its ranges before the next block is read, so that memory is reused.
     for i, (block,) in enumerate(read_each(wanted, purpose=purpose, traffic=traffic)):
         for j in range(edges[i], edges[i + 1]):
             pieces[places[j]] = block[begins[j] : stops[j]]
@@ -264,8 +289,11 @@ def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose:
 
 
 def _block_heads(owner: Numbers, first: Numbers, stop: Numbers, hole: int) -> Numbers:
-    """Return which ranges begin a block: the first of a file, and those far behind all before them."""
-    # Shifted so that a later file always reaches further than an earlier one.
+    """Return the indices of the ranges that begin a block.
+
+    These are the first range of each file, and ranges more than `hole` after all ranges before them.
+    """
+    # Ends are shifted so that a later file always ends after an earlier one.
     rank = np.cumsum(np.diff(owner, prepend=owner[:1]) != 0)
     span = int(stop.max()) + 1
     reach = np.maximum.accumulate(stop + rank * span) - rank * span

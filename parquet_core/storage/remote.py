@@ -1,4 +1,4 @@
-"""Stores by their addresses: which one a URI belongs to, and looking into directories, hidden names included."""
+"""Select the store of a URI; list directories, hidden names included."""
 
 from __future__ import annotations
 
@@ -22,17 +22,23 @@ WEB = frozenset({"http", "https"})
 
 
 class Remote(Listing, Protocol):
-    """A store that answers for URIs; every error is a PruneError that names the URI and what to do."""
+    """A store for URIs.
+
+    Every error is a PruneError with the URI and the next step.
+    """
 
     def walk(self, uri: str) -> list[DataFile]:
-        """List all objects below a directory, at any depth; none when there is no such directory."""
+        """List all objects at any depth below a directory; empty if missing."""
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
-        """Read a range in one request; StorageFailure when the object is not the one that was listed."""
+        """Read a range of a listed object in one request.
+
+        Raises StorageFailure if the object changed since it was listed.
+        """
 
 
 def remote_of(uri: str) -> Remote:
-    """Return the store that a URI belongs to, with the credentials of the environment; connects to nothing yet."""
+    """Return the store of a URI, with credentials of the environment; opens no connection."""
     scheme = scheme_of(uri)
     assert scheme is not None
     refuse_other_spelling(uri)
@@ -44,7 +50,7 @@ def remote_of(uri: str) -> Remote:
         from parquet_core.storage.objects import web_server
 
         return web_server(uri)
-    # Each part of a chain is another store or archive, of which fsspec opens the last.
+    # Each part of a chained URI names another store or archive, and fsspec would open the last one.
     if "::" in uri:
         raise UnsupportedFeature(f"{uri}: chained URIs are not read; give the URI of the table itself")
     from parquet_core.storage.filesystems import filesystem
@@ -53,13 +59,19 @@ def remote_of(uri: str) -> Remote:
 
 
 def refuse_other_spelling(uri: str) -> None:
-    """Raise WrongUse for a URI as other tools write it, with what to write; a local path may have any name."""
+    """Raise WrongUse for a URI in the form of another tool.
+
+    The message gives the supported form. Local paths may have any name.
+    """
     if is_remote(uri) and (meant := meant_by(uri)) is not None:
         raise WrongUse(f"{uri}: is not an address of a store here; write {meant}")
 
 
 def list_directory(path: str | os.PathLike[str], wanted: re.Pattern[str]) -> list[DataFile]:
-    """List the files directly in a directory whose names match, sorted by path; none when there is no directory."""
+    """List the files directly in a directory whose names match, sorted by path.
+
+    The list is empty if the directory is missing.
+    """
     name = os.fspath(path)
     if is_remote(name):
         files = remote_of(name).children(name.rstrip("/") + "/", wanted)[1]
@@ -69,7 +81,10 @@ def list_directory(path: str | os.PathLike[str], wanted: re.Pattern[str]) -> lis
 
 
 def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
-    """List the directories and the files directly in a directory whose names match; one request in a store."""
+    """List the subdirectories and files directly in a directory whose names match.
+
+    In a store, this takes one request.
+    """
     if is_remote(path):
         directories, files = remote_of(path).children(path.rstrip("/") + "/", wanted)
     else:
@@ -78,17 +93,20 @@ def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataF
 
 
 def find_matches(pattern: str) -> Iterator[tuple[str, DataFile | None]]:
-    """Return the paths that match a pattern, each with its file, or with None where it may be a directory."""
+    """Yield the paths that match a pattern, with the file or None.
+
+    None means that the path may be a directory.
+    """
     return matches(remote_of(pattern), pattern) if is_remote(pattern) else matches(local, local_path(pattern))
 
 
 def find_file(path: str) -> DataFile | None:
-    """Look a file up; None when there is none of exactly this name."""
+    """Return the file of exactly this name; None if missing."""
     return remote_of(path).find(path) if is_remote(path) else local.find(local_path(path))
 
 
 def check_size(file: DataFile) -> None:
-    """Look a listed file up again; raise StaleListing if it is gone or has another size."""
+    """Raise StaleListing if a listed file is gone or has another size."""
     now = find_file(file.path)
     if now is None:
         raise gone(file)

@@ -1,4 +1,4 @@
-"""Addresses as consoles and other tools show them, and how they are written here."""
+"""Addresses in the form of consoles and other tools, and their supported forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AZURE_HOST = r"(?P<account>[a-z0-9-]+(?:\.z\w\w)?)\.(?:dfs|blob)\.(?P<cloud>[a-
 _IN_BUCKET = r"(?P<bucket>[^/?]+)(?P<path>/[^?]*)?"
 _DETAIL = "the storage location that DESCRIBE DETAIL shows, or the table's name, unity:catalog.schema.table"
 _VOLUME = "the storage location that DESCRIBE VOLUME shows"
-# A Path of a URI has one slash.
+# `Path` reduces the two slashes of a URI to one.
 _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
@@ -27,7 +27,7 @@ def _spelling(pattern: str, meant: str) -> _Spelling:
 _S3 = r"s3://\g<bucket>\g<path>"
 _GS = r"gs://\g<bucket>\g<path>"
 _ABFSS = r"abfss://\g<bucket>@\g<account>.dfs.\g<cloud>\g<path>"
-# In the order in which they are tried; `meant` follows "write".
+# Patterns are tried in this order. In messages, `meant` follows the word "write".
 _SPELLINGS = (
     _spelling(rf"(?:s3[an]?://)?arn:[^:]+:s3:::{_IN_BUCKET}", _S3),
     _spelling(r"(?P<arn>arn:[^:]+:s3:.*)", r"s3://\g<arn>"),
@@ -63,7 +63,7 @@ _URLS = (
 
 
 def meant_by(address: str) -> str | None:
-    """Return the address to write instead of one in the form of another tool; None if the address is readable.
+    """Return the supported form of another tool's address; None if `address` is readable.
 
     >>> meant_by("arn:aws:s3:::lake/orders"), meant_by("s3://minio:9000/lake/orders")
     ('s3://lake/orders', 's3://lake/orders with AWS_ENDPOINT_URL=http://minio:9000')
@@ -74,7 +74,7 @@ def meant_by(address: str) -> str | None:
 
 
 def step_where_missing(path: str) -> str:
-    """Return the next step for a path that is not on this machine.
+    """Return the next step for a local path that does not exist.
 
     >>> step_where_missing("lake/orders"), step_where_missing("s3:/lake/orders")
     ('check the path', 'write s3://lake/orders as text, not as a Path')
@@ -85,7 +85,7 @@ def step_where_missing(path: str) -> str:
 
 
 def store_of_url(url: str) -> str | None:
-    """Return the address in a store that a URL names; None for the URL of another server.
+    """Return the store address for an HTTP URL; None for other servers.
 
     >>> store_of_url("https://lake.s3.eu-north-1.amazonaws.com/orders/")
     's3://lake/orders/'

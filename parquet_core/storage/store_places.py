@@ -1,4 +1,4 @@
-"""Places in a store that its library does not know by their addresses: access points of S3, other clouds of Azure."""
+"""Buckets that obstore cannot open by their address: access points of S3, Azure clouds."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from parquet_core.storage.stores import (
 )
 
 _ARN = re.compile(r"arn:[^:]*:(?P<service>[^:]*):(?P<region>[^:]*):[^:]*:.*")
-# Looser than the stores are; a library would take a part of another name.
+# Looser than the rules of the stores. Of any other name, the library would use only a part.
 _BUCKET = re.compile(r"[A-Za-z0-9._$-]+")
 _AZURE_HOST = re.compile(r"(?P<account>[^.]+)(?P<zone>\.z\w\w)?\.(?:dfs|blob)\.(?P<cloud>.+)")
 _FABRIC = "fabric.microsoft.com"
 
 
 class Place(NamedTuple):
-    """The URI that the library opens, and options that the environment lacks."""
+    """The URI that obstore opens, and options that the environment does not set."""
 
     uri: str
     options: dict[str, str]
 
 
 def place_of(uri: str) -> Place:
-    """Return the place of a bucket or container.
+    """Return the URI and options with which obstore opens a bucket or container.
 
     >>> place_of("s3://lake/t"), place_of("abfss://lake@account.dfs.core.windows.net/t")
     (Place(uri='s3://lake/', options={}), Place(uri='abfss://lake@account.dfs.core.windows.net/', options={}))
     >>> place_of("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/lake/t").options["endpoint"]
     'https://lake-123456789012.s3-accesspoint.eu-west-1.amazonaws.com'
 
-    Raises UnsupportedFeature for the ARN of anything but an access point of one region, and WrongUse for an impossible
-    name and for a host that is not Azure's.
+    Raises UnsupportedFeature for the ARN of anything but an access point of one region, and WrongUse for an invalid
+    name and for a host that does not belong to Azure.
     """
     root = root_of(address(uri))
     scheme, _, rest = root.partition("://")
@@ -76,7 +76,7 @@ def _domain(region: str) -> str:
 
 
 def _regional_endpoint() -> dict[str, str]:
-    """Return the endpoint of a region whose host the library gets wrong; empty for others."""
+    """Return the endpoint of regions whose host obstore gets wrong; else empty."""
     region = first_set(S3_REGIONS, os.environ)
     if region is None or _domain(region) == AWS_DOMAIN or first_set(S3_ENDPOINTS, os.environ) is not None:
         return {}
@@ -84,7 +84,10 @@ def _regional_endpoint() -> dict[str, str]:
 
 
 def _access_point(uri: str, arn: str) -> Place:
-    """Return the place of an access point, which has a host of its own, also below a given endpoint."""
+    """Return the place of an access point.
+
+    Its host is a subdomain of the endpoint, also of an endpoint that the environment sets.
+    """
     found = ACCESS_POINT.fullmatch(arn)
     if found is None:
         raise UnsupportedFeature(f"{uri}: {_refusal(arn)}")

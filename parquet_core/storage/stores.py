@@ -1,4 +1,4 @@
-"""Object stores and their addresses: names, environment variables, credentials of AWS profiles, schemes of URIs."""
+"""Object stores and their addresses: schemes, environment variables, AWS profiles."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Environment variables of S3, in the order in which they count.
+# Environment variables of S3, in order of precedence.
 S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 S3_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 S3_VIRTUAL = "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"
 AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
 AZURE_AUTHORITY = "AZURE_AUTHORITY_HOST"
-# Clouds of Azure by the end of their host names, and where they issue tokens; None where the library knows that.
+# Azure clouds: token authority by the end of the host name; None if obstore knows the authority.
 AZURE_CLOUDS = {
     "core.windows.net": None,
     "storage.azure.net": None,
     "core.chinacloudapi.cn": "https://login.chinacloudapi.cn",
     "core.usgovcloudapi.net": "https://login.microsoftonline.us",
 }
-# Partitions of AWS by the first part of a region, and the end of their host names.
+# AWS partitions: end of the host name by the first part of the region.
 AWS_DOMAINS = {"cn": "amazonaws.com.cn"}
 AWS_DOMAIN = "amazonaws.com"
 
 
 class Store(NamedTuple):
-    """An object store that obstore reaches.
+    """An object store that obstore supports.
 
-    `scheme`: the one that addresses are written with; `aliases`: other schemes of the same store. `variables`: how the
-    environment variables begin that describe it. `credentials`: what to set where it denies access. `spark_scheme`,
-    `driver`: what Spark calls it, and the module of Hadoop that knows it.
+    `scheme`: scheme of canonical addresses; `aliases`: other schemes of the same store. `variables`: prefixes of the
+    environment variables that configure the store. `credentials`: next step if access is denied. `spark_scheme`,
+    `driver`: the scheme in Spark, and the Hadoop module that implements it.
 
-    Environment variables that are checked before the library reads them: `endpoints`, in the order in which they count;
-    `texts`: sent in a header; `pair`: two without effect alone. Where none of `keys` is set, the library asks somebody
-    for credentials: `identity_urls` say whom, and `identity_files` are files that it sends or reads.
+    The other fields are environment variables that are checked before the library reads them. `endpoints`: in order of
+    precedence; `texts`: sent in a header; `pair`: two variables that have no effect alone. Unless one of `keys` is set,
+    the library requests credentials from the servers in `identity_urls`, and sends or reads the files in
+    `identity_files`.
     """
 
     scheme: str
@@ -61,7 +62,7 @@ class Store(NamedTuple):
 _AZURE = Store(
     "abfss",
     aliases=("abfs", "wasb", "wasbs"),
-    # With where its emulator is, and where it hands out the identities of its machines.
+    # AZURITE_ configures the emulator, IDENTITY_ the managed identities of machines.
     variables=("AZURE_", "AZURITE_", "IDENTITY_"),
     credentials="set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
     spark_scheme="abfss",
@@ -115,20 +116,20 @@ STORES = (
         endpoints=("GOOGLE_BASE_URL",),
         texts=("GOOGLE_BEARER_TOKEN",),
         pair=(),
-        # The library opens the files whatever else is set.
+        # The library opens the files regardless of other variables.
         keys=(),
         identity_urls=(),
         identity_files=("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH"),
     ),
     _AZURE,
-    # An address without the account, which the environment names.
+    # The address has no account; the environment names it.
     _AZURE._replace(scheme="az", aliases=("azure",)),
 )
 OF_SCHEME = {scheme: store for store in STORES for scheme in (store.scheme, *store.aliases)}
 
 
 def first_set(names: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
-    """Return the value of the first variable that is not blank; None if all are."""
+    """Return the value of the first non-blank variable; None if all are blank."""
     return next((value for name in names if (value := environment.get(name, "").strip())), None)
 
 
@@ -137,17 +138,17 @@ _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE")
 
 
 def profile_asked() -> str | None:
-    """Return the profile that is to be taken; None where the environment names none, or has keys beside it."""
+    """Return the AWS profile to use; None if unset or if keys are set."""
     return None if any(os.environ.get(name) for name in _KEYS) else os.environ.get(PROFILE) or None
 
 
 def reads_profiles() -> bool:
-    """Tell whether a profile can be read on this machine."""
+    """Return True if AWS profiles can be read, which requires boto3."""
     return find_spec("boto3") is not None
 
 
 def is_wrong_setting(error: Exception) -> bool:
-    """Tell whether boto3 refuses its settings, before it sends a request."""
+    """Return True if boto3 refused its settings before it sent a request."""
     from botocore import exceptions
 
     wrong = (
@@ -159,12 +160,15 @@ def is_wrong_setting(error: Exception) -> bool:
         exceptions.ProfileNotFound,
         exceptions.ValidationError,
     )
-    # An endpoint that is no URL is a plain ValueError.
+    # boto3 raises a plain ValueError for an endpoint that is not a URL.
     return isinstance(error, wrong) or type(error) is ValueError
 
 
 def profile_options(root: str) -> dict[str, Any]:
-    """Return obstore's options for the requested profile; empty if none is requested, or none can be read."""
+    """Return obstore options for the AWS profile; empty without a profile or boto3.
+
+    Raises WrongUse or StorageFailure if the profile gives no credentials.
+    """
     name = profile_asked()
     if name is None or not reads_profiles():
         return {}
@@ -182,9 +186,10 @@ def profile_options(root: str) -> dict[str, Any]:
 
 
 def profile_keys(root: str) -> dict[str, str]:
-    """Return the keys of the profile, with a session token where it has one; nothing where `profile_options` has none.
+    """Return the current keys of the AWS profile.
 
-    They are those of now: of a role they end after a while.
+    They include the session token if there is one. Empty if `profile_options` has no credentials. The keys of a role
+    expire after a while.
     """
     provider = profile_options(root).get("credential_provider")
     credentials = {} if provider is None else provider()
@@ -193,10 +198,10 @@ def profile_keys(root: str) -> dict[str, str]:
     }
 
 
-# With `::` for the chained URIs of fsspec, which are refused by name.
+# Includes `::`, so that chained URIs of fsspec are recognized and refused.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]*)://")
 _BLOBS = ".blob."
-# The ARN of an access point, as the bucket of an address; its name follows a slash or a colon.
+# ARN of an access point as the bucket of an address. The name follows a slash or a colon.
 ACCESS_POINT = re.compile(
     r"arn:[^:/]+:s3:(?P<region>[^:/]+):(?P<account>\d+):accesspoint[:/](?P<name>[a-z0-9-]+)", re.ASCII
 )
@@ -204,12 +209,12 @@ _ARN_WITH_SLASH = re.compile(r"(?:[^/]*:(?:accesspoint|outpost)/)?[^/]*")
 
 
 def scheme_of(table: str) -> str | None:
-    """Return the scheme of what is not on this machine; None for a local path or `file:` URI.
+    """Return the scheme of a remote URI; None for local paths and `file:` URIs.
 
     >>> [scheme_of(path) for path in ("s3://b/t", "lake/t", "file:///t", "/t/a://b")]
     ['s3', None, None, None]
     """
-    # The search for a substring decides about local paths, of which there may be many.
+    # The substring search settles local paths quickly: a table has many files.
     if "://" not in table or (found := _SCHEME.match(table)) is None:
         return None
     scheme = found[1].lower()
@@ -217,7 +222,9 @@ def scheme_of(table: str) -> str | None:
 
 
 def address(table: str) -> str:
-    """Return the one spelling of a place: a local path, or a URI with one of the names that its store has.
+    """Return the canonical spelling of a path or URI.
+
+    A URI gets the main scheme of its store; a local path stays a path.
 
     >>> [address(table) for table in ("s3a://lake/t", "S3N://lake/t", "file:///t", "lake/t")]
     ['s3://lake/t', 's3://lake/t', '/t', 'lake/t']
@@ -239,7 +246,9 @@ def address(table: str) -> str:
 
 
 def bucket_of(uri: str) -> str:
-    """Return the bucket of a URI, the host of a web server, or the ARN of an access point.
+    """Return the bucket of a URI.
+
+    The result is the host for a web server, and the ARN for an access point.
 
     >>> bucket_of("s3://lake/t"), bucket_of("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/lake/t")
     ('lake', 'arn:aws:s3:eu-west-1:123456789012:accesspoint/lake')
@@ -253,17 +262,20 @@ def bucket_of(uri: str) -> str:
 
 
 def root_of(uri: str) -> str:
-    """Return the URI of the bucket that an object is in, with a slash at the end."""
+    """Return the URI of an object's bucket, with a slash at the end."""
     return f"{uri.partition('://')[0]}://{bucket_of(uri)}/"
 
 
 def is_remote(table: str) -> bool:
-    """Tell whether a path is a URI of something that is not on this machine."""
+    """Return True if a path is a URI of remote storage."""
     return "://" in table and scheme_of(table) is not None
 
 
 def local_path(table: str) -> str:
-    """Turn a path or `file:` URI into a local path; UnsupportedFeature for any other scheme."""
+    """Convert a path or `file:` URI to a local path.
+
+    Raises UnsupportedFeature for any other scheme.
+    """
     scheme = scheme_of(table)
     if scheme is not None:
         raise UnsupportedFeature(

@@ -1,7 +1,8 @@
-"""List a directory and read many files with neither a Python object nor the interpreter's lock for each call.
+"""List a directory and read many files without a Python object or the interpreter lock for each call.
 
-Built where there is a compiler and POSIX; `local` does the same in Python elsewhere, and for whatever goes wrong here:
-it tells what, by the name of the file. Large batches are shared by threads that end before the call does.
+Built if a compiler and POSIX are available; otherwise `local` does the work in Python. `local` also repeats calls that
+fail here, and raises the error with the name of the file. Large batches are divided among threads, which end before
+the call returns.
 """
 
 from array import array as _array
@@ -96,12 +97,12 @@ cdef extern from * nogil:
 
 cdef enum:
     MOST_THREADS = 8
-    STEP = 32  # jobs that a thread takes at once
-    TOLD = 128  # files after which it is told that they were read
-    SCRATCH = 1 << 16  # bytes of ranges with holes between them that are read at once
+    STEP = 32  # jobs that a thread takes together
+    TOLD = 128  # files after which `arrived` is called again
+    SCRATCH = 1 << 16  # largest span in bytes of ranges that are read together, gaps included
 
 cdef array _NUMBERS = _array("q")
-cdef long long _FURTHEST = (1 << 63) - 1 - (1 << 31)  # with room for a hole behind it
+cdef long long _FURTHEST = (1 << 63) - 1 - (1 << 31)  # leaves room for a gap after the range
 
 ctypedef void (*Do)(void* work, Py_ssize_t first, Py_ssize_t last) noexcept nogil
 
@@ -111,7 +112,7 @@ cdef struct Share:
     void* work
     Py_ssize_t count
     Py_ssize_t next
-    unsigned char* done  # by step; NULL where nobody asks
+    unsigned char* done  # by step; NULL if not needed
 
 
 cdef void* _run(void* given) noexcept nogil:
@@ -131,7 +132,7 @@ cdef void _do_step(Share* share, Py_ssize_t first) noexcept nogil:
 
 
 cdef int _start(Share* share, pthread_t* helpers, int threads) noexcept nogil:
-    """Start those threads that there is something to do for; what none can be had for, this one does."""
+    """Start as many threads as there are jobs for; the calling thread does the jobs of threads that fail to start."""
     cdef int started = 0
     threads = min(threads, MOST_THREADS)
     while started + 1 < threads and (started + 1) * 2 * STEP < share.count:
@@ -158,8 +159,7 @@ cdef void _do_all(Do do, void* work, Py_ssize_t count, int threads) noexcept nog
 # Listing.
 
 def entries(int descriptor):
-    """Return the names in an open directory but for those that begin with a dot, and for each whether it is known
-    to be a directory; raises OSError."""
+    """Return the names in an open directory, without a leading dot, and flags of known directories. Raises OSError."""
     cdef char* kept = NULL
     cdef char* grown
     cdef Py_ssize_t used = 0, room = 0, length
@@ -193,7 +193,7 @@ def entries(int descriptor):
             kept[used] = 1 if entry.d_type == DT_DIR else 2
             memcpy(kept + used + 1, entry.d_name, length + 1)
             used += length + 2
-        rewinddir(directory)  # the descriptor's place is shared
+        rewinddir(directory)  # the duplicate shares the descriptor's position
         closedir(directory)
     try:
         if error:
@@ -247,9 +247,9 @@ cdef void _look_up(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogi
 
 
 def states(int descriptor, list names, int threads):
-    """Look names up in an open directory; returns size, time of change and of status change in ns, a list of each.
+    """Return lists of the sizes, modification times and status change times (ns) of names in an open directory.
 
-    Size -1 is a directory, -2 what cannot be looked up.
+    Size -1 is a directory, -2 an entry that cannot be looked up.
     """
     cdef Py_ssize_t i, count = len(names)
     cdef list encoded = [PyUnicode_EncodeFSDefault(name) for name in names]
@@ -280,15 +280,15 @@ cdef struct Reads:
     const long long* length
     char** into
     long long hole
-    const long long* listed  # by file: size, time of change and of status change, 0 if unknown
-    long long* requests  # by file; -1 where not all was read, or another file has its name
+    const long long* listed  # by file: size, modification time, status change time; 0 if unknown
+    long long* requests  # by file; -1 if a range was not read or the file changed
     long long* fetched
 
 
 cdef bint _fetch(int descriptor, char* into, long long length, long long start) noexcept nogil:
     cdef Py_ssize_t got
     while length > 0:
-        # No system answers more than this at once.
+        # No system returns more than this per call.
         got = pread(descriptor, into, min(length, <long long> 1 << 30), start)
         if got < 0 and errno == EINTR:
             continue
@@ -301,12 +301,12 @@ cdef bint _fetch(int descriptor, char* into, long long length, long long start) 
 
 
 cdef void _read_file(Reads* work, Py_ssize_t i, int descriptor, char* scratch) noexcept nogil:
-    """Read the ranges of one file, neighbours at once."""
+    """Read the ranges of one file, near ranges together."""
     cdef long long low = work.first[i], high = work.first[i + 1], next, piece, begin, stop
     while low < high:
         begin, stop = work.start[low], work.start[low] + work.length[low]
         next = low + 1
-        # What is too long for the scratch is read range by range.
+        # Ranges whose span exceeds the scratch buffer are read one by one.
         while (
             next < high
             and work.start[next] <= stop + work.hole
@@ -326,7 +326,7 @@ cdef void _read_file(Reads* work, Py_ssize_t i, int descriptor, char* scratch) n
 
 
 cdef bint _is_listed(const long long* listed, int descriptor) noexcept nogil:
-    """Return whether an open file is the one that was listed; see `local._check_listed`."""
+    """Return True if an open file has not changed since it was listed; see `local._check_listed`."""
     cdef stat_t status
     if listed == NULL or listed[1] == 0:
         return True
@@ -347,7 +347,7 @@ cdef Py_ssize_t _directory_length(const char* path) noexcept nogil:
 
 
 cdef bint _same(const char* a, const char* b, Py_ssize_t length) noexcept nogil:
-    # From behind, where paths differ.
+    # From the end, where paths differ first.
     while length:
         length -= 1
         if a[length] != b[length]:
@@ -375,7 +375,7 @@ cdef void _read(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
         path = work.paths[i]
         length = _directory_length(path)
         if length != known or not _same(path, before, length):
-            # Through its descriptor the directory is not looked up again for every file in it.
+            # The descriptor saves looking up the directory again for every file.
             if directory >= 0:
                 close(directory)
             directory = _open_directory(path, length)
@@ -389,7 +389,7 @@ cdef void _read(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
             work.requests[i] = -1
             continue
         _read_file(work, i, descriptor, scratch)
-        # After the read: what changes later does not matter to these bytes.
+        # After the read: a later change does not affect these bytes.
         if not _is_listed(NULL if work.listed == NULL else work.listed + 3 * i, descriptor):
             work.requests[i] = -1
         close(descriptor)
@@ -398,7 +398,7 @@ cdef void _read(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
 
 
 cdef int _read_telling(Reads* work, Py_ssize_t files, int threads, object arrived, bytes buffer) except -1:
-    """Read, and between two steps tell how much has been read; no further than up to what could not be."""
+    """Read, and call `arrived` between steps with the number of ranges read, up to the first failure."""
     cdef Share share = Share(_read, work, files, 0, NULL)
     cdef pthread_t helpers[MOST_THREADS]
     cdef int started = 0
@@ -448,16 +448,17 @@ def read(
     object arrived=None,
     const long long[:, ::1] listed=None,
 ):
-    """Read ranges into buffers of `sizes` bytes; those of file i are `first[i]` to `first[i + 1]`, ascending.
+    """Read ranges into buffers of `sizes` bytes; file i has the ranges `first[i]` to `first[i + 1]`, ascending.
 
-    The first buffer begins with `before`, its size counted. Range r goes to place `at[r]` of buffer `target[r]`; those at most `hole` apart are read together. Returns the
-    buffers, and by file the reads, -1 where they failed, and the bytes. Raises ValueError for what does not fit.
+    The first buffer begins with `before`, which its size includes. Range r is written to offset `at[r]` of buffer
+    `target[r]`; ranges at most `hole` bytes apart are read together. Returns the buffers, the number of reads by file
+    (-1 if a read failed), and the bytes read by file. Raises ValueError for a range that does not fit.
 
-    `listed`: by file its size, time of change and of status change when it was listed. A file whose time of change is 0
-    is not compared with them, and none is if `listed` is None. A read of a file that differs counts as failed.
+    `listed`: size, modification time and status change time by file, when it was listed. A file whose modification time
+    is 0 is not compared with them; None: no file is compared. A read of a file that differs counts as failed.
 
-    `arrived` is called with the first buffer and the number of ranges, from the first on, that are read; once with all,
-    unless one could not be. What it raises ends the reading.
+    `arrived` is called with the first buffer and the number of leading ranges that have been read; the last call has
+    the number of all ranges, unless a read failed. An exception that it raises ends the reading.
     """
     cdef Py_ssize_t i, later, files = len(paths), ranges = start.shape[0]
     cdef list encoded = [PyUnicode_EncodeFSDefault(path) for path in paths]
@@ -490,10 +491,10 @@ def read(
                 raise ValueError("ranges out of order")
             work.paths[i] = PyBytes_AS_STRING(encoded[i])
             if <Py_ssize_t> strlen(work.paths[i]) != len(<bytes> encoded[i]):
-                work.paths[i] = ""  # which cannot be opened: cut off at its zero, it would be another file
+                work.paths[i] = ""  # cannot be opened; the path up to its NUL would name another file
         for i in range(files):
             for later in range(first[i] + 1, first[i + 1]):
-                # What begins before a range that it is read with would be copied from before the scratch.
+                # A range that begins before the first range of its read would be copied from before the scratch buffer.
                 if start[later] < start[later - 1]:
                     raise ValueError("ranges out of order")
         for i in range(ranges):

@@ -1,13 +1,13 @@
-"""Atomic writes of small files, wherever they lie: logs and manifests, not data.
+"""Atomic writes of small local or remote files: logs and manifests, not data.
 
-`put_if_absent` is what commits stand on: of all who put one name, one succeeds, and nobody ever sees half of it. It
-is refused where a store cannot promise that. Some stores and gateways accept the condition and ignore it:
-`prove_create` and `prove_create_below` find out, before a write relies on it.
+Commits rely on `put_if_absent`: of all writers of one name, exactly one succeeds, and readers never see a partial file.
+Stores that cannot guarantee that are refused. Some stores and gateways accept the condition and ignore it:
+`prove_create` and `prove_create_below` detect them before a write relies on the condition.
 
-On this machine the bytes go to a temporary file in the same directory, are flushed to the disk, and get their name
-by a hard link; a file system without hard links is refused. A process that dies leaves `.{name}.{uuid}.tmp` at most,
-which no reader of a log takes for a file of it. S3, Google Cloud Storage and Azure are asked to create an object under
-the condition that there is none.
+Local files are written to a temporary file in the same directory, flushed to the disk, and named by a hard link; a file
+system without hard links is refused. A process that dies leaves at most `.{name}.{uuid}.tmp`, which readers of a log do
+not treat as part of it. In S3, Google Cloud Storage and Azure, an object is created on the condition that it does not
+exist.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from parquet_core.storage.object_writing import ObjectWriter
 
-# Stores that refused to overwrite an object in this process.
+# Stores that have refused to overwrite an object in this process.
 _PROVEN: set[object] = set()
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
-    """Write a file unless there is one of this name; tells whether it was written.
+    """Write a file unless one of this name exists; return True if written.
 
-    Directories are made as needed. A store that asks itself again may answer False for what it wrote at the first
-    time: who must know compares the content. Raises UnsupportedFeature where there is no such promise,
-    StorageFailure when nothing was written, and UncertainWrite when that cannot be told.
+    Missing directories are created. A store that repeats a request internally may return False although the first
+    request wrote the file; `put_unique` compares the content in that case. Raises UnsupportedFeature if the storage
+    cannot guarantee a single winner, StorageFailure if nothing was written, and UncertainWrite if that is unknown.
     """
     scheme = scheme_of(path)
     if scheme is None:
@@ -43,15 +43,19 @@ def put_if_absent(path: str, data: bytes) -> bool:
 
 
 def needs_proof(path: str) -> bool:
-    """Return True for a store that has not refused to overwrite an object in this process; False for local files."""
+    """Return True if a store has not refused to overwrite an object yet.
+
+    Refusals count within this process. Local files need no proof.
+    """
     return scheme_of(path) is not None and _settings(path) not in _PROVEN
 
 
 def prove_create(path: str, data: bytes) -> bool:
-    """Verify that a store refuses `put_if_absent` of an object that exists; return whether the object existed.
+    """Verify that a store refuses to create an object that exists.
 
-    `data`: the content of the object, so that even a store that overwrites does no harm. An object that does not exist
-    is created. Raises UnsupportedFeature for a store that overwrites, and StorageFailure.
+    Returns whether the object existed before; a missing object is created. `data`: the content of the object, so that
+    even a store that overwrites does no harm. Raises UnsupportedFeature for a store that overwrites, and
+    StorageFailure.
     """
     existed = writer_for(path).prove_create(path, data)
     _PROVEN.add(_settings(path))
@@ -59,30 +63,35 @@ def prove_create(path: str, data: bytes) -> bool:
 
 
 def prove_create_below(directory: str) -> None:
-    """Create an object of a new name in a directory to verify that its store overwrites nothing; once per process."""
+    """Verify with a new object that a store does not overwrite objects.
+
+    The object is created in `directory` and deleted. Does nothing if the store has already been verified in this
+    process.
+    """
     if not needs_proof(directory):
         return
     path = f"{directory.rstrip('/')}/.create.{uuid4()}.tmp"
     try:
         prove_create(path, b"The store must refuse to create this object twice.")
     finally:
-        # A user who may write and not delete leaves an object that no reader of a table takes for a part of it.
+        # A user without permission to delete leaves the object; readers do not treat it as part of a table.
         with suppress(PruneError):
             writer_for(path).delete(path)
 
 
 def holds(path: str, content: bytes | Path) -> bool:
-    """Return True if an object of a store has exactly this content; of a local file, if given as a path.
+    """Return True if an object has exactly this content.
 
-    Raises StorageFailure.
+    `content`: bytes, or the path of a local file. Raises StorageFailure.
     """
     return writer_for(path).holds(path, content)
 
 
 def put_unique(path: str, data: bytes) -> bool:
-    """Write a file whose name no other writer uses; return False if the name has another content.
+    """Write a file whose name no other writer uses.
 
-    The content decides if the answer of the store to the first try was lost. Raises as `put_if_absent`.
+    Returns False if a file of this name has other content. If the answer of the store to the first request was lost,
+    the content decides. Raises as `put_if_absent`.
     """
     try:
         return put_if_absent(path, data) or (is_remote(path) and holds(path, data))
@@ -94,9 +103,10 @@ def put_unique(path: str, data: bytes) -> bool:
 
 
 def put(path: str, data: bytes) -> None:
-    """Write a file over the one of this name, if any; a reader sees the old or the new one, never a mixture.
+    """Write a file, replacing an existing one.
 
-    Directories are made as needed. Raises UnsupportedFeature, StorageFailure and UncertainWrite as `put_if_absent`.
+    Readers see the old or the new content, never a mixture. Missing directories are created. Raises UnsupportedFeature,
+    StorageFailure and UncertainWrite as `put_if_absent`.
     """
     scheme = scheme_of(path)
     if scheme is None:
@@ -112,7 +122,7 @@ def _settings(path: str) -> object:
 
 
 def writer_for(path: str) -> ObjectWriter:
-    """Return the writer of the store of a URI; raises UnsupportedFeature for other schemes."""
+    """Return the writer for the store of a URI. Raises UnsupportedFeature for other schemes."""
     scheme = scheme_of(path) or ""
     if scheme not in OF_SCHEME:
         raise UnsupportedFeature(
