@@ -156,7 +156,7 @@ def _statistics(
 
 
 def _has_statistics(column: TableColumn) -> bool:
-    # The null count of a list in a footer counts missing elements, not null rows.
+    # The null count of a list in a footer counts null leaf slots, not null rows.
     return column.leaf.type is not None and column.leaf.max_repetition_level == 0 and not column.refused
 
 
