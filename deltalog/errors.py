@@ -63,7 +63,7 @@ class UnsupportedTable(DeltaError, UnsupportedFeature):
 
 
 class OutsideTable(DeltaError, UnsupportedFeature):
-    """The log names a file outside the table, and the user did not allow it."""
+    """The log names a file outside the table that is not allowed."""
 
 
 class NoSuchVersion(DeltaError, WrongUse):

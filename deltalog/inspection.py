@@ -58,7 +58,7 @@ class Orphans:
 
 @dataclass(frozen=True, slots=True)
 class LogHealth:
-    """Cost of reading this version of the log, and defects found in it (`notes`).
+    """Cost of reading this version, and log defects found (`notes`).
 
     `checkpoint`: the version of the checkpoint that was read; None if there was no checkpoint.
     """
@@ -205,7 +205,7 @@ class _Why:
         return reason if files == self._files else f"{reason} in {files:,} of {self._files:,} files"
 
     def _of_writer(self, column: TableColumn, reason: str) -> str:
-        """Return the reason, with the property that made the writer omit the bounds, if any."""
+        """Return the reason, with the property that omitted the bounds, if any."""
         if reason is not Gap.BOUNDS:
             return reason
         if self._named is not None:

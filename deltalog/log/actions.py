@@ -133,7 +133,7 @@ def fits(number: int) -> bool:
 
 
 class FullAdd(Add, frozen=True, gc=False, rename="camel"):
-    """A file that is part of the table, with all fields of the protocol."""
+    """A file of the table, with all fields of the protocol."""
 
     data_change: bool = True
     tags: dict[str, str | None] | None = None
@@ -143,7 +143,7 @@ class FullAdd(Add, frozen=True, gc=False, rename="camel"):
 
 
 class FullRemove(Remove, frozen=True, gc=False, rename="camel"):
-    """A file that was removed from the table, with all fields of the protocol."""
+    """A removed file, with all fields of the protocol."""
 
     data_change: bool = True
     extended_file_metadata: bool | None = None
@@ -154,7 +154,7 @@ class FullRemove(Remove, frozen=True, gc=False, rename="camel"):
 
 
 class FullLine(Line, frozen=True, gc=False):
-    """A line of a commit or JSON checkpoint, with all fields of the protocol."""
+    """A JSON line of a commit or checkpoint, with all protocol fields."""
 
     add: FullAdd | None = None
     remove: FullRemove | None = None

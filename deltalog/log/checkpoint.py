@@ -93,7 +93,7 @@ def _place_of(path: str, location: str, allow: Sequence[str]) -> str:
 
 
 class Hint(NamedTuple):
-    """Version in the hint (None if unreadable), and the problem with it ("" if none)."""
+    """Version in the hint, None if unreadable. `complaint`: the problem with the hint; "" if none."""
 
     version: int | None
     complaint: str

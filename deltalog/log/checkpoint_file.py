@@ -91,7 +91,10 @@ class CheckpointFile:
         return self._footer[0]
 
     def batches(self, wanted: Mapping[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `size` rows with the wanted fields of actions that the file has."""
+        """Yield batches of `size` rows with the wanted fields of actions.
+
+        Fields that the file lacks are left out.
+        """
         with self._opened() as opened:
             schema = opened.schema
             names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
@@ -163,7 +166,7 @@ class CheckpointFile:
 
 
 def _few_values(footer: Footer) -> list[str]:
-    """Return the columns of partition keys and values, which repeat and are read dictionary-encoded."""
+    """Return the columns of partition keys and values, whose values repeat."""
     return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
 
 
@@ -275,7 +278,7 @@ class CheckpointStatistics:
 def _forms(
     opened: ValueReader, fields: set[str], columns: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[list[str], _Take]]:
-    """Yield the columns to read, in this order, each with the function that extracts statistics from them."""
+    """Yield columns to read, in order, each with its function to extract statistics."""
     kind = opened.schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
     structs = _has(kind, ("numRecords",))
     known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]

@@ -33,7 +33,7 @@ _LINE_BYTES = 128 << 20
 def read_commits(
     files: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine], *, traffic: Traffic
 ) -> Iterator[Iterable[AnyLine]]:
-    """Yield the decoded lines of each JSON file of the log, in order.
+    """Yield the decoded lines of each JSON file, in order.
 
     `decoder`: decides which fields of an action are decoded. A large file is read while its lines are iterated. Raises
     MalformedLog, which names the line, and the errors of `read_each`.

@@ -62,7 +62,7 @@ def decode_z85(text: str) -> bytes:
 
 
 def vector_path(vector: DeletionVector, table: str) -> str:
-    """Return the path of a vector's file, for storage type `u` or `p`. Raises ValueError for an invalid path.
+    """Return the path of a vector's file (storage type `u` or `p`). Raises ValueError if invalid.
 
     >>> vector_path(DeletionVector("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6), "s3://b/t")
     's3://b/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
@@ -168,7 +168,7 @@ def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
 
 
 def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:
-    """Return the number of deleted rows per file, in block order, as deletion vectors state it in the log."""
+    """Return the number of deleted rows per file, in block order, from the log."""
     counts = [np.zeros(len(block), np.int64) for block in blocks]
     for count, block in zip(counts, blocks, strict=True):
         if block.vectors is not None:

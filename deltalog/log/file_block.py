@@ -1,4 +1,4 @@
-"""Live files of a table as columns, one block per part of the log.
+"""Live files as columns, one block per part of the log.
 
 A block does not contain statistics. It contains their source, from which they are read for the columns of a predicate.
 """
@@ -96,7 +96,7 @@ class FileBlock:
 
 
 def empty_codes(count: int) -> Texts:
-    """Return the values of a partition column that has no entry in any file."""
+    """Return the values of a partition column without any entry."""
     return Texts(np.full(count, ABSENT, np.int32), pa.nulls(0, pa.string()))
 
 
@@ -174,7 +174,7 @@ class ChosenStatistics(NamedTuple):
 
 
 def chosen_statistics(source: StatisticsSource, chosen: Numbers, total: int) -> ChosenStatistics:
-    """Return the statistics of the files at `chosen` in a block of `total`; nested choices are merged."""
+    """Return the statistics of chosen files in a block of `total`; nested choices are merged."""
     if isinstance(source, ChosenStatistics):
         return ChosenStatistics(source.source, source.chosen[chosen], source.total)
     return ChosenStatistics(source, chosen, total)

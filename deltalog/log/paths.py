@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _FILE_URI = re.compile(r"file:(?://[^/]*)?(/.*)", re.IGNORECASE | re.DOTALL)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-# A colon in the first directory would make it the scheme of a URI.
+# Colons are encoded: one in the first directory would turn it into a URI scheme.
 _NOT_ENCODED = "/=@!$&'()*+,;~"
 _HEX = np.full(256, 255, np.uint8)
 _HEX[np.frombuffer(b"0123456789", np.uint8)] = np.arange(10)

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tail:
-    """Net effect of the commits after a checkpoint, gathered from the newest to the oldest."""
+    """Net effect of the commits after a checkpoint.
+
+    Commits are added from the newest to the oldest.
+    """
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None

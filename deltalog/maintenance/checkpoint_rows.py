@@ -250,7 +250,7 @@ def _removes(children: dict[str, pa.Array]) -> pa.StructArray:
 
 
 def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
-    """Return a non-file action as the row of its column, without absent fields."""
+    """Return a non-file action as a row, without absent fields."""
     fields = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
     if name == "metaData":
         fields = {**fields, "format": _format(fields.get("format")), "configuration": fields.get("configuration") or {}}
@@ -258,16 +258,16 @@ def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
 
 
 def _format(format_: Any) -> dict[str, Any]:
-    """Return the `format` of files without its invalid parts, which no reader uses."""
+    """Return the `format` action field without invalid parts, which no reader uses."""
     provider, options = (format_.get("provider"), format_.get("options")) if isinstance(format_, dict) else (None, None)
-    # An older checkpoint yields options as a list of pairs.
+    # Options read from an earlier checkpoint are a list of pairs.
     pairs = options.items() if isinstance(options, dict) else options if isinstance(options, list) else ()
     valid = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
     return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(valid)}
 
 
 def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:
-    """Return rows of one kind of action as an array of its column."""
+    """Return rows of one action kind as an array."""
     return array_of_rows(rows, OTHER_TYPES[name])
 
 

@@ -83,7 +83,7 @@ class CheckpointWriter:
             self._rows = 0
 
     def check(self) -> None:
-        """Raise StorageFailure if the closed file has another number of rows than was written."""
+        """Raise StorageFailure if the closed file lacks rows or has more."""
         found = pq.read_metadata(self._path).num_rows
         if found != self.actions:
             raise StorageFailure(f"{self._path}: {found} rows instead of {self.actions}; check the disk")

@@ -1,4 +1,4 @@
-"""Remove log files of versions past their retention that a newer checkpoint replaces.
+"""Remove expired log files that a newer checkpoint replaces.
 
 The cutoff is at midnight. The last commit before the day on which `delta.logRetentionDuration` ends must stay readable,
 so the checkpoint at or before it is kept, with its commit and everything after it. Older files are deleted oldest
@@ -120,7 +120,7 @@ def _point_at(state: LogState, kept: int) -> None:
 
 
 def _last_commit_before(state: LogState, moment: int) -> int | None:
-    """Return the newest commit made at or before a moment; None if there is no certain one."""
+    """Return the newest commit made at or before a moment; None if missing or unknown."""
     versions = sorted(state.listing.commits)
     times = np.array([state.listing.commits[version].modified_ns // 1_000_000 for version in versions], np.int64)
     # File times may run backwards, and a store may not report them: then no commit is known to be old.
@@ -147,7 +147,7 @@ def _in_commit_time(file: DataFile) -> int | None:
 
 
 def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
-    """Return the newest version up to a commit that has a readable checkpoint."""
+    """Return the newest version with a readable checkpoint, up to a commit."""
     for version in sorted((at for at in listing.checkpoints if at <= commit), reverse=True):
         for checkpoint in listing.checkpoints[version]:
             try:
@@ -173,7 +173,7 @@ def _expired(listing: LogListing, kept: int) -> list[DataFile]:
 
 
 def _left_behind(listing: LogListing, now: int) -> Iterator[DataFile]:
-    """Yield unfinished files of dead processes that are at least a day old."""
+    """Yield unfinished files of dead processes, at least a day old."""
     for location in (listing.location, f"{listing.location}/{_SIDECARS}"):
         yield from (file for file in list_directory(location, _STAGED) if _is_a_day_old(file, now))
 

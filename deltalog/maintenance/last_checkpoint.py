@@ -42,7 +42,10 @@ class WrittenCheckpoint(NamedTuple):
 
 
 def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint | None, bool]:
-    """Return a version's readable checkpoint (or None), and whether an unreadable one exists."""
+    """Return a version's readable checkpoint, and whether an unreadable one exists.
+
+    The checkpoint is None if there is no readable one.
+    """
     damaged = False
     for checkpoint in listing.checkpoints.get(version, ()):
         try:
@@ -67,7 +70,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
 
 
 def hint_of(written: WrittenCheckpoint) -> dict[str, Any]:
-    """Return the fields of `_last_checkpoint` without the checksum, which the protocol makes optional."""
+    """Return the fields of `_last_checkpoint`, without the optional checksum."""
     fields = {
         "version": written.version,
         "size": written.actions,

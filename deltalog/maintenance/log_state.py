@@ -1,4 +1,6 @@
-"""All valid actions of a version with every field, for checkpoints and for deleting files.
+"""All valid actions of a version, with every field.
+
+Used to write checkpoints and to delete files.
 
 A snapshot has only the data that planning needs. A log state also has tombstones and every field of an action. Rows of
 a checkpoint are read in batches, so a million files need the memory of a few thousand.
@@ -67,9 +69,10 @@ class LogState(TableVersion):
     _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
-        """Yield the checkpoint's file actions that no later commit replaces, with the wanted fields.
+        """Yield the checkpoint's valid file actions, with the wanted fields.
 
-        Path and deletion vector are always included. Raises MalformedLog.
+        Valid actions are not replaced by later commits. Path and deletion vector are always included. Raises
+        MalformedLog.
         """
         doubtful = self._named_twice() if adds else None
         seen: set[Key] = set()

@@ -1,8 +1,8 @@
 """Files below a table's directory: files on disk, and files that its log names.
 
-The listing includes files that Spark ignores. Directories whose names begin with `_` or `.` are skipped unless they are
-partitions. Links are skipped, because they lead out of the table, and so are tables inside the table, which have their
-own log.
+The listing includes some files that Spark ignores: unfinished files of interrupted writes and, on request, the change
+data feed. Directories whose names begin with `_` or `.` are skipped unless they are partitions. Links are skipped,
+because they lead out of the table, and so are tables inside the table, which have their own log.
 
 Named files are live files, tombstones and their deletion vectors. An absolute path may lead into the table by another
 spelling (a link, another scheme), so every file with the same ending counts as named.
@@ -99,7 +99,7 @@ def _remote(table: str) -> dict[str, DataFile]:
 
 
 class NamedFiles:
-    """Paths below the table that a log names, with their last removal times in milliseconds."""
+    """Paths that a log names below the table, with removal times (milliseconds)."""
 
     def __init__(self) -> None:
         self._paths: dict[str, float] = {}

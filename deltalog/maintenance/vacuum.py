@@ -1,4 +1,4 @@
-"""Delete data files that no version within the retention needs, and find orphans.
+"""Delete data files that no retained version needs, and find orphans.
 
 Orphans are files that no version names. A file is kept while it is live, while its tombstone is younger than the
 retention, while it holds a deletion vector of such a file, and while the file itself is younger than the retention: its
@@ -155,7 +155,7 @@ def _place(table: str | os.PathLike[str]) -> str:
 
 
 def orphans(table: str | os.PathLike[str]) -> tuple[DataFile, ...]:
-    """Return files of a table that neither its log nor its tombstones name, sorted by path.
+    """Return files that neither a table's log nor its tombstones name, sorted by path.
 
     >>> import deltalog
     >>> [file.path.rpartition("/")[2] for file in deltalog.orphans(table)]

@@ -1,4 +1,4 @@
-"""Write the checkpoint of a version, and the hint that it is the last one.
+"""Write the checkpoint of a version, and the hint to it.
 
 A table with `delta.checkpointPolicy` = `v2` and the feature v2Checkpoint gets a JSON manifest with a UUID and sidecar
 files. Every other table gets one classic file. Multi-part checkpoints are read but not written: the protocol advises
@@ -71,7 +71,7 @@ _ROWS_OF_A_SIDECAR = 1 << 18
 def write_checkpoint(
     table: str | os.PathLike[str], version: int | None = None, *, clean: bool = True
 ) -> WrittenCheckpoint:
-    """Write the checkpoint of a version unless it exists, and name it in `_last_checkpoint`.
+    """Write a version's checkpoint unless it exists, and name it in `_last_checkpoint`.
 
     >>> import pathlib
     >>> import deltalog
@@ -153,7 +153,7 @@ def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:
 
 
 def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
-    """Return the partition columns if all their values are unambiguous, else an empty sequence."""
+    """Return the partition columns if all values are unambiguous, else ()."""
     columns = [column for column in state.schema.columns if column.partition is not None]
     if not columns or parsed_partition_type(columns) is None:
         return ()

@@ -116,7 +116,10 @@ def _is_range(order: Numbers, count: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CachedStatistics:
-    """Statistics of a block whose files start at `first` in a store, with the log as fallback."""
+    """Statistics of a block from a store, else from the log.
+
+    `first`: position of the block's first file in the store.
+    """
 
     store: StatisticsStore
     first: int
@@ -127,7 +130,10 @@ class CachedStatistics:
         return self.inner.read(columns, wanted)
 
     def answers(self, query: StatisticsQuery, wanted: Flags) -> Answers:
-        """Yield positions and bounds per key, from the store or else from the log; note the latter."""
+        """Yield positions and bounds per key, from the store or the log.
+
+        Bounds from the log are noted in the store.
+        """
         cached = [self.store.column(key) for key in query.keys]
         there = [column for column in cached if column is not None]
         here = slice(self.first, self.first + len(wanted))
@@ -160,7 +166,7 @@ class CachedStatistics:
 
 
 def answers(source: StatisticsSource, query: StatisticsQuery, wanted: Flags) -> Answers:
-    """Yield positions and bounds per key, for wanted files of a block that have statistics."""
+    """Yield positions and bounds per key for wanted files with statistics."""
     match source:
         case CachedStatistics():
             yield from source.answers(query, wanted)

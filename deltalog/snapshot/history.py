@@ -32,7 +32,7 @@ class CommitInfo(NamedTuple):
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
-    """Return the commit information of the commits up to a version, newest first.
+    """Return the commit information up to a version, newest first.
 
     >>> import deltalog
     >>> for commit in deltalog.history(snapshot):
@@ -66,9 +66,9 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
 
 
 def listed_time(snapshot: Snapshot) -> int | None:
-    """Return the time of a version from the listing, in milliseconds since 1970.
+    """Return the time of a listed version, in milliseconds since 1970.
 
-    None if the commit was removed or has to be read.
+    Only the listing is used: None if the commit was removed or has to be read.
     """
     commit = snapshot.listing.commits.get(snapshot.version)
     if commit is None or not commit.modified_ns or _enabled(snapshot) is not None:

@@ -1,4 +1,4 @@
-"""Open a version of a table, from its log or from the cache.
+"""Open a version of a table from its log or the cache.
 
 Damaged checkpoints are skipped if other files lead to the version.
 """

@@ -1,4 +1,4 @@
-"""Read a snapshot from the disk cache, and later commits from the log."""
+"""Read a snapshot from the disk cache and newer commits."""
 
 from __future__ import annotations
 

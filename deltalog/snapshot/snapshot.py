@@ -51,7 +51,7 @@ class Snapshot(TableVersion):
 
     @property
     def total_bytes(self) -> int:
-        """Total size of the live files in bytes, as stated in the log."""
+        """Total size of the live files in bytes, from the log."""
         return sum(int(block.size.sum()) for block in self.blocks)
 
     def paths(self, kept: NDArray[np.bool_] | None = None) -> list[str]:

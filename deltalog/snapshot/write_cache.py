@@ -1,4 +1,4 @@
-"""Write a snapshot and the bounds read by predicates to the disk cache."""
+"""Write a snapshot and its parsed bounds to the disk cache."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class CachedSnapshot:
 
 
 def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
-    """Return a snapshot whose statistics are collected for `save` when queries read them."""
+    """Return a snapshot that collects parsed statistics for `save`."""
     store = StatisticsStore(snapshot.file_count, lambda _: None)
     firsts = np.cumsum([0, *map(len, snapshot.blocks)]).tolist()
     blocks = tuple(
@@ -135,7 +135,10 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, C
 
 
 class _Origin(NamedTuple):
-    """Source of a block's statistics, and positions of its files in the store (None if unknown)."""
+    """Source of a block's statistics, and the files' positions in the store.
+
+    `positions`: None if the store does not contain the files.
+    """
 
     source: JsonStatistics | CheckpointStatistics
     rows: NDArray[np.int64]

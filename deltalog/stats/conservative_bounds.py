@@ -1,4 +1,4 @@
-"""Convert texts and numbers of the log to bounds that enclose the column's value.
+"""Convert texts and numbers of the log to enclosing bounds.
 
 Functions convert many values at once and return a pair of arrays in the column's bounds type. Null means unknown, on
 both sides or on one.
@@ -210,7 +210,7 @@ def _days_only(texts: pa.Array) -> NDArray[np.bool_]:
 def _cast(
     texts: pa.Array, chosen: NDArray[np.bool_], read: Callable[[pa.Array], pa.Array]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Parse the chosen texts at once, or one by one if one of them is invalid."""
+    """Parse the chosen texts at once, or one by one if invalid."""
     micros, known = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.bool_)
     at = np.flatnonzero(chosen)
     if len(at) == 0:

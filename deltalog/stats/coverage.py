@@ -1,4 +1,7 @@
-"""Count the files where a column has bounds and null counts, with reasons for the others."""
+"""Count files with bounds and null counts of a column.
+
+Each file without them has a reason.
+"""
 
 from __future__ import annotations
 

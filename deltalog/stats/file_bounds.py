@@ -1,8 +1,9 @@
-"""Bounds of columns per file, from JSON or parsed statistics in the log.
+"""Bounds of columns per file, from statistics in the log.
 
-Only columns of the predicate are read. Missing, malformed or contradictory statistics are unknown, and the file is
-kept. Bounds may be looser than the values: strings are truncated, times have only milliseconds, some writers pass
-numbers through 64-bit floats, and deleted rows are still counted. Bounds never describe NaN.
+JSON and parsed statistics are read, only for the columns of a predicate. Missing, malformed or contradictory statistics
+are unknown, and the file is kept. Bounds may be looser than the values: strings are truncated, times have only
+milliseconds, some writers pass numbers through 64-bit floats, and deleted rows are still counted. Bounds never describe
+NaN.
 
 A checkpoint may be older than a column's type. Statistics in a type that does not widen to the current type are
 unknown.
@@ -130,7 +131,7 @@ def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
 
 
 def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
-    """Return a reader of JSON that was decoded one text at a time."""
+    """Return a reader of JSON that was decoded text by text."""
     return ReadStatistics(
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
@@ -140,7 +141,7 @@ def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
-    """Return a function that maps a batch to the bounds of each column."""
+    """Return a function from a batch to the bounds of columns."""
     return lambda batch: ask_batch(columns, batch, lambda statistics: _bounds_of(columns, statistics))
 
 
@@ -174,7 +175,7 @@ def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
 
 
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return the row count of each live file (or of the wanted ones); ABSENT if unknown.
+    """Return the row count of each live (wanted) file; ABSENT if unknown.
 
     Deleted rows are included. Invalid counts are damage and become ABSENT.
     """

@@ -113,7 +113,7 @@ def _found(path: str) -> DataFile:
 
 
 def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | None]:
-    """Return partition values keyed by the names that actions use for partition columns."""
+    """Return partition values keyed by their names in actions."""
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     if keys.keys() != file.partition_values.keys():
         given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
@@ -229,7 +229,10 @@ def _folded(
 
 
 def _with_nan(high: pa.Array, nans: Counts) -> pa.Array:
-    """Replace the upper bound by NaN, the largest value, if a file has NaN; null if unknown."""
+    """Replace the upper bound by NaN if a file has NaN; null if unknown.
+
+    Statistics order NaN above all numbers.
+    """
     nan, none = pa.scalar(float("nan"), high.type), pa.scalar(None, high.type)
     high = pc.if_else(from_numpy(nans > 0), nan, high)
     return pc.if_else(from_numpy(nans == _UNKNOWN), none, high)

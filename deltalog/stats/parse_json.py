@@ -1,6 +1,7 @@
-"""Parse the JSON statistics of many files, to columns at once or to objects one by one.
+"""Parse the JSON statistics of many files, at once or one by one.
 
-If Arrow cannot read one text, the batch is refused and the texts are decoded one by one; values are never guessed.
+Arrow parses a batch to columns. If it cannot read one text, the batch is refused and each text is decoded to an object;
+values are never guessed.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ _TOO_FINE = pa.null()
 
 
 def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArray | None:
-    """Parse JSON texts (large binary, none null) to a struct of the columns' statistics.
+    """Parse JSON texts to a struct of the columns' statistics.
 
-    Numbers of decimal columns are exact. None if a text is not a plain object, has a duplicate key, or has a value of
-    another type than its column. None also for fewer than 64 texts, which are decoded faster one by one, and for more
-    than 1 GiB.
+    `texts`: large binary, none null. Numbers of decimal columns are exact. None if a text is not a plain object, has a
+    duplicate key, or has a value of another type than its column. None also for fewer than 64 texts, which are decoded
+    faster one by one, and for more than 1 GiB.
     """
     form = _form(columns)
     if form is None or len(texts) < _LEAST or _bytes(texts) > _MOST_BYTES:

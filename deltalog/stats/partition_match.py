@@ -1,4 +1,4 @@
-"""Match files with given partitions by the meaning of values, not by their spelling.
+"""Match files with partitions by the meaning of values, not their spelling.
 
 `1.1` and `1.10` are the same decimal, and a time without a zone may be one of many. So a file is certainly, possibly or
 not in a partition.
@@ -96,7 +96,7 @@ def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | Non
 
 
 def _combinations(block: FileBlock, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return the distinct rows of codes, and the index of each file's row."""
+    """Return the distinct rows of codes, and each file's row index."""
     codes = [block.partition[name].codes if name in block.partition else np.full(len(block), ABSENT) for name in names]
     if not codes:
         return np.zeros((1, 0), np.int32), np.zeros(len(block), np.intp)
@@ -112,7 +112,7 @@ def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray
     by_column: list[_Combo] = []
     for name, column in columns.items():
         texts = block.partition[name].values.to_pylist() if name in block.partition else []
-        # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
+        # NULL (-1) indexes the last entry, ABSENT (-2) the entry before it.
         by_column.append([*zip(texts, meanings(column, texts), strict=True), (None, _ANYTHING), (None, _NULL)])
     for combo in combos.tolist():
         yield [known[code] for known, code in zip(by_column, combo, strict=True)]
@@ -139,7 +139,7 @@ class _Wanted:
         self._inexact = [combo for combo in self._all if _exact(combo) is None]
 
     def holds(self, combo: _Combo) -> tuple[bool, bool]:
-        """Return whether a combination is certainly one of the partitions, and whether it possibly is."""
+        """Return whether a combination certainly, and possibly, is one of the partitions."""
         exact = _exact(combo)
         if all(meaning is not _ANYTHING for _, meaning in combo) and _texts(combo) in self._texts:
             return True, True

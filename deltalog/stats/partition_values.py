@@ -55,7 +55,7 @@ _WHOLE = "^-?[0-9]+$"
 
 
 def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
-    """Return the outcomes that partition values leave possible, per file of a block.
+    """Return the outcomes that partition values leave possible, per file.
 
     All outcomes stay possible for a leaf on other columns.
 
@@ -109,7 +109,10 @@ def _texts(column: TableColumn, block: FileBlock) -> Texts:
 
 
 def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
-    """Return the bounds of distinct values, followed by bounds of a missing entry and of null."""
+    """Return the bounds of distinct values, of a missing entry and of null.
+
+    The last two entries are the missing entry and null.
+    """
     kind = bounds_type(column.leaf)
     text_like = column.kind in {"string", "binary"}
     blank = flags_from(pc.is_in(texts, value_set=array_of(["", NULL_DIRECTORY], texts.type)))

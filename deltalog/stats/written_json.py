@@ -60,7 +60,7 @@ def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *
             _put(statistics["nullCount"], column.path, nulls)
     if tight is not None:
         statistics["tightBounds"] = tight
-    # Leave out empty parts: some readers expect a value for every column in a part.
+    # Leave out empty parts: some readers treat a column missing from a part as a value.
     return msgspec.json.encode({name: part for name, part in statistics.items() if part != {}}).decode()
 
 

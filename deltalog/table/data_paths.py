@@ -25,7 +25,7 @@ _LONGEST_NAME = 255
 
 
 def data_directory(schema: TableSchema, values: Mapping[str, str | None], properties: Mapping[str, str]) -> str:
-    """Return the directory of a file with partition values, with a trailing slash; "" for the table's.
+    """Return the directory of a file, with a trailing slash; "" for the table's own.
 
     >>> from deltalog.table.schema import read_schema
     >>> columns = ["day", "place"]

@@ -1,4 +1,4 @@
-"""Table features: support of readers, writers and maintainers, and the needs of a schema and of properties.
+"""Table features supported here, and features required by schemas and properties.
 
 Source: the Delta protocol, "Table Features", and its RFCs.
 """
@@ -169,12 +169,12 @@ def check_readable(protocol: Protocol, *, location: str) -> None:
 
 
 def check_writable(protocol: Protocol, *, location: str) -> None:
-    """Raise UnsupportedTable, naming each feature, if this module cannot commit to a table."""
+    """Raise UnsupportedTable, naming features, if this module cannot commit to a table."""
     _check(protocol.min_writer_version, writer_features(protocol), _WRITER, location)
 
 
 def check_maintainable(protocol: Protocol, *, location: str) -> None:
-    """Raise UnsupportedTable, naming each feature, if a table cannot be checkpointed or cleaned up."""
+    """Raise UnsupportedTable, naming features, if checkpoints and deletions are not allowed."""
     _check(protocol.min_writer_version, writer_features(protocol), _MAINTAINER, location)
 
 
@@ -209,14 +209,14 @@ def _check_lists(protocol: Protocol, location: str) -> None:
 
 
 def reader_features(protocol: Protocol) -> tuple[str, ...]:
-    """Return the features that a reader must support, including features implied by old versions."""
+    """Return the features that a reader must support, listed or implied."""
     if protocol.min_reader_version >= _FEATURES_FROM_READER:
         return tuple(protocol.reader_features or ())
     return _implied(_OF_READER_VERSION, protocol.min_reader_version)
 
 
 def writer_features(protocol: Protocol) -> tuple[str, ...]:
-    """Return the features that a writer must support, including features implied by old versions."""
+    """Return the features that a writer must support, listed or implied."""
     if protocol.min_writer_version >= _FEATURES_FROM_WRITER:
         return tuple(protocol.writer_features or ())
     return _implied(_OF_WRITER_VERSION, protocol.min_writer_version)

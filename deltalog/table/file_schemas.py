@@ -56,7 +56,7 @@ class _Node(NamedTuple):
         return None if self.element.converted is None else _CONVERTED.get(self.element.converted, -1)
 
     def is_group(self, annotation: int | None) -> bool:
-        """True if it is a group with this annotation that is not repeated."""
+        """True if this is an unrepeated group with the annotation."""
         return self.element.physical is None and not self.repeated and self.annotation == annotation
 
 
@@ -162,7 +162,7 @@ def _pair_of(node: _Node) -> list[_Node] | None:
 
 
 def _is_read(node: _Node, kind: str) -> bool:
-    """True if Spark reads a plain value as a type of the table."""
+    """True if Spark reads a plain value as a table type."""
     if kind == "variant":
         return node.element.physical is None and not node.repeated
     wanted = parquet_element(kind)

@@ -92,7 +92,7 @@ class TableProperties(dict[str, str]):
 
     @property
     def column_mapping(self) -> str:
-        """How files name columns: none, name or id."""
+        """Column naming in files: none, name or id."""
         return self.get(COLUMN_MAPPING, "none").lower()
 
     @property

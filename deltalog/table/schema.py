@@ -61,7 +61,7 @@ _WIDENED_TO_DECIMAL = {"byte", "short", "integer", "long"}
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A leaf column of the table, with its names in predicates and in the log.
+    """A leaf column of the table, and its names in the log.
 
     `leaf`: logical path and type; its `unsupported` is the reason why predicates on it do not prune. `physical`: the
     path in statistics. `partition`: the key in `partitionValues`; None for a column stored in files. `field_id`: the id
@@ -84,7 +84,7 @@ class TableColumn:
 
 
 class Field(NamedTuple):
-    """A field at any depth of a schema, with its logical and physical path.
+    """A field at any depth, with its logical and physical path.
 
     `nullable`: True if the field itself may be null. `repeated`: True if the field is inside an array or map.
     `collation`: the reason why its values do not compare as bytes; "" if they do.
@@ -151,7 +151,7 @@ def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: 
 
 
 class _Above(NamedTuple):
-    """Path and properties that fields inherit from the struct, array or map around them."""
+    """Path and properties that fields inherit from the enclosing type."""
 
     path: Path
     physical: Path

@@ -80,7 +80,7 @@ class Change:
 
     @property
     def blind_append(self) -> bool:
-        """True if the change removes no files, has read nothing and may change rows."""
+        """True if the change may add rows, removes nothing and has read nothing."""
         return not self.removes and self.reads.nothing and self.data_change
 
 
@@ -110,7 +110,10 @@ class CommitContext:
 
     @property
     def has_new_rows(self) -> bool:
-        """True if a file is added, except a removed file that is added again with more deleted rows."""
+        """True if an added file may have new rows.
+
+        A removed file that is added again with more deleted rows has none.
+        """
         if not self.change.data_change:
             return False
         deleted = {file.path: 0 if file.vector is None else file.vector.cardinality for file in self.removes}

@@ -1,4 +1,4 @@
-"""Check the `add` actions of a change against the table, before the commit is written.
+"""Check the `add` actions of a change before the commit is written.
 
 A commit cannot be undone: an `add` that readers fail on makes the whole table unreadable.
 """
@@ -58,7 +58,7 @@ _DECODER = msgspec.json.Decoder(AddStatistics)
 
 
 def check_adds(context: CommitContext) -> None:
-    """Raise RefusedCommit, naming the file, if a file does not fit the table's schema.
+    """Raise RefusedCommit, naming the file, if a file contradicts the schema.
 
     Files of a clustered table need statistics of the clustering columns. NOT NULL is checked only if the commit adds
     new rows.
@@ -135,7 +135,7 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
 
 
 def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
-    """True if a text is a value of the type in a spelling that every reader accepts.
+    """True if a text is a value of the type for every reader.
 
     Readers based on Delta Kernel reject the whole table if a decimal has another scale.
     """
@@ -174,7 +174,7 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> AddStatist
 
 
 def _stray(values: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the path of a column in the statistics that the table lacks; empty if none."""
+    """Return a column path of the statistics that the table lacks; empty if none."""
     for name, value in values.items():
         path = (*above, name)
         if path not in known:

@@ -1,7 +1,8 @@
-"""Check a change against its snapshot and the table features, before it is written.
+"""Check a change against its snapshot and the table features.
 
-The files of a commit are written elsewhere, so requirements on their rows cannot be checked here: they must follow from
-statistics, or the commit is refused. Source: the Delta protocol, "Table Features" and its requirements for writers.
+The check is made before the commit is written. The files of a commit are written elsewhere, so requirements on their
+rows cannot be checked here: they must follow from statistics, or the commit is refused. Source: the Delta protocol,
+"Table Features" and its requirements for writers.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) 
 
 
 def check_compactable(snapshot: Snapshot) -> None:
-    """Raise UnsupportedTable if files of a table cannot be replaced by others with the same rows.
+    """Raise UnsupportedTable if files cannot be replaced by others with the same rows.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -82,7 +83,10 @@ def _check_added_once(context: CommitContext) -> None:
 
 
 def _check_not_live(context: CommitContext) -> None:
-    """Refuse to add a live file, unless it is replaced, or added again without new rows."""
+    """Refuse to add a live file without removing it.
+
+    Adding it again without new rows is allowed.
+    """
     snapshot, change = context.snapshot, context.change
     if snapshot is None or not change.adds:
         return
@@ -161,7 +165,7 @@ def _check_rows(context: CommitContext) -> None:
 
 
 def _check_constraints(state: TableState, obeys: Collection[Constraint], location: str) -> None:
-    """Refuse files if constraints of the table would have to be checked row by row."""
+    """Refuse files if constraints require a check of rows."""
     for constraint in constraints_of(state.properties, state.schema.fields):
         if constraint in obeys:
             continue
@@ -190,6 +194,9 @@ CHECKS: tuple[Callable[[CommitContext], None], ...] = (
 
 
 def check_change(context: CommitContext) -> None:
-    """Raise UnsupportedTable or RefusedCommit, naming the feature, file or column, and the next step."""
+    """Raise UnsupportedTable or RefusedCommit if a table does not allow a change.
+
+    The message names the feature, file or column, and the next step.
+    """
     for check in CHECKS:
         check(context)

@@ -1,4 +1,4 @@
-"""Check a new `metaData` or `protocol` action against the table, before the commit is written."""
+"""Check a new `metaData` or `protocol` action before the commit is written."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _check_change(after: TableState, before: TableState, *, emptied: bool, locat
 
 
 def _keeps_mapping(after: TableState, before: TableState) -> bool:
-    """True if old columns are unchanged, and new ones have unused ids and physical names."""
+    """True if old columns are unchanged and new columns have unused ids and names."""
     if after.schema.text == before.schema.text:
         return True
     fields, last = after.schema.fields, before.properties.last_column_id
@@ -147,5 +147,8 @@ def _stored(field: Field) -> object:
 
 
 def _outline(type_: DataType) -> object:
-    """Return the names of a type and its inner types, without fields and nullability."""
+    """Return the names of a type and its inner types.
+
+    Fields and nullability are ignored.
+    """
     return type_name(type_), *map(_outline, inner_types(type_).values())

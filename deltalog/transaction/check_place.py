@@ -58,7 +58,10 @@ def check_place(location: str) -> None:
 
 
 def _is_parquet(file: DataFile) -> bool:
-    """True if a file is Parquet by its suffix, or by its first bytes if it has no suffix (Hive)."""
+    """True if a file is Parquet by its suffix or first bytes.
+
+    The first bytes decide if the name has no suffix, as in files written by Hive.
+    """
     name = file.path.rpartition("/")[2]
     if "." in name or file.size < 4:
         return name.endswith(_SUFFIXES) and file.size > 0

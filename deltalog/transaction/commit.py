@@ -1,4 +1,6 @@
-"""Commit a change as the next free version, unless a concurrent commit conflicts with it.
+"""Commit a change as the next free version.
+
+The commit fails if a concurrent commit conflicts with the change.
 
 The commit file is created only if absent, and read back; a store must first prove that it does not overwrite. If
 another writer was first, its commits are read and compared with the change (`conflicts`), and the next version is
@@ -248,9 +250,9 @@ def _draft(context: CommitContext, snapshot: Snapshot) -> _Draft:
 
 
 def _still_exists(commit: DataFile) -> bool:
-    """Prove with the latest commit, before the first write, that the store does not overwrite.
+    """Prove with the latest commit that the store does not overwrite.
 
-    False if the commit was deleted meanwhile.
+    This is done before the first write to a store. False if the commit was deleted meanwhile.
     """
     if not needs_proof(commit.path):
         return True

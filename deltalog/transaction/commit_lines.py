@@ -196,7 +196,10 @@ def highest_row_id(domains: Mapping[str, str], *, location: str) -> int:
 
 
 def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainMetadata | None]:
-    """Return the first row id of each file, and the new domain (None if no id was assigned)."""
+    """Return the first row id of each file, and the new domain.
+
+    The domain is None if no id was assigned.
+    """
     ids, last = [], highest
     for add in adds:
         ids.append(last + 1)
@@ -249,6 +252,6 @@ def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
 
 
 def with_enablement(metadata: Metadata, *, version: int, at: int) -> Metadata:
-    """Return a `metaData` with the version and time when in-commit timestamps were enabled."""
+    """Return a `metaData` with the version and time of enabled in-commit timestamps."""
     since = {SINCE_VERSION: str(version), SINCE_TIME: str(at)}
     return msgspec.structs.replace(metadata, configuration={**(metadata.configuration or {}), **since})

@@ -1,6 +1,6 @@
-"""Check whether a change may follow a concurrent commit, which took a version first.
+"""Check whether a change may follow a concurrent commit.
 
-It may if it would have been the same change after that commit:
+A concurrent commit took a version first. The change may follow if it would have been the same after that commit:
 
 - protocol and `metaData` must be unchanged, because files were written for them;
 - no file that the change removes (delete, delete) or has read (delete, read) may have been removed;
@@ -143,7 +143,7 @@ def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
 
 
 def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Snapshot, isolation: str) -> None:
-    """Raise CommitConflict if a change conflicts with a commit made after its snapshot."""
+    """Raise CommitConflict if a change conflicts with a later commit."""
     where = f"{concurrent.file.path} ({concurrent.operation})"
     if concurrent.protocol:
         raise ProtocolChanged(f"{where} changed the protocol; {_AGAIN}")
@@ -200,7 +200,7 @@ def _check_adds(change: Change, concurrent: ConcurrentCommit, snapshot: Snapshot
 
 
 def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArray[np.bool_]:
-    """Flag the files of a block that a change has read, or would have read if present."""
+    """Flag the files that a change has read, or would have read."""
     if reads.everything:
         return np.ones(len(block), np.bool_)
     possible = np.zeros(len(block), np.bool_)
@@ -214,7 +214,7 @@ def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArra
 
 
 def select_files(predicate: Predicate, schema: TableSchema, block: FileBlock) -> Placed:
-    """Return the files whose rows all match a predicate, and files that may match.
+    """Return files with only matching rows, and files that may match.
 
     Only partition values are evaluated.
     """

@@ -39,7 +39,7 @@ def create_table(
     description: str | None = None,
     txn: Transaction | None = None,
 ) -> Committed:
-    """Create a table at a directory or URI that has no table yet.
+    """Create a table at a directory or URI.
 
     >>> import tempfile
     >>> import pyarrow as pa

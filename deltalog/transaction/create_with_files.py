@@ -1,9 +1,9 @@
-"""Create a table with its first files, or write to it if another writer created it meanwhile.
+"""Create a table with its first files, unless another writer was faster.
 
 If several writers start without a table, one of them creates it. The others decided on a table without rows, so each
-continues with its append, overwrite or replacement. Rows that such a write would remove were written by others
-meanwhile, which is a conflict as for any existing table. Files fit the new table if it has the columns and partition
-columns that they were written for.
+continues with its append, overwrite or replacement of that table. Rows that such a write would remove were written by
+others meanwhile, which is a conflict as for any existing table. Files fit the new table if it has the columns and
+partition columns that they were written for.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _OPERATIONS: Mapping[str, Callable[..., Committed]] = {
 
 
 def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFile], *, mode: WriteMode) -> Committed:
-    """Create a table with files in its directory, or write them to the existing table.
+    """Create a table with files, or write them to the existing table.
+
+    The files are already in the table's directory.
 
     `schema`: the result of `check_create`, for which the files were written.
     `mode`: operation of the write if the table exists; "error" raises TableExists.
@@ -66,7 +68,7 @@ def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFil
 
 
 def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: WriteMode) -> None:
-    """Raise ConcurrentAppend if a write would replace files of a table created meanwhile."""
+    """Raise ConcurrentAppend if a write would replace another writer's files."""
     if mode == "append":
         return
     reads = WHOLE_TABLE if mode == "overwrite" else reads_of_partitions(snapshot, adds)

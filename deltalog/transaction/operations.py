@@ -78,7 +78,7 @@ def overwrite(
     obeys: Collection[Constraint] = (),
     checkpoint: bool = True,
 ) -> Committed:
-    """Replace all files, or only the files of partitions that a predicate selects.
+    """Replace all files, or the files of selected partitions.
 
     >>> import deltalog
     >>> overwritten = deltalog.overwrite(snapshot, [new_file])
@@ -90,8 +90,8 @@ def overwrite(
     `schema`: a new schema as JSON, if all files are replaced.
     `txn`, `obeys`, `checkpoint`: see `append`.
 
-    Raises RefusedCommit if `where` selects only some rows of a file, or may do so, or if an added file is outside
-    `where`; else as `commit`.
+    Raises RefusedCommit if it is undecided whether `where` selects all or none of a file's rows, or if an added file is
+    outside `where`; else as `commit`.
     """
     parameters = {"mode": "Overwrite"} | (
         {} if where is None else {"predicate": str(where) if shown is None else shown}
@@ -161,7 +161,7 @@ def replace_partitions(
 
 
 def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
-    """Return the reads of a commit that replaces the partitions of added files.
+    """Return the reads of a replacement of the added files' partitions.
 
     The whole table if it is unpartitioned.
     """
@@ -281,7 +281,7 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
 
 
 def _partition_text(snapshot: Snapshot, add: Add) -> str:
-    """Return the name of a file's partition, or the file if it has no partition values."""
+    """Return the name of a file's partition, else of the file."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
     parts = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
