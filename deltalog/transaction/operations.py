@@ -90,8 +90,8 @@ def overwrite(
     `schema`: a new schema as JSON, if all files are replaced.
     `txn`, `obeys`, `checkpoint`: see `append`.
 
-    Raises RefusedCommit if it is undecided whether `where` selects all or none of a file's rows, or if an added file is
-    outside `where`; else as `commit`.
+    Raises RefusedCommit if it is undecided whether `where` selects every row or no row of a file, or if an added file
+    is outside `where`; else as `commit`.
     """
     parameters = {"mode": "Overwrite"} | (
         {} if where is None else {"predicate": str(where) if shown is None else shown}
