@@ -1,18 +1,18 @@
-"""What a Delta table says about its files: the log read, replayed, asked and written, without Spark.
+"""Read, query and write Delta logs without Spark.
 
-The public names resolve on first use, so that importing this package brings in neither numpy, pyarrow nor msgspec.
+Public names are imported on first use, so that importing this package does not import numpy, pyarrow or msgspec.
 
-Rooms, each of which imports those above it alone:
+Subpackages; each imports only those listed above it:
 
-- `log`: actions, what lies in `_delta_log`, commits, checkpoints, replay;
+- `log`: actions, listing of `_delta_log`, commits, checkpoints, replay;
 - `table`: table features, schema, properties;
 - `snapshot`: a version as columns of files, its history, its cache on disk;
-- `stats`: statistics and partition values as evidence, and as they are written;
-- `maintenance`: checkpoints written, the log cleaned up, files vacuumed;
-- `transaction`: changes, what is refused of them, and the race for the next version.
+- `stats`: statistics and partition values as evidence, and in their written forms;
+- `maintenance`: writing checkpoints, cleaning up the log, vacuuming files;
+- `transaction`: changes, their validation, and optimistic commits with conflict checks.
 
-In the examples, `table` is the path of a table of one file, `snapshot` its latest version, and `new_file` describes a
-file that is written to it and not yet committed.
+In the examples, `table` is the path of a table of one file, `snapshot` is its latest version, and `new_file` describes
+a file that is written but not yet committed.
 """
 
 from __future__ import annotations

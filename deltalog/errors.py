@@ -1,28 +1,27 @@
-"""Every error about a Delta log that is raised on purpose.
+"""Errors about Delta logs.
 
 DeltaError                     (a PruneError)
-├── MalformedLog               a file of the log is not what the protocol allows; also a MalformedFile
-├── BrokenLog                  the files of the log do not add up: a version is missing; also a MalformedFile
-├── UnsupportedTable           a table feature that is not understood, named; also an UnsupportedFeature
-├── OutsideTable               the log names a file outside of its table; also an UnsupportedFeature
-├── NoSuchVersion              the version or time asked for is not there; also a WrongUse
-├── NotADeltaTable             there is no log; also a TableNotFound
-├── TableExists                a table is to be created where one is; also a WrongUse
-├── RefusedCommit              what is to be committed is not sound, or the table forbids it; also a WrongUse
-├── UncertainCommit            whether the commit is there is not known; also a StorageFailure
-└── (also a CommitConflict)    another commit came first and the two do not go together
+├── MalformedLog               a file of the log violates the protocol; also a MalformedFile
+├── BrokenLog                  a version cannot be rebuilt: a log file is missing; also a MalformedFile
+├── UnsupportedTable           the table has an unsupported feature, which is named; also an UnsupportedFeature
+├── OutsideTable               the log names a file outside the table; also an UnsupportedFeature
+├── NoSuchVersion              the requested version or time does not exist; also a WrongUse
+├── NotADeltaTable             the Delta log is missing; also a TableNotFound
+├── TableExists                the table to create already exists; also a WrongUse
+├── RefusedCommit              the change is invalid, or the table forbids it; also a WrongUse
+├── UncertainCommit            it is unknown whether the commit was written; also a StorageFailure
+└── (also a CommitConflict)    another commit came first and conflicts with this one
     ├── ProtocolChanged            it changed the protocol
     ├── MetadataChanged            it changed schema, partitioning or properties
-    ├── ConcurrentAppend           it added rows that this one should have read
-    ├── ConcurrentDeleteRead       it removed a file that this one has read
-    ├── ConcurrentDeleteDelete     it removed a file that this one removes
+    ├── ConcurrentAppend           it added rows that this commit should have read
+    ├── ConcurrentDeleteRead       it removed a file that this commit has read
+    ├── ConcurrentDeleteDelete     it removed a file that this commit removes
     ├── ConcurrentTransaction      it is of the same application
-    ├── ConcurrentDomain           it speaks of the same domain
+    ├── ConcurrentDomain           it changed the same metadata domain
     ├── LogCleanedUp               the log was cleaned up since its version was read
     └── CommitContention           other commits came first too many times
 
-A message is one line: the file or version first (with the line of a commit), then what is wrong, then the
-next step.
+A message is one line: the file or version first (with the line of a commit), then the problem, then the next step.
 """
 
 from __future__ import annotations
@@ -52,43 +51,43 @@ class DeltaError(PruneError):
 
 
 class MalformedLog(DeltaError, MalformedFile):
-    """A file of the log is not what the protocol allows."""
+    """A file of the log violates the protocol."""
 
 
 class BrokenLog(DeltaError, MalformedFile):
-    """The files of the log do not make a version: one is missing."""
+    """A version cannot be rebuilt: a file of the log is missing."""
 
 
 class UnsupportedTable(DeltaError, UnsupportedFeature):
-    """The table uses a feature that is not understood."""
+    """The table uses an unsupported feature."""
 
 
 class OutsideTable(DeltaError, UnsupportedFeature):
-    """The log names a file that does not lie below its table, and the user did not allow it."""
+    """The log names a file outside the table that is not allowed."""
 
 
 class NoSuchVersion(DeltaError, WrongUse):
-    """The table has no such version, or none at that time."""
+    """The requested version or time does not exist."""
 
 
 class NotADeltaTable(DeltaError, TableNotFound):
-    """There is no Delta log."""
+    """The Delta log is missing."""
 
 
 class TableExists(DeltaError, WrongUse):
-    """There is a table already."""
+    """The table to create already exists."""
 
 
 class RefusedCommit(DeltaError, WrongUse):
-    """What is to be committed is not sound, or the table forbids it; nothing was written."""
+    """The change is invalid, or the table forbids it; nothing was written."""
 
 
 class UncertainCommit(DeltaError, StorageFailure):
-    """The storage failed so that nobody can tell whether the commit is there."""
+    """The storage failed, and it is unknown whether the commit was written."""
 
 
 class ProtocolChanged(DeltaError, CommitConflict):
-    """The other commit changed what writers must understand."""
+    """The other commit changed the protocol."""
 
 
 class MetadataChanged(DeltaError, CommitConflict):
@@ -96,15 +95,15 @@ class MetadataChanged(DeltaError, CommitConflict):
 
 
 class ConcurrentAppend(DeltaError, CommitConflict):
-    """The other commit added rows that this one should have read."""
+    """The other commit added rows that this commit should have read."""
 
 
 class ConcurrentDeleteRead(DeltaError, CommitConflict):
-    """The other commit removed a file that this one has read."""
+    """The other commit removed a file that this commit has read."""
 
 
 class ConcurrentDeleteDelete(DeltaError, CommitConflict):
-    """The other commit removed a file that this one removes."""
+    """The other commit removed a file that this commit removes."""
 
 
 class ConcurrentTransaction(DeltaError, CommitConflict):
@@ -112,12 +111,12 @@ class ConcurrentTransaction(DeltaError, CommitConflict):
 
 
 class ConcurrentDomain(DeltaError, CommitConflict):
-    """The other commit speaks of the same domain."""
+    """The other commit changed the same metadata domain."""
 
 
 class LogCleanedUp(DeltaError, CommitConflict):
-    """The log was cleaned up since the version was read."""
+    """The log was cleaned up after the version was read."""
 
 
 class CommitContention(DeltaError, CommitConflict):
-    """Other commits came first, again and again."""
+    """Other commits came first too many times."""

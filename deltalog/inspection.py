@@ -1,4 +1,4 @@
-"""What a Delta table is by its log: version, features, files, how far statistics reach, and how the log stands."""
+"""Inspect a Delta table from its log: version, features, files, statistics coverage, log health."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHOWN_ORPHANS = 100
 
 @dataclass(frozen=True, slots=True)
 class ColumnCoverage:
-    """In how many files a column has bounds and null counts that are used; `why`: why not in all of them."""
+    """Numbers of files with usable bounds and null counts of a column; `why`: reasons for gaps."""
 
     name: str
     type: str
@@ -49,7 +49,7 @@ class ColumnCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """Files below the table that neither its latest version nor a tombstone names; `first`: some of their paths."""
+    """Files below the table that are neither live nor in a tombstone; `first`: some of their paths."""
 
     files: int
     bytes: int
@@ -58,9 +58,9 @@ class Orphans:
 
 @dataclass(frozen=True, slots=True)
 class LogHealth:
-    """How the log stands: what reading this version took, and what was found wrong on the way (`notes`).
+    """Cost of reading this version, and log defects found (`notes`).
 
-    `checkpoint`: the version of the checkpoint that was read, None without one.
+    `checkpoint`: the version of the checkpoint that was read; None if there was no checkpoint.
     """
 
     checkpoint: int | None
@@ -72,11 +72,11 @@ class LogHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaInspection:
-    """What the log of a Delta table says of a version.
+    """Facts about a version of a Delta table, from its log.
 
-    `time`: when it was made, in milliseconds of UTC, None when its commit is gone. `rows`: those that count, None when
-    some of the files (`files_without_rows`) do not tell theirs. `clustered_by`, `not_null`: columns. `orphans`: None
-    where they were not looked for.
+    `time`: commit time in milliseconds UTC; None if the commit was removed. `rows`: rows that are not deleted; None if
+    the count of some files (`files_without_rows`) is unknown. `clustered_by`, `not_null`: columns. `orphans`: None if
+    not searched.
     """
 
     schema: str = SCHEMA
@@ -108,14 +108,14 @@ class DeltaInspection:
 
 
 def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None = None) -> DeltaInspection:
-    """Describe a version of a table, and in how many files its columns have statistics.
+    """Describe a version of a table, with statistics coverage per column.
 
     >>> import deltalog
     >>> inspected = deltalog.inspect_snapshot(snapshot)
     >>> inspected.rows, [(column.name, column.bounds) for column in inspected.columns]
     (3, [('id', 1)])
 
-    `columns`: those to tell of, by default all.
+    `columns`: the columns to report; by default all.
     """
     counts, deleted = record_counts(snapshot), deleted_rows(snapshot.blocks)
     silent = int(np.count_nonzero(counts == ABSENT))
@@ -150,7 +150,7 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
 
 
 def with_orphans(found: DeltaInspection) -> DeltaInspection:
-    """Add the files that nobody names, for which all directories of the table are listed."""
+    """Add the orphans, for which all directories of the table are listed."""
     files = orphans(found.path)
     size = sum(file.size for file in files)
     return replace(found, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
@@ -181,19 +181,19 @@ def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[Co
 
 
 class _Why:
-    """Says why statistics of a column are not used, in which files."""
+    """Reasons why statistics of a column are not used."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         properties = snapshot.properties
         self._files = snapshot.file_count
         self._named = named_columns(properties[NAMED]) if NAMED in properties else None
         self._most = indexed_count(properties)
-        # As Spark counts them: in the order of the schema, without those of partitions.
+        # Spark counts columns in the order of the schema, without partition columns.
         data = [column for column in snapshot.schema.columns if column.partition is None]
         self._ordinal = {column.leaf.path: i for i, column in enumerate(data)}
 
     def of(self, column: TableColumn, missing: Counter[str]) -> str:
-        """Return every reason, the most frequent first; empty where each file has what its type can have."""
+        """Return all reasons, the most frequent first; "" if every file has all possible statistics."""
         if column.partition is not None or column.refused:
             return column.refused or "partition column: the log has its values"
         reasons = [self._counted(self._of_writer(column, reason), files) for reason, files in missing.most_common()]
@@ -205,7 +205,7 @@ class _Why:
         return reason if files == self._files else f"{reason} in {files:,} of {self._files:,} files"
 
     def _of_writer(self, column: TableColumn, reason: str) -> str:
-        """Return the property by which writers left bounds out, where one did; else the reason itself."""
+        """Return the reason, with the property that omitted the bounds, if any."""
         if reason is not Gap.BOUNDS:
             return reason
         if self._named is not None:

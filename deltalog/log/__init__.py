@@ -1,4 +1,4 @@
-"""The log itself: actions, what lies in `_delta_log`, commits and checkpoints read, and their replay to live files.
+"""Delta log files: actions, listing of `_delta_log`, commits, checkpoints and replay to live files.
 
-Imports no other room.
+Imports no other subpackage.
 """

@@ -1,7 +1,7 @@
-"""The actions of a commit, field names as in the protocol. What is absent stays None: an absent count is not 0.
+"""Actions of a commit, with the field names of the protocol; absent fields are None.
 
-Reading takes the fields that it needs and passes others over. What is written again must not lose them: `FullAdd`,
-`FullRemove` and `FullLine` have all that the protocol has.
+An absent count is not 0. Reading decodes only the fields it needs. `FullAdd`, `FullRemove` and `FullLine` have all
+fields of the protocol, because rewritten actions must not lose any.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-# Numbers beyond these are damage: they are added up and kept as 64 bits.
+# Larger numbers are damage: sums and arrays of them are 64-bit integers.
 _MAX_INT64 = (1 << 63) - 1
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX_INT64)]
 Version = Annotated[int, msgspec.Meta(le=1 << 31)]
@@ -18,7 +18,7 @@ Path = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Where the deleted rows of a file are listed; `storageType`: `u`, `i` or `p`."""
+    """Location of a file's deletion vector; `storageType`: `u`, `i` or `p`."""
 
     storage_type: Literal["u", "p", "i"]
     path_or_inline_dv: str
@@ -28,13 +28,13 @@ class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def identity(self) -> str:
-        """What tells two deletion vectors of one path apart."""
+        """Identity of the deletion vector within its file's path."""
         location = self.storage_type + self.path_or_inline_dv
         return location if self.offset is None else f"{location}@{self.offset}"
 
 
 class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A file that is part of the table. `stats` is JSON in a string, and anything else where a writer errs."""
+    """A file of the table. `stats` is JSON in a string, or any other value from a faulty writer."""
 
     path: Path
     size: Count
@@ -45,13 +45,13 @@ class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class RecordCount(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The one entry of statistics that row ids and deletion vectors need."""
+    """The record count of statistics, needed for row ids and deletion vectors."""
 
     num_records: int
 
 
 class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A file that is no longer part of the table; without a timestamp it expired long ago."""
+    """A removed file; without a timestamp it has long expired."""
 
     path: Path
     deletion_timestamp: int | None = None
@@ -59,7 +59,7 @@ class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The table itself; `schemaString` is JSON. `format` says how its files are encoded, and is handed on alone."""
+    """Metadata of the table; `schemaString` is JSON. `format` (encoding of the files) is only passed on."""
 
     id: str = ""
     name: str | None = None
@@ -72,7 +72,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What a reader and a writer must understand; the features are listed from versions 3 and 7 on."""
+    """Requirements for readers and writers; features are listed from versions 3 (reader) and 7 (writer) on."""
 
     min_reader_version: Version
     min_writer_version: Version
@@ -81,7 +81,7 @@ class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Transaction(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """How far an application has written, by its own count."""
+    """Latest version that an application has committed, in its own numbering."""
 
     app_id: str
     version: int
@@ -89,7 +89,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class DomainMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Configuration of a feature, by its domain; `removed` is its tombstone."""
+    """Configuration of one domain; `removed` marks a tombstone."""
 
     domain: str
     configuration: str = ""
@@ -97,20 +97,20 @@ class DomainMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class CheckpointMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The head of a v2 checkpoint."""
+    """Header of a v2 checkpoint."""
 
     version: int
 
 
 class Sidecar(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A file of a v2 checkpoint that holds its file actions."""
+    """A file with file actions of a v2 checkpoint."""
 
     path: str
     size_in_bytes: int | None = None
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line of a commit: at most one of these is there; `cdc` and what is unknown say nothing about files."""
+    """A line of a commit: at most one field is set; `cdc` and unknown actions do not change files."""
 
     add: Add | None = None
     remove: Remove | None = None
@@ -124,7 +124,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 def fits(number: int) -> bool:
-    """Tell whether a number is one of 64 bits that is not negative.
+    """True if a number is a non-negative signed 64-bit integer.
 
     >>> [fits(number) for number in (0, -1, 1 << 63)]
     [True, False, False]
@@ -133,7 +133,7 @@ def fits(number: int) -> bool:
 
 
 class FullAdd(Add, frozen=True, gc=False, rename="camel"):
-    """A file that is part of the table."""
+    """A file of the table, with all fields of the protocol."""
 
     data_change: bool = True
     tags: dict[str, str | None] | None = None
@@ -143,7 +143,7 @@ class FullAdd(Add, frozen=True, gc=False, rename="camel"):
 
 
 class FullRemove(Remove, frozen=True, gc=False, rename="camel"):
-    """A file that is no longer part of the table."""
+    """A removed file, with all fields of the protocol."""
 
     data_change: bool = True
     extended_file_metadata: bool | None = None
@@ -154,7 +154,7 @@ class FullRemove(Remove, frozen=True, gc=False, rename="camel"):
 
 
 class FullLine(Line, frozen=True, gc=False):
-    """A line of a commit or of a checkpoint in JSON."""
+    """A JSON line of a commit or checkpoint, with all protocol fields."""
 
     add: FullAdd | None = None
     remove: FullRemove | None = None

@@ -1,4 +1,4 @@
-"""Files that a log names, refused by errors of the log if they may not be opened."""
+"""Check that files named by a log may be opened; refusals are errors of the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def opened_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
-    """Return the place of a file that a log names, as `allowed_place`; raises OutsideTable and MalformedLog."""
+    """Return the allowed location of a file in the log. Raises OutsideTable and MalformedLog."""
     try:
         return allowed_place(table, location, allow)
     except MalformedFile as error:

@@ -1,7 +1,7 @@
-"""A checkpoint: its manifest or parts, its sidecars, and `_last_checkpoint`, the hint where the newest one may be.
+"""Checkpoints: manifest or parts, sidecars, and the hint `_last_checkpoint`.
 
-What the hint says beside the version is not believed: writers let it grow stale, tables are made anew below it, and
-some stores show half of it. The listing decides.
+Only the version of the hint is used, and the listing decides. Writers leave stale hints, tables are recreated in the
+same directory, and some stores return partial files.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _SIDECARS = "_sidecars"
 WITH_UUID = 2
-# The schema of the checkpoint stands in it, which has a field for every column.
+# The hint may contain the checkpoint's schema, with a field for every column.
 _MAX_BYTES = 16 << 20
 
 
 class LoadedCheckpoint(NamedTuple):
-    """`lines`: its actions but those in Parquet files about files; `files`: those Parquet files."""
+    """A checkpoint's actions. `lines`: all but the file actions in Parquet; `files`: Parquet files with the rest."""
 
     lines: list[Line]
     files: list[CheckpointFile]
@@ -45,9 +45,9 @@ class LoadedCheckpoint(NamedTuple):
 def load_checkpoint(
     checkpoint: Checkpoint, *, location: str, traffic: Traffic, allow: Sequence[str] = ()
 ) -> LoadedCheckpoint:
-    """Read what a checkpoint says of all but files, and find its files; `allow`: where else than below the table.
+    """Read the non-file actions of a checkpoint and find its files.
 
-    MalformedLog names what is damaged.
+    `allow`: locations outside the table that may be opened. Raises MalformedLog, which names the damaged file.
     """
     lines: list[Line] = []
     files: list[CheckpointFile] = []
@@ -93,7 +93,7 @@ def _place_of(path: str, location: str, allow: Sequence[str]) -> str:
 
 
 class Hint(NamedTuple):
-    """What the hint says, and what is wrong with it: empty when nothing is."""
+    """Version in the hint, None if unreadable. `complaint`: the problem with the hint; "" if none."""
 
     version: int | None
     complaint: str
@@ -104,7 +104,7 @@ class _LastCheckpoint(msgspec.Struct):
 
 
 def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
-    """Read the hint and hold it against the listing. Never raises for its content."""
+    """Read the hint and compare it with the listing. Never raises because of the hint's content."""
     if listing.hint is None:
         return Hint(None, "")
     version, complaint = hinted(listing.hint, traffic=traffic)
@@ -119,11 +119,11 @@ def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
 
 
 def hinted(hint: DataFile, *, traffic: Traffic) -> Hint:
-    """Read the version that the hint names, None with what is wrong with it."""
+    """Return the version in the hint; None with the problem if it cannot be read."""
     if not 0 < hint.size <= _MAX_BYTES:
         return Hint(None, f"has {hint.size} bytes")
     try:
-        # The hint is replaced all the time, and the newest one is as good.
+        # The hint is replaced often, and any newer content is as good: ignore changes since the listing.
         newest = hint._replace(modified_ns=0, changed_ns=0)
         data = next(read_whole([newest], purpose="log", traffic=traffic))
         return Hint(msgspec.json.decode(data, type=_LastCheckpoint).version, "")

@@ -1,4 +1,4 @@
-"""Parquet files of checkpoints: what they hold is read column by column, row group by row group."""
+"""Parquet files of checkpoints, read by column and row group."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     _Take = Callable[[pa.StructArray, NDArray[np.int64]], StatisticsBatch]
 
-# An action takes some bytes in a file, however well it compresses; one that claims more rows is damage.
+# Every action takes some bytes, however well it compresses; a file that claims more rows per byte is damaged.
 _ROWS_PER_BYTE = 64
 _LEAST_ROWS = 1 << 16
 _FILE_COLUMNS = ("path", "size", "modificationTime", "partitionValues", "deletionVector")
@@ -53,7 +53,7 @@ RESTORE = Fix("restore the checkpoint or remove it")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFile:
-    """One Parquet file of a checkpoint; it is opened once for its footer and again for what is asked for."""
+    """One Parquet file of a checkpoint; it is opened once for its footer and again for each read."""
 
     file: DataFile
     traffic: Traffic
@@ -63,7 +63,8 @@ class CheckpointFile:
     def _opened(self) -> Iterator[ValueReader]:
         """Open the file; any error becomes MalformedLog."""
         try:
-            # A writer that names files by hard links changes the status of the file when it removes the temporary name.
+            # A writer that creates files by hard links changes the ctime when it removes the temporary name: ignore the
+            # ctime.
             named = self.file._replace(changed_ns=0)
             if not self._footer:
                 (footer,) = read_arrow_footers([named], traffic=self.traffic)
@@ -90,7 +91,10 @@ class CheckpointFile:
         return self._footer[0]
 
     def batches(self, wanted: Mapping[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
-        """Return some rows at a time; of actions only the fields that are wanted, as far as the file has them."""
+        """Yield batches of `size` rows with the wanted fields of actions.
+
+        Fields that the file lacks are left out.
+        """
         with self._opened() as opened:
             schema = opened.schema
             names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
@@ -98,7 +102,7 @@ class CheckpointFile:
                 yield from opened.batches(opened.row_groups, names, rows=size)
 
     def other_actions(self) -> list[Line]:
-        """Return all actions but those of files."""
+        """Return all actions except file actions."""
         lines: list[Line] = []
         with self._opened() as opened:
             names = [name for name in _OTHER_ACTIONS if name in opened.schema.names]
@@ -107,8 +111,8 @@ class CheckpointFile:
         return lines
 
     def _others(self, opened: ValueReader, group: int, names: list[str]) -> Iterator[Line]:
-        # Almost every row group holds files alone: one field of each other action tells. Footers count nulls too, but
-        # pyarrow ends the process over some that are damaged.
+        # Almost all row groups hold only file actions, so one field of each other action is probed. Footers count nulls
+        # too, but pyarrow aborts the process on some damaged ones.
         probes = [f"{name}.{_first_field(opened.schema, name)}" for name in names]
         probed = opened.table(group, probes)
         names = [name for name in names if probed.column(name).null_count < len(probed)]
@@ -121,13 +125,13 @@ class CheckpointFile:
                 yield _line(name, row)
 
     def row_groups(self) -> range:
-        """Return the numbers of the row groups that may hold files."""
+        """Return the indexes of row groups that may hold files; empty if there is no `add` column."""
         footer = self.footer()
         has_files = any(leaf.path.startswith("add.") for leaf in footer.leaves)
         return range(len(footer.row_groups) if has_files else 0)
 
     def files(self, group: int) -> FileBlock:
-        """Return the `add` actions of a row group."""
+        """Return the `add` actions of a row group as a block."""
         with self._opened() as opened:
             fields = _fields(opened.schema, "add")
             names = [f"add.{name}" for name in _FILE_COLUMNS if name in fields]
@@ -162,7 +166,7 @@ class CheckpointFile:
 
 
 def _few_values(footer: Footer) -> list[str]:
-    """Return the columns of keys and values of partitions: each of them stands in many files."""
+    """Return the columns of partition keys and values, whose values repeat."""
     return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
 
 
@@ -175,7 +179,7 @@ def _line(name: str, row: dict[str, Any]) -> Line:
 
 
 def _first_field(schema: pa.Schema, name: str) -> str:
-    """Return a field of an action that is a plain value."""
+    """Return the first field of an action that is not nested. Raises ValueError if there is no such field."""
     kind = schema.field(name).type
     plain = [child.name for child in kind if not pa.types.is_nested(child.type)] if pa.types.is_struct(kind) else []
     if schema.names.count(name) > 1 or not plain:
@@ -235,17 +239,17 @@ def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStatistics:
-    """Statistics of the files in one row group; `rows`: where in it the files stand."""
+    """Statistics of the files in one row group; `rows`: rows of the files in the row group."""
 
     source: CheckpointFile
     group: int
     rows: NDArray[np.int64]
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Read what is said of columns, some files at a time.
+        """Yield the statistics of columns in batches.
 
-        Parsed statistics are preferred: the text says the same, and takes longer. Of columns that they do not know,
-        the text is taken of the files where it names one of them; and of files that have no others.
+        Parsed statistics (`stats_parsed`) are preferred: they equal the JSON text and are read faster. The text is read
+        for files without parsed statistics, and for files whose text names a column that `stats_parsed` lacks.
         """
         with self.source._opened() as opened:  # noqa: SLF001 - of the same module
             fields = _fields(opened.schema, "add")
@@ -274,7 +278,7 @@ class CheckpointStatistics:
 def _forms(
     opened: ValueReader, fields: set[str], columns: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[list[str], _Take]]:
-    """Yield the columns of the file to read one after the other, and what takes statistics from them."""
+    """Yield columns to read, in order, each with its function to extract statistics."""
     kind = opened.schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
     structs = _has(kind, ("numRecords",))
     known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
@@ -301,14 +305,14 @@ def _has(kind: pa.DataType, path: tuple[str, ...]) -> bool:
 def _text_batch(
     adds: pa.StructArray, positions: NDArray[np.int64], naming: Sequence[str] | None = None
 ) -> StatisticsBatch:
-    """Take the texts; `naming`: those alone in which one of these names stands."""
+    """Return the JSON texts of a batch; `naming`: only texts that contain one of these names."""
     stats_json = pc.struct_field(adds, "stats")
     if not (pa.types.is_string(stats_json.type) or pa.types.is_large_string(stats_json.type)):
         stats_json = pa.nulls(len(adds), pa.string())
-    # As bytes: what is no UTF-8 spoils the statistics of its own file alone.
+    # Read as bytes, so that invalid UTF-8 only loses the statistics of its own file.
     stats_json = stats_json.cast(pa.large_binary())
     there = stats_json.is_valid()
-    # JSON may write other characters as escapes.
+    # JSON may escape other characters, so only plain names can be searched in the text.
     if naming is not None and all(_PLAIN.fullmatch(name) for name in naming):
         there = filled(pc.match_substring_regex(stats_json, '"(' + "|".join(naming) + ')"'), value=False)
     return StatisticsBatch(positions[flags_from(there)], stats_json.filter(there), None)
@@ -323,7 +327,7 @@ def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64], int96: set
 
 
 def _as_instants(kind: pa.DataType, path: tuple[str, ...], int96: set[str]) -> pa.DataType:
-    """Return the type in which INT96 columns have a zone: Arrow decodes instants of UTC and leaves the zone out."""
+    """Return the type with UTC for INT96 columns: Arrow decodes their UTC instants without a zone."""
     if pa.types.is_struct(kind):
         return pa.struct([(inner.name, _as_instants(inner.type, (*path, inner.name), int96)) for inner in kind])
     return _INSTANT if ".".join(path) in int96 else kind

@@ -1,6 +1,6 @@
-"""Commits and other JSON files of the log: one action a line.
+"""Commits and other JSON files of the log: one action per line.
 
-A large file is read in blocks that end at line breaks, so that its bytes are never in memory with all its actions.
+A large file is read in blocks that end at line breaks: its bytes and all its actions are never in memory together.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
 AnyLine = TypeVar("AnyLine", bound=Line)
 IN_COMMIT = "inCommitTimestamp"
 LINES = msgspec.json.Decoder(Line)
-# Between two actions more than a line break may stand.
+# Actions may be separated by more than a line break.
 _BLANK = b" \t\r\n"
-# Bytes of a file that are read at once.
+# Bytes of a file that are read at a time.
 _BLOCK_BYTES = 64 << 20
-# An action of this size is damage: readers in Java hold a line in one string, of fewer than 2 GiB.
+# A line of this size is damage: Java readers hold a line in one string of less than 2 GiB.
 _LINE_BYTES = 128 << 20
 
 
 def read_commits(
     files: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine], *, traffic: Traffic
 ) -> Iterator[Iterable[AnyLine]]:
-    """Read JSON files of the log, in order: the lines of each, with as much of an action as the decoder takes.
+    """Yield the decoded lines of each JSON file, in order.
 
-    Lines of a large file are read as they are taken. Raises MalformedLog, which names the line, and what `read_each`
-    does.
+    `decoder`: decides which fields of an action are decoded. A large file is read while its lines are iterated. Raises
+    MalformedLog, which names the line, and the errors of `read_each`.
     """
-    # A writer that gave the commit its name by a hard link removes the temporary name, which changes the status alone.
+    # A writer that creates the commit by a hard link then removes the temporary name, which changes only the ctime:
+    # ignore it.
     commits = [file._replace(changed_ns=0) for file in files]
     for is_large, some in groupby(commits, lambda file: file.size > _BLOCK_BYTES):
         if is_large:
@@ -50,7 +51,7 @@ def read_commits(
 
 
 def info_of(lines: Iterable[Line]) -> dict[str, Any]:
-    """Return the commitInfo of a commit, empty if it is not an object: readers do not depend on it."""
+    """Return the commitInfo of a commit; empty if it is not an object, since readers do not depend on it."""
     encoded = next((line.commit_info for line in lines if line.commit_info), None)
     try:
         info = None if encoded is None else msgspec.json.decode(encoded)
@@ -81,7 +82,7 @@ def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: 
 
 
 def _refuse_long_line(begun: bytes, file: DataFile, line: int) -> None:
-    """Raise MalformedLog for a line that is begun and cannot be an action: it is too long, or not JSON."""
+    """Raise MalformedLog if an incomplete line cannot be an action: too long, or not JSON."""
     action = begun.lstrip(_BLANK)
     if len(begun) > _LINE_BYTES:
         problem = f"a line of more than {_LINE_BYTES:,} bytes"
@@ -114,5 +115,5 @@ def _one_by_one(
 
 
 def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their numbers in the file."""
+    """Yield the non-blank lines with their line numbers in the file."""
     return ((number, text) for number, text in enumerate(data.split(b"\n"), first_line) if text.strip(_BLANK))

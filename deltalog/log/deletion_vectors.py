@@ -1,7 +1,8 @@
-"""Deletion vectors: the rows of a file that no longer count, as a bitmap of row positions.
+"""Deletion vectors: bitmaps of the positions of deleted rows in a file.
 
-Inline ones stand in the log in Z85, others in a file: a byte of version, then for each a length, the bitmap and its
-CRC-32, both numbers big-endian. A bitmap begins with a magic number; of 64 bits it is a row of 32-bit ones.
+Inline vectors are stored in the log as Z85. Others are stored in a file: a version byte, then for each vector a length,
+the bitmap and its CRC-32, both numbers big-endian. A bitmap begins with a magic number. A 64-bit bitmap is a sequence
+of 32-bit bitmaps.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _LAYOUT_VERSION = 1
 
 
 def decode_z85(text: str) -> bytes:
-    """Turn each five signs into four bytes; ValueError for anything else.
+    """Decode Z85: every 5 characters become 4 bytes. Raises ValueError for any other text.
 
     >>> decode_z85("HelloWorld").hex()
     '864fd26fb559f75b'
@@ -61,7 +62,7 @@ def decode_z85(text: str) -> bytes:
 
 
 def vector_path(vector: DeletionVector, table: str) -> str:
-    """Return the file that holds a vector, of storage type `u` or `p`; ValueError when it is no path.
+    """Return the path of a vector's file (storage type `u` or `p`). Raises ValueError if invalid.
 
     >>> vector_path(DeletionVector("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6), "s3://b/t")
     's3://b/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
@@ -83,17 +84,17 @@ def read_vector(
     traffic: Traffic | None = None,
     allow: Sequence[str] = (),
 ) -> BitMap64:
-    """Return the positions of deleted rows in their file.
+    """Return the positions of the deleted rows in a file.
 
     >>> from deltalog.log.actions import DeletionVector
     >>> inline = DeletionVector("i", "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", 44, 6)
     >>> list(read_vector(inline, "lake/events"))
     [3, 4, 7, 11, 18, 29]
 
-    `vector`: as `vector_of` returns it. `traffic`: counts what is read. `allow`: where its file may lie other than
-    below the table.
+    `vector`: as returned by `vector_of`. `traffic`: counts the bytes read. `allow`: locations outside the table where
+    the vector's file may be.
 
-    Raises MalformedLog when the vector is not what the action says, and OutsideTable.
+    Raises MalformedLog if the stored vector does not match the action, and OutsideTable.
     """
     table = os.fspath(table)
     where = f"{table}: deletion vector {vector.storage_type}{vector.path_or_inline_dv[:64]}"
@@ -135,30 +136,30 @@ def _bytes_of(
 
 
 def decode_bitmap(data: bytes) -> BitMap64:
-    """Return the positions in a serialized bitmap; ValueError when it is none.
+    """Return the positions in a serialized bitmap. Raises ValueError for an invalid bitmap.
 
-    Behind the magic number stands what Roaring calls the portable form of 64 bits.
+    The magic number is followed by Roaring's portable 64-bit format.
     """
     from pyroaring import BitMap64
 
     magic, count = struct.unpack_from("<iQ", data)
     if magic != _MAGIC:
         raise ValueError(f"magic number {magic} is not that of a bitmap of 64 bits")
-    # Each part has a key and a head.
+    # Each part takes at least 8 bytes: a key and a header.
     if count * 8 > len(data):
         raise ValueError(f"{count} parts in {len(data)} bytes")
     return BitMap64.deserialize(data[4:])
 
 
 def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
-    """Return the deletion vector of a file, None when it has none.
+    """Return the deletion vector of a file; None if missing.
 
     >>> import deltalog
     >>> (block,) = snapshot.blocks
     >>> deltalog.vector_of(block, 0) is None
     True
 
-    `block`: one of `Snapshot.blocks`; `position`: of the file in it.
+    `block`: one of `Snapshot.blocks`; `position`: index of the file in the block.
     """
     fields = None if block.vectors is None else block.vectors[position].as_py()
     if fields is None:
@@ -167,7 +168,7 @@ def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
 
 
 def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:
-    """Return how many rows of each file of blocks its deletion vector takes away, as the log says."""
+    """Return the number of deleted rows per file, in block order, from the log."""
     counts = [np.zeros(len(block), np.int64) for block in blocks]
     for count, block in zip(counts, blocks, strict=True):
         if block.vectors is not None:

@@ -1,6 +1,6 @@
-"""Files of a table as columns: a block holds the files of one part of the log.
+"""Live files as columns, one block per part of the log.
 
-Statistics are not in it: a block knows where they stand, and they are read for the columns of a predicate.
+A block does not contain statistics. It contains their source, from which they are read for the columns of a predicate.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NULL, ABSENT = -1, -2
 _NO_ENTRY = object()
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# What is done ahead takes memory.
+# Each block that is processed ahead takes memory.
 _MOST_THREADS = 4
 _LEAST_FILES = 10_000
-# Statistics are taken in so many files at a time, whatever the parts of the log.
+# Statistics are read in batches of this number of files, however the log is divided.
 BATCH_FILES = 1 << 16
 VECTOR_TYPE = pa.struct(
     [
@@ -49,14 +49,14 @@ VECTOR_TYPE = pa.struct(
 
 
 class Texts(NamedTuple):
-    """A partition value of each file: `codes` point into `values`, NULL is null, ABSENT is no entry at all."""
+    """One partition value per file: `codes` index `values`; NULL is a null value, ABSENT a missing entry."""
 
     codes: NDArray[np.int32]
     values: pa.Array
 
 
 class StatisticsBatch(NamedTuple):
-    """Statistics of some files of a block, as they stand: JSON as text or bytes, or parsed structs."""
+    """Undecoded statistics of some files of a block: JSON (text or bytes) or parsed structs."""
 
     positions: Numbers
     json: pa.Array | None
@@ -64,15 +64,17 @@ class StatisticsBatch(NamedTuple):
 
 
 class StatisticsSource(Protocol):
-    """Where the statistics of a block's files stand."""
+    """Source of the statistics of a block's files."""
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Read what is said of columns (physical paths), once for each of the files that are wanted, at most."""
+        """Yield the statistics of columns (physical paths) in batches; each wanted file occurs at most once."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileBlock:
-    """Live files. `path` is canonical; `modified` is in milliseconds; `vectors` is None when no file has one.
+    """Live files of one part of the log.
+
+    `path` is canonical. `modified` is in milliseconds. `vectors` is None if no file has a deletion vector.
 
     `written`: the paths as the `add` actions spell them, which `remove` actions repeat; None if they are canonical.
     """
@@ -94,12 +96,12 @@ class FileBlock:
 
 
 def empty_codes(count: int) -> Texts:
-    """Return the values of a partition column that no file mentions."""
+    """Return the values of a partition column without any entry."""
     return Texts(np.full(count, ABSENT, np.int32), pa.nulls(0, pa.string()))
 
 
 def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
-    """Turn maps, one a file, into the values of each key; of a key that stands twice the last one counts."""
+    """Turn one map per file into the values of each key; the last entry of a duplicate key wins."""
     count = len(values)
     if count == 0:
         return {}
@@ -134,7 +136,7 @@ def _encoded(texts: pa.Array) -> pa.DictionaryArray:
 
 
 def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:
-    """Leave out the values of other keys."""
+    """Drop dictionary values that only other keys use."""
     used = np.zeros(len(values), np.bool_)
     used[codes[codes >= 0]] = True
     number = np.cumsum(used) - 1
@@ -143,12 +145,12 @@ def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:
 
 
 class JsonStatistics(NamedTuple):
-    """Statistics that stand in commits, which are read already."""
+    """Statistics of commits, which are already in memory."""
 
     texts: pa.Array
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Return the JSON statistics of the wanted files, in batches."""
+        """Yield the JSON statistics of the wanted files, in batches."""
         del columns
         there = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
         for first in range(0, len(there), BATCH_FILES):
@@ -157,14 +159,14 @@ class JsonStatistics(NamedTuple):
 
 
 class ChosenStatistics(NamedTuple):
-    """The statistics of some files of a block of `total`."""
+    """Statistics of the files at `chosen` in a block of `total` files."""
 
     source: StatisticsSource
     chosen: Numbers
     total: int
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Read what is said of the files that are wanted of those chosen."""
+        """Yield the statistics of the wanted files among the chosen ones."""
         everywhere = np.zeros(self.total, np.bool_)
         everywhere[self.chosen[wanted]] = True
         for batch in self.source.read(columns, everywhere):
@@ -172,14 +174,14 @@ class ChosenStatistics(NamedTuple):
 
 
 def chosen_statistics(source: StatisticsSource, chosen: Numbers, total: int) -> ChosenStatistics:
-    """Return the statistics of some files of a block of `total`; a choice from a choice is one choice."""
+    """Return the statistics of chosen files in a block of `total`; nested choices are merged."""
     if isinstance(source, ChosenStatistics):
         return ChosenStatistics(source.source, source.chosen[chosen], source.total)
     return ChosenStatistics(source, chosen, total)
 
 
 def block_of_adds(adds: Sequence[Add]) -> FileBlock:
-    """Put the actions of commits into a block."""
+    """Return a block of the `add` actions of commits."""
     vectors = None
     if any(add.deletion_vector is not None for add in adds):
         vectors = pa.array([msgspec.to_builtins(add.deletion_vector) for add in adds], VECTOR_TYPE)
@@ -197,7 +199,7 @@ def block_of_adds(adds: Sequence[Add]) -> FileBlock:
 
 
 def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts]:
-    """Return the value of each key in each file."""
+    """Return the values of each partition key, one per file."""
     by_name = {}
     for name in dict.fromkeys(chain.from_iterable(values)):
         texts = [entries.get(name, _NO_ENTRY) for entries in values]
@@ -208,7 +210,7 @@ def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts
 
 
 def identities(vectors: pa.StructArray) -> pa.Array:
-    """Return the identity of each deletion vector among those of its path, or null."""
+    """Return the identity of each deletion vector within its path; null if missing."""
     path_or_inline = pc.binary_join_element_wise(
         pc.struct_field(vectors, "storageType"), pc.struct_field(vectors, "pathOrInlineDv"), ""
     )
@@ -217,9 +219,10 @@ def identities(vectors: pa.StructArray) -> pa.Array:
 
 
 def in_parallel(do: Callable[[Item], Result], items: Sequence[Item], *, files: int) -> Iterator[Result]:
-    """Do something with each block, as many at once as there are processors; results and errors come in order.
+    """Yield `do(item)` of each item, computed in parallel; results and errors come in order.
 
-    `files`: how many the blocks hold about together. Of few nothing is done ahead: threads would take longer.
+    `files`: approximate number of files in all items. Below 10,000 files one thread is used, because more threads would
+    be slower. At most 4 threads run, and no more than there are processors.
 
     >>> list(in_parallel(abs, [-1, 2, -3], files=100_000))
     [1, 2, 3]

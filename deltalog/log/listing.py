@@ -1,7 +1,6 @@
-"""List `_delta_log`, and choose the files that make a version.
+"""List `_delta_log` and choose the files that make a version.
 
-Names that are not exactly those of the protocol (temporary files, checksums of Hadoop, another number of digits) are no
-files of the log.
+Names that do not match the protocol exactly (temporary files, Hadoop checksums, another number of digits) are ignored.
 """
 
 from __future__ import annotations
@@ -30,24 +29,26 @@ _CHECKPOINT = re.compile(
     rf"([0-9]{{20}})\.checkpoint\.(?:([0-9]{{10}})\.([0-9]{{10}})\.parquet|({_UUID})\.(?:json|parquet)|parquet)"
 )
 _WANTED = re.compile(r"[0-9]{20}\..*|_last_checkpoint")
-# A version is counted in 64 bits.
+# Versions are signed 64-bit integers.
 _MAX_VERSION = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A whole checkpoint: one file, or all parts of it in order."""
+    """A complete checkpoint: one file, or all parts in order."""
 
     version: int
     files: tuple[DataFile, ...]
-    kind: int  # 0 classic, 1 multi-part, 2 with a UUID: of one version the larger wins
+    kind: int  # 0 classic, 1 multi-part, 2 with a UUID: the largest kind of a version wins
 
 
 @dataclass(frozen=True, slots=True)
 class LogListing:
-    """The files of a log. `partial`: versions of checkpoints that lack parts; `empty`: checkpoints without a byte.
+    """Files of a log, by version.
 
-    Compactions of several commits say what these say, which are there too: they are not read.
+    `partial`: versions with an incomplete multi-part checkpoint. `empty`: checkpoint files of 0 bytes.
+
+    Compaction files are not read: they repeat the commits, which are listed too.
     """
 
     location: str
@@ -60,7 +61,7 @@ class LogListing:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What makes a version: a checkpoint, if any, and the commits after it, oldest first."""
+    """Files that make a version: a checkpoint (or None) and the commits after it, oldest first."""
 
     version: int
     checkpoint: Checkpoint | None
@@ -68,7 +69,7 @@ class Segment:
 
 
 def list_log(table: str) -> LogListing:
-    """List the log of a table; NotADeltaTable when there is none."""
+    """List the log of a table. Raises NotADeltaTable if it is missing."""
     location = f"{table.rstrip('/')}/{LOG}"
     files = list_directory(location, _WANTED)
     listing = _sorted_out(location, files)
@@ -80,7 +81,7 @@ def list_log(table: str) -> LogListing:
 
 
 def holds_log(table: str) -> bool:
-    """Tell whether there is a log below a directory; of what cannot be listed, such as a web server, there is none."""
+    """True if a directory has a log; False also if it cannot be listed (web servers)."""
     try:
         return bool(list_directory(f"{table.rstrip('/')}/{LOG}", _WANTED))
     except UnsupportedFeature:
@@ -117,7 +118,7 @@ def _sorted_out(location: str, files: Iterable[DataFile]) -> LogListing:
 def _checkpoints(
     candidates: list[tuple[re.Match[str], DataFile]],
 ) -> tuple[dict[int, tuple[Checkpoint, ...]], tuple[int, ...]]:
-    """Put the parts of checkpoints together; those of one version stand best first."""
+    """Assemble complete checkpoints, the best of each version first; also return versions that lack parts."""
     whole: defaultdict[int, list[Checkpoint]] = defaultdict(list)
     parts: defaultdict[tuple[int, int], dict[int, DataFile]] = defaultdict(dict)
     for pieces, file in candidates:
@@ -128,7 +129,7 @@ def _checkpoints(
             whole[version].append(Checkpoint(version, (file,), 2 if pieces[4] else 0))
     partial = []
     for (version, count), found_parts in parts.items():
-        # A name may claim a billion parts: the parts that are there are counted, not those that are claimed.
+        # The parts found are counted, because a name may claim a billion parts.
         if len(found_parts) == count and min(found_parts) == 1 and max(found_parts) == count:
             files = tuple(found_parts[number] for number in sorted(found_parts))
             whole[version].append(Checkpoint(version, files, 1))
@@ -143,15 +144,14 @@ def _rank(checkpoint: Checkpoint) -> tuple[int, int, str]:
 
 
 def last_version(listing: LogListing) -> int:
-    """Return the newest version that the log names."""
+    """Return the newest version of a commit or checkpoint."""
     return max([*listing.commits, *listing.checkpoints])
 
 
 def segment_of(listing: LogListing, version: int | None, *, without: frozenset[Checkpoint] = frozenset()) -> Segment:
     """Return the files that make a version, the latest by default.
 
-    `without`: checkpoints that proved damaged. Raises NoSuchVersion, and BrokenLog naming the first version that
-    is missing.
+    `without`: checkpoints known to be damaged. Raises NoSuchVersion, and BrokenLog naming the first missing version.
     """
     last = last_version(listing)
     target = last if version is None else version

@@ -1,7 +1,7 @@
-"""Hashes of 64 bits of many paths: paths whose hashes differ are different.
+"""64-bit hashes of many paths: different hashes prove different paths.
 
-Equal hashes prove nothing: the paths are compared then. To hash a million paths like this takes a fraction of the time
-that hashing each of them whole takes.
+Equal hashes prove nothing, so those paths are compared. Fingerprints of a million paths take a fraction of the time
+that hashing all bytes of each path takes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     Fingerprints = NDArray[np.uint64]
 
-# Where eight bytes are taken: from the start, and from the end, where the names of files differ. Together with the
-# length they are all that is looked at.
+# Offsets of the 8-byte words that are hashed: from the start, and from the end, where file names differ. Only these
+# words and the length are hashed.
 _FROM_START = (0, 8, 16, 24)
 _FROM_END = (8, 16, 24, 32, 40, 48)
 _LEAST = 48
@@ -29,7 +29,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def fingerprints(paths: pa.Array) -> Fingerprints:
-    """Return a number for each path: the same for the same path, whatever array it is in."""
+    """Return one fingerprint per path; it depends only on the path, not on the array."""
     if len(paths) == 0:
         return np.zeros(0, np.uint64)
     starts = np.frombuffer(paths.buffers()[1], np.int32, paths.offset + len(paths) + 1)[paths.offset :].astype(np.int64)
@@ -47,7 +47,7 @@ def fingerprints(paths: pa.Array) -> Fingerprints:
 def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64], prints: Fingerprints) -> Fingerprints:
     if len(starts) == 0:
         return prints
-    # Every eight neighbouring bytes as a number, without a copy.
+    # View the 8 bytes at every offset as one number, without a copy.
     words: Fingerprints = np.ndarray((data.size - 7,), "<u8", data, 0, (1,))
     for at in (*(starts + step for step in _FROM_START), *(stops - step for step in _FROM_END)):
         prints = (prints ^ words[at]) * _STEP
@@ -56,7 +56,7 @@ def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64],
 
 
 def may_repeat(paths: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
-    """Flag the paths whose fingerprints occur more than once in all arrays together; None if all differ."""
+    """Flag the paths whose fingerprints repeat in all arrays together; None if all differ."""
     numbers = np.concatenate([fingerprints(array) for array in paths]) if paths else np.zeros(0, np.uint64)
     order = np.sort(numbers)
     twice = order[1:][order[1:] == order[:-1]]

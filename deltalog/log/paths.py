@@ -1,6 +1,6 @@
-"""Paths of files as actions spell them: percent-decoded exactly once, and one spelling for one file.
+"""Canonical paths of files in actions: percent-decoded exactly once, one spelling per file.
 
-`/x`, `file:/x` and `file:///x` are one file; other URIs stay what they are. What is relative lies below the table.
+`/x`, `file:/x` and `file:///x` are one file; other URIs are not changed. Relative paths are below the table.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 _FILE_URI = re.compile(r"file:(?://[^/]*)?(/.*)", re.IGNORECASE | re.DOTALL)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-# A colon in the first directory would make it the scheme of a URI.
+# Colons are encoded: one in the first directory would turn it into a URI scheme.
 _NOT_ENCODED = "/=@!$&'()*+,;~"
 _HEX = np.full(256, 255, np.uint8)
 _HEX[np.frombuffer(b"0123456789", np.uint8)] = np.arange(10)
 _HEX[np.frombuffer(b"abcdef", np.uint8)] = np.arange(10, 16)
 _HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
-# The texts of many stand encoded beside those that they were made of.
+# Limits how many encoded texts are in memory in addition to the originals.
 _ENCODED_AT_ONCE = 1 << 16
 
 
 def canonical_path(path: str) -> str:
-    """Return the one spelling of a path of an action.
+    """Return the canonical spelling of an action's path.
 
     >>> [canonical_path(path) for path in ("p=a%2520b/x", "file:///t/x", "/t/x", "s3://b/a%20b")]
     ['p=a%20b/x', '/t/x', '/t/x', 's3://b/a b']
     """
     decoded = unquote(path) if "%" in path else path
-    # A hundred thousand of them are met, and nearly none is such a URI.
+    # Called for hundreds of thousands of paths; very few are `file:` URIs.
     uri = _FILE_URI.fullmatch(decoded) if decoded[:5].lower() == "file:" else None
     return uri[1] if uri else decoded
 
 
 def canonical_paths(paths: pa.Array) -> pa.Array:
-    """Return the one spelling of each path, as `canonical_path` does."""
+    """Return the canonical spelling of each path, as `canonical_path` does."""
     if _holds_percent(paths):
         paths = _decoded(paths)
     of_files = pc.starts_with(paths, "file:", ignore_case=True)
@@ -64,7 +64,7 @@ def _any(flags: pa.Array) -> bool:
 
 
 def _decoded(paths: pa.Array) -> pa.Array:
-    """Replace `%` and two hexadecimal digits by the byte that they are, in all paths at once."""
+    """Percent-decode all paths at once."""
     paths = pa.concat_arrays([paths])  # no slice
     offsets = np.frombuffer(paths.buffers()[1], np.int32, len(paths) + 1).astype(np.int64)
     data = np.frombuffer(paths.buffers()[2], np.uint8)[: offsets[-1]].copy()
@@ -86,12 +86,12 @@ def _decoded(paths: pa.Array) -> pa.Array:
     try:
         return texts.cast(pa.string())
     except pa.ArrowInvalid:
-        # Bytes that are no UTF-8: Java puts a sign in their place, and so does unquote.
+        # Java replaces invalid UTF-8 by the replacement character, and so does unquote.
         return pa.array([unquote(path) for path in paths.to_pylist()], pa.string())
 
 
 def is_absolute(path: str) -> bool:
-    """Tell whether a canonical path is a place of its own, not one below the table.
+    """True if a canonical path is absolute, not relative to the table.
 
     >>> [is_absolute(path) for path in ("a/b", "/a", "s3://b/a", "a:b/c")]
     [False, True, True, False]
@@ -100,7 +100,7 @@ def is_absolute(path: str) -> bool:
 
 
 def resolve(table: str, path: str) -> str:
-    """Return where a file lies.
+    """Return the location of a file from its canonical path.
 
     >>> resolve("s3://b/t/", "day=1/x.parquet"), resolve("t", "/u/x.parquet")
     ('s3://b/t/day=1/x.parquet', '/u/x.parquet')
@@ -109,7 +109,7 @@ def resolve(table: str, path: str) -> str:
 
 
 def encoded_path(path: str) -> str:
-    """Return a path below the table, or a place of its own, as actions spell it.
+    """Encode a relative or absolute path as actions spell it.
 
     >>> encoded_path("p=a%20b/x y+1.parquet"), canonical_path(encoded_path("a:b/é#?"))
     ('p=a%2520b/x%20y+1.parquet', 'a:b/é#?')
@@ -118,7 +118,7 @@ def encoded_path(path: str) -> str:
 
 
 def text_array(texts: Sequence[str | None]) -> pa.Array:
-    """Return an array of large strings.
+    """Return texts as an array of large strings; None becomes null.
 
     >>> text_array(["a", None, "\u00e9"]).to_pylist()
     ['a', None, '\u00e9']
@@ -137,7 +137,7 @@ def text_array(texts: Sequence[str | None]) -> pa.Array:
 
 
 def path_array(paths: Sequence[str]) -> pa.Array:
-    """Return an array of strings; ArrowInvalid when they take more than 2 GiB.
+    """Return paths as an array of strings. Raises ArrowInvalid if they exceed 2 GiB.
 
     >>> path_array(["a", "b"]).type
     DataType(string)

@@ -1,7 +1,6 @@
-"""Log replay: the newest action on each file, and the newest protocol, metadata, transactions and domains.
+"""Log replay: the newest action per file, protocol, metadata, transactions and domains.
 
-A file is known by its canonical path and its deletion vector. What the files after the checkpoint say of it goes before
-what the checkpoint says.
+Files are identified by canonical path and deletion vector. Commits after the checkpoint override the checkpoint.
 """
 
 from __future__ import annotations
@@ -36,7 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tail:
-    """What the commits after a checkpoint say in the end, gathered from the newest to the oldest."""
+    """Net effect of the commits after a checkpoint.
+
+    Commits are added from the newest to the oldest.
+    """
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -47,7 +49,7 @@ class Tail:
     most_deleted: dict[str, int] = field(default_factory=dict)
 
     def take(self, lines: Sequence[Line]) -> None:
-        """Take the lines of the next older commit; of one commit the last word counts."""
+        """Add the lines of the next older commit; within one commit the last line wins."""
         for line in reversed(lines):
             action = line.add if line.add is not None else line.remove
             if action is None:
@@ -64,7 +66,7 @@ class Tail:
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
     def take_earlier(self, earlier: Tail) -> None:
-        """Take in the state after earlier commits, except their files."""
+        """Merge the state after earlier commits, except their files."""
         self.protocol = earlier.protocol if self.protocol is None else self.protocol
         self.metadata = earlier.metadata if self.metadata is None else self.metadata
         self.transactions = earlier.transactions | self.transactions
@@ -73,10 +75,10 @@ class Tail:
             self.most_deleted[path] = max(deleted, self.most_deleted.get(path, 0))
 
     def live(self) -> list[Add]:
-        """Return the files that were added, the oldest first.
+        """Return the added files, oldest first.
 
-        Where a file had more deleted rows before than it has now, rows came back: its statistics may be those of the
-        rows that were left in between, and are forgotten.
+        If an earlier action deleted more rows of a file, rows were restored since. The statistics may describe only the
+        rows that were left in between, so they are dropped.
         """
         if not self.most_deleted:
             return list(reversed(self.added.values()))
@@ -97,7 +99,7 @@ class Tail:
 
 
 def read_tail(commits: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Tail:
-    """Read commits, which are given from the oldest to the newest; raises as `read_commits`."""
+    """Read commits, given from the oldest to the newest. Raises as `read_commits`."""
     tail = Tail()
     for lines in read_commits(commits[::-1], decoder, traffic=traffic):
         tail.take([*lines])
@@ -105,7 +107,7 @@ def read_tail(commits: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine
 
 
 def without_adds(tail: Tail) -> Tail:
-    """Return a tail without the live files."""
+    """Return a tail without its added files."""
     return replace(tail, added={})
 
 
@@ -114,7 +116,7 @@ def _deleted(add: Add) -> int:
 
 
 def key_of(path: str, vector: DeletionVector | None) -> Key:
-    """Return the key of a file.
+    """Return the replay key of a file: canonical path and deletion vector identity.
 
     >>> key_of("file:///t/a%20b", None)
     ('/t/a b', None)
@@ -123,22 +125,22 @@ def key_of(path: str, vector: DeletionVector | None) -> Key:
 
 
 class Live(NamedTuple):
-    """Live files; `twice`: how many of them a checkpoint lists twice."""
+    """Live files; `twice`: number of repeated files in the checkpoint."""
 
     blocks: tuple[FileBlock, ...]
     twice: int = 0
 
 
 def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
-    """Return the live files, those of the checkpoint first."""
+    """Return the live files, checkpoint files first."""
     blocks, twice = _without_repeats(_all_unspoken(tail, checkpoint))
     return Live(_with_adds(blocks, tail), twice)
 
 
 def apply_commits(tail: Tail, before: Sequence[FileBlock], earlier: Tail) -> tuple[FileBlock, ...] | None:
-    """Return the live files after further commits, and put the actions of `earlier` commits into their tail.
+    """Return the live files after further commits, and merge `earlier` into `tail`.
 
-    None if they name another deletion vector of a file that stays live: which of its statistics may be trusted
+    None if the commits name another deletion vector of a file that stays live: whether its statistics can be trusted
     then depends on all commits.
     """
     left = _all_unspoken(tail, before)
@@ -156,7 +158,7 @@ def _with_adds(blocks: Sequence[FileBlock], tail: Tail) -> tuple[FileBlock, ...]
 
 
 def _all_unspoken(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
-    """Leave out the files that the commits add or remove."""
+    """Drop the files that the commits add or remove."""
     spoken = path_array([path for path, _ in chain(tail.added, tail.removed)])
     return [_unspoken(block, tail, spoken) if len(spoken) else block for block in blocks]
 
@@ -178,7 +180,7 @@ def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
 
 
 def _without_repeats(blocks: list[FileBlock]) -> tuple[list[FileBlock], int]:
-    """Leave one of each file that a checkpoint lists twice; return how many were dropped too."""
+    """Drop files that a checkpoint repeats; also return how many were dropped."""
     doubtful = may_repeat([block.path for block in blocks])
     if doubtful is None:
         return blocks, 0
@@ -194,7 +196,7 @@ def _without_repeats(blocks: list[FileBlock]) -> tuple[list[FileBlock], int]:
 
 
 def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
-    """Return a block of the files that are kept."""
+    """Return a block with only the flagged files."""
     flags = from_numpy(kept)
     return replace(
         block,

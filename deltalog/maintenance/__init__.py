@@ -1,4 +1,4 @@
-"""What keeps a table small and fast to open: checkpoints written, the log cleaned up, files vacuumed.
+"""Table maintenance: writing checkpoints, cleaning up the log, vacuuming files.
 
 Imports `log`, `table`, `snapshot` and `stats`.
 """

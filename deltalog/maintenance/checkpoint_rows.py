@@ -1,4 +1,4 @@
-"""Rows of a checkpoint: one action each, in the columns that the protocol has for them.
+"""Rows of a checkpoint: one action per row, in the columns of the protocol.
 
 Source: the Delta protocol, "Checkpoint Schema".
 """
@@ -99,9 +99,9 @@ OTHER_TYPES = {
 
 
 def array_of_rows(rows: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return values of a nested type: dictionaries for structs and for maps, lists; None is null.
+    """Return rows as an array of a nested type; structs and maps are given as dictionaries.
 
-    A field that a dictionary lacks is null, one that the type lacks is passed over.
+    None is null. A field that a dictionary lacks is null; a field that the type lacks is ignored.
 
     >>> array_of_rows([{"a": 1, "m": {"x": None}}, None], pa.struct([("a", pa.int64()), ("m", MAP)])).to_pylist()
     [{'a': 1, 'm': [('x', None)]}, None]
@@ -140,9 +140,9 @@ def _of_parts(rows: Sequence[Any], kind: pa.DataType, parts: pa.Array) -> pa.Arr
 
 
 class AddForm(NamedTuple):
-    """How files stand in a checkpoint: whether statistics are JSON, and the forms of what is parsed; None: it is not.
+    """Form of `add` actions in a checkpoint: JSON statistics or not, and parsed statistics or None.
 
-    `data`: the columns of files. `partitions`: those whose values are parsed.
+    `data`: the columns of the files. `partitions`: partition columns whose values are parsed.
     """
 
     json: bool
@@ -152,7 +152,7 @@ class AddForm(NamedTuple):
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column `add`."""
+        """Type of the `add` column."""
         fields = list(_ADD)
         if self.json:
             fields.append(("stats", pa.string()))
@@ -165,7 +165,7 @@ class AddForm(NamedTuple):
 
 
 def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
-    """Bring files as a checkpoint stores them into a form; ValueError for what is none."""
+    """Convert `add` actions of a checkpoint to a form. Raises ValueError without path or size."""
     children = {name: _cast(stored, name, kind) for name, kind in _ADD if name != "dataChange"}
     if children["size"].null_count or children["path"].null_count:
         raise ValueError("a file of the table has no path or no size")
@@ -173,7 +173,7 @@ def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
 
 
 def adds_from_actions(form: AddForm, adds: Sequence[FullAdd]) -> pa.StructArray:
-    """Bring files as commits add them into a form."""
+    """Convert `add` actions of commits to a form."""
     fields = [(name, kind) for name, kind in _ADD if name != "dataChange"]
     rows = array_of_rows([msgspec.to_builtins(add) for add in adds], pa.struct(fields))
     children = {name: pc.struct_field(rows, name) for name, _ in fields}
@@ -204,7 +204,7 @@ def _adds(
 
 
 def _with_texts(form: AddForm, stats_json: pa.Array, parsed: pa.StructArray) -> pa.Array:
-    """Write the statistics of files that have them as structs alone."""
+    """Return JSON statistics for all files; convert structs of files without JSON."""
     silent = np.flatnonzero(~flags_from(stats_json.is_valid()))
     if len(silent) == 0:
         return stats_json
@@ -215,11 +215,11 @@ def _with_texts(form: AddForm, stats_json: pa.Array, parsed: pa.StructArray) -> 
 
 
 def _with_structs(form: ParsedStatistics, stats_json: pa.Array, parsed: pa.StructArray | None) -> pa.StructArray:
-    """Parse the statistics of files that have them as text alone."""
+    """Return parsed statistics for all files; convert JSON of files without structs."""
     if parsed is None:
         return form.of_texts(stats_json)
     same = parsed.type == form.type
-    # Structs of another form were made for other columns or types: the text knows more, where there is one.
+    # Structs of another type were made for other columns or types, so JSON is preferred if present.
     prefer_text = flags_from(stats_json.is_valid()) & (not same)
     structs = form.of_structs(parsed)
     has_struct = flags_from(pc.struct_field(structs, "numRecords").is_valid()) & ~prefer_text
@@ -233,13 +233,13 @@ def _with_structs(form: ParsedStatistics, stats_json: pa.Array, parsed: pa.Struc
 
 
 def removes_from_store(stored: pa.StructArray) -> pa.StructArray:
-    """Bring tombstones as a checkpoint stores them into the form that is written."""
+    """Convert tombstones of a checkpoint to the written form."""
     children = [_cast(stored, field.name, field.type) for field in REMOVE_TYPE]
     return _removes(dict(zip([field.name for field in REMOVE_TYPE], children, strict=True)))
 
 
 def removes_from_actions(removes: Sequence[FullRemove]) -> pa.StructArray:
-    """Bring tombstones as commits have them into the form that is written."""
+    """Convert tombstones of commits to the written form."""
     rows = array_of_rows([msgspec.to_builtins(remove) for remove in removes], REMOVE_TYPE)
     return _removes({field.name: pc.struct_field(rows, field.name) for field in REMOVE_TYPE})
 
@@ -250,7 +250,7 @@ def _removes(children: dict[str, pa.Array]) -> pa.StructArray:
 
 
 def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
-    """Return any other action as the row of its column, without absent fields."""
+    """Return a non-file action as a row, without absent fields."""
     fields = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
     if name == "metaData":
         fields = {**fields, "format": _format(fields.get("format")), "configuration": fields.get("configuration") or {}}
@@ -258,16 +258,16 @@ def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
 
 
 def _format(format_: Any) -> dict[str, Any]:
-    """Return how files are encoded; invalid parts are left out, as no reader uses them."""
+    """Return the `format` action field without invalid parts, which no reader uses."""
     provider, options = (format_.get("provider"), format_.get("options")) if isinstance(format_, dict) else (None, None)
-    # Of an older checkpoint it is a list of pairs.
+    # Options read from an earlier checkpoint are a list of pairs.
     pairs = options.items() if isinstance(options, dict) else options if isinstance(options, list) else ()
     valid = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
     return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(valid)}
 
 
 def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:
-    """Return rows of one kind of action as their column."""
+    """Return rows of one action kind as an array."""
     return array_of_rows(rows, OTHER_TYPES[name])
 
 

@@ -1,4 +1,4 @@
-"""The Parquet files of checkpoints, written some rows at a time: a million files take the memory of a few thousand."""
+"""Write Parquet files of checkpoints in batches: a million files need the memory of a few thousand."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-# Readers skip row groups, and hold one at a time.
+# Readers skip row groups, and hold one in memory at a time.
 ROWS_OF_A_GROUP = 1 << 15
 _CODECS = {"none": "none", "uncompressed": "none", "snappy": "snappy", "gzip": "gzip", "lz4_raw": "lz4", "zstd": "zstd"}
 _CODEC = "delta.parquet.compression.codec"
-# Of few distinct values; the others have one of their own in every row.
+# Columns with few distinct values; other columns have a new value in every row.
 _REPEATED = ("key_value", "partitionValues_parsed", "storageType", "clusteringProvider", "dataChange", "tightBounds")
-# Texts of many bytes, by which nothing is looked up.
+# Long texts that readers never filter by.
 _WITHOUT_BOUNDS = frozenset({"add.stats", "metaData.schemaString", "domainMetadata.configuration"})
 
 
 class CheckpointWriter:
-    """Writes rows of actions to a local file; a context that closes it."""
+    """Context manager that writes rows of actions to a local Parquet file."""
 
     def __init__(self, path: str, columns: Mapping[str, pa.DataType], properties: Mapping[str, str]) -> None:
         self.actions = self.adds = 0
@@ -56,11 +56,11 @@ class CheckpointWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file; rows that wait are not in it."""
+        """Close the file without its unwritten rows."""
         self._writer.close()
 
     def write(self, name: str, actions: pa.StructArray) -> None:
-        """Add rows that hold actions of one kind; those of others are null in them."""
+        """Add rows of one kind of action; the columns of other kinds are null."""
         if len(actions) == 0:
             return
         columns = [actions if field.name == name else pa.nulls(len(actions), field.type) for field in self._schema]
@@ -72,7 +72,7 @@ class CheckpointWriter:
             self._flush()
 
     def end_group(self) -> None:
-        """Let what follows begin a row group of its own."""
+        """Begin a new row group."""
         self._flush()
 
     def _flush(self) -> None:
@@ -83,7 +83,7 @@ class CheckpointWriter:
             self._rows = 0
 
     def check(self) -> None:
-        """Raise StorageFailure when the file, closed by now, does not hold what was written."""
+        """Raise StorageFailure if the closed file lacks rows or has more."""
         found = pq.read_metadata(self._path).num_rows
         if found != self.actions:
             raise StorageFailure(f"{self._path}: {found} rows instead of {self.actions}; check the disk")

@@ -1,8 +1,8 @@
-"""Remove expired files of a log: those that a newer checkpoint replaces, of versions that are past their retention.
+"""Remove expired log files that a newer checkpoint replaces.
 
-The cut is made at midnight: the last commit that was made before the day on which `delta.logRetentionDuration` ends
-must stay readable, so the checkpoint at or before it stays, with its commit and all that follows. Older files go, the
-oldest first, so that whatever stops it leaves a log without holes.
+The cutoff is at midnight. The last commit before the day on which `delta.logRetentionDuration` ends must stay readable,
+so the checkpoint at or before it is kept, with its commit and everything after it. Older files are deleted oldest
+first, so that an interruption leaves a log without gaps.
 
 Source: the Delta protocol, "Metadata Cleanup".
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RETENTION, RETENTION_BY_DEFAULT = "delta.logRetentionDuration", "interval 30 days"
 ENABLED = "delta.enableExpiredLogCleanup"
 _SIDECARS = "_sidecars"
-# Everything that names a version, the checksums that Hadoop puts beside files, and what a dead process left behind.
+# All names with a version, including Hadoop's checksum files and leftovers of dead processes.
 _OF_A_VERSION = re.compile(
     r"\.?([0-9]{20})\.(?:json|crc|checkpoint\.parquet|checkpoint\.[0-9]{10}\.[0-9]{10}\.parquet"
     r"|checkpoint\.[0-9a-fA-F-]{36}\.(?:json|parquet)|([0-9]{20})\.compacted\.json)(?:\.crc)?"
@@ -47,10 +47,10 @@ _ANY = re.compile(r".*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class CleanedLog:
-    """What of a log went, or would go in a dry run.
+    """Files removed from a log, or removable in a dry run.
 
-    `checkpoint`: the version of the checkpoint that the oldest readable version stands on, None when nothing may go;
-    `reason` says why then. `failed`: what could not be deleted, and why.
+    `checkpoint`: version of the checkpoint that the oldest readable version starts from; None if nothing may be
+    removed, and `reason` says why. `failed`: files that could not be deleted, with the error.
     """
 
     checkpoint: int | None
@@ -60,23 +60,23 @@ class CleanedLog:
 
     @property
     def bytes(self) -> int:
-        """How many bytes went."""
+        """Total bytes of the removed files."""
         return sum(file.size for file in self.files)
 
 
 def clean_log(table: str | os.PathLike[str], *, dry_run: bool = False, now: int | None = None) -> CleanedLog:
-    """Remove the files of a log that have expired.
+    """Remove the expired files of a log.
 
     >>> import deltalog
     >>> cleaned = deltalog.clean_log(table, dry_run=True)
     >>> cleaned.files, cleaned.reason
     ((), 'no commit has expired')
 
-    `dry_run`: only tell which these are.
-    `now`: the time from which the retention is counted back, in milliseconds; by default the present.
+    `dry_run`: only return the files.
+    `now`: end of the retention period, in milliseconds since 1970; by default the present.
 
-    Raises WrongUse for a retention that is none, UnsupportedTable for a table feature that is not understood, and what
-    `open_state` raises.
+    Raises WrongUse for an invalid retention, UnsupportedTable for an unsupported table feature, and the errors of
+    `open_state`.
     """
     location = address(os.fspath(table))
     check_deletable(location)
@@ -84,7 +84,7 @@ def clean_log(table: str | os.PathLike[str], *, dry_run: bool = False, now: int 
 
 
 def clean_after_checkpoint(table: str) -> tuple[str, ...]:
-    """Remove what has expired if the table wants that; return what could not be deleted, and why."""
+    """Remove expired log files if the table enables it; return the errors of failed deletions."""
     state = open_state(table)
     if state.properties.get(ENABLED, "true").lower() == "false":
         return ()
@@ -112,7 +112,7 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
 
 
 def _point_at(state: LogState, kept: int) -> None:
-    """Let the hint name no checkpoint that goes: some readers list from there on."""
+    """Update the hint if its checkpoint will be deleted: some readers list from there on."""
     named = read_hint(state.listing, traffic=Traffic()).version
     checkpoint, _ = checkpoint_of(state.listing, kept)
     if named is not None and named < kept and checkpoint is not None:
@@ -120,10 +120,10 @@ def _point_at(state: LogState, kept: int) -> None:
 
 
 def _last_commit_before(state: LogState, moment: int) -> int | None:
-    """Return the newest commit that was made at a moment or before it, of those that are there without a hole."""
+    """Return the newest commit made at or before a moment; None if missing or unknown."""
     versions = sorted(state.listing.commits)
     times = np.array([state.listing.commits[version].modified_ns // 1_000_000 for version in versions], np.int64)
-    # File times may run backwards, and a store may not tell them: then nothing is known to be old.
+    # File times may run backwards, and a store may not report them: then no commit is known to be old.
     if not len(times) or (times <= 0).any():
         return None
     count = int(np.searchsorted(np.maximum.accumulate(times), moment, side="right"))
@@ -131,7 +131,8 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
         return None
     if not state.properties.in_commit_timestamps:
         return versions[count - 1]
-    # Files that were copied look younger than they are, never older; what a commit says of itself grows with versions.
+    # Copied files look newer than they are, never older. In-commit timestamps increase with the version, so search
+    # them.
     first, stop = 0, count
     while first < stop:
         middle = (first + stop) // 2
@@ -141,12 +142,12 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
 
 
 def _in_commit_time(file: DataFile) -> int | None:
-    """Return the time that a commit gives itself; None of one from before the table had such times."""
+    """Return the in-commit timestamp of a commit; None for commits from before they were enabled."""
     return in_commit_time(info_of(next(read_commits([file], LINES, traffic=Traffic()))))
 
 
 def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
-    """Return the newest version up to a commit with a checkpoint that can be read."""
+    """Return the newest version with a readable checkpoint, up to a commit."""
     for version in sorted((at for at in listing.checkpoints if at <= commit), reverse=True):
         for checkpoint in listing.checkpoints[version]:
             try:
@@ -159,20 +160,20 @@ def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
 
 
 def _expired(listing: LogListing, kept: int) -> list[DataFile]:
-    """Return the files of versions before the checkpoint that stays, the oldest first."""
+    """Return the files of versions before the kept checkpoint, oldest first."""
     expired = []
     for file in list_directory(listing.location, _OF_A_VERSION):
         match = _OF_A_VERSION.fullmatch(name_of(file))
         assert match is not None
         first = int(match[1])
-        # A compaction that begins before what stays is of no use, even when it ends after it.
+        # A compaction that begins before the kept checkpoint is unusable, even if it ends after it.
         if first < kept or (match[2] is not None and first <= kept):
             expired.append((first, file))
     return [file for _, file in sorted(expired, key=lambda item: (item[0], item[1].path))]
 
 
 def _left_behind(listing: LogListing, now: int) -> Iterator[DataFile]:
-    """Yield what a process that died was writing, a day ago at least."""
+    """Yield unfinished files of dead processes, at least a day old."""
     for location in (listing.location, f"{listing.location}/{_SIDECARS}"):
         yield from (file for file in list_directory(location, _STAGED) if _is_a_day_old(file, now))
 
@@ -182,7 +183,7 @@ def _is_a_day_old(file: DataFile, now: int) -> bool:
 
 
 def _sidecars(listing: LogListing, kept: int, now: int) -> list[DataFile]:
-    """Return the sidecars that no checkpoint that stays refers to, if each of those can be read."""
+    """Return the sidecars that no kept checkpoint uses; empty if a kept checkpoint is unreadable."""
     files = [file for file in list_directory(f"{listing.location}/{_SIDECARS}", _ANY) if _is_a_day_old(file, now)]
     files = [file for file in files if not _STAGED.fullmatch(name_of(file))]
     if not files:

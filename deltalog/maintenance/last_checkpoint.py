@@ -1,6 +1,6 @@
-"""The last checkpoint: what is there of it, and `_last_checkpoint`, which names it.
+"""Existing checkpoints, and `_last_checkpoint`, the hint that names the last one.
 
-The hint is written as a whole.
+The hint is written atomically.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _IN_PARTS = 1
 
 
 class WrittenCheckpoint(NamedTuple):
-    """A checkpoint that is there; `written`: by this call.
+    """An existing checkpoint; `written`: True if this call wrote it.
 
-    `actions`: its rows, `adds`: those of them that are files of the table, None when others wrote it. `notes`: what
-    went wrong with what follows a checkpoint and does not matter for it.
+    `actions`: number of rows. `adds`: number of `add` actions; None if another writer wrote the checkpoint. `notes`:
+    problems after writing that do not affect the checkpoint.
     """
 
     version: int
@@ -42,7 +42,10 @@ class WrittenCheckpoint(NamedTuple):
 
 
 def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint | None, bool]:
-    """Return the checkpoint of a version that is there, and whether there is one that cannot be read."""
+    """Return a version's readable checkpoint, and whether an unreadable one exists.
+
+    The checkpoint is None if there is no readable one.
+    """
     damaged = False
     for checkpoint in listing.checkpoints.get(version, ()):
         try:
@@ -51,7 +54,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
         except MalformedLog:
             damaged = True
             continue
-        # A Parquet manifest is among its files; of one in JSON the lines are its rows.
+        # A Parquet manifest is among `loaded.files`; the rows of a JSON manifest are its lines.
         rows += len(loaded.lines) if checkpoint.files[0].path.endswith(".json") else 0
         found = WrittenCheckpoint(
             version=version,
@@ -67,7 +70,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
 
 
 def hint_of(written: WrittenCheckpoint) -> dict[str, Any]:
-    """Return the fields of `_last_checkpoint`, without a checksum, which the protocol leaves optional."""
+    """Return the fields of `_last_checkpoint`, without the optional checksum."""
     fields = {
         "version": written.version,
         "size": written.actions,
@@ -79,9 +82,9 @@ def hint_of(written: WrittenCheckpoint) -> dict[str, Any]:
 
 
 def write_hint(table: str, location: str, hint: Mapping[str, Any]) -> bool:
-    """Write the hint of the last checkpoint, unless a newer one exists; return whether it was written.
+    """Write `_last_checkpoint` unless it names a newer checkpoint; return whether it was written.
 
-    `hint`: the fields of the protocol, `version` and `size` among them. Of writers at once the last one counts; an
+    `hint`: the fields of the protocol, including `version` and `size`. With concurrent writers, the last one wins; an
     older hint costs readers a longer listing. Raises StorageFailure.
     """
     path = f"{location}/{HINT}"
@@ -92,6 +95,9 @@ def write_hint(table: str, location: str, hint: Mapping[str, Any]) -> bool:
 
 
 def _is_ahead(table: str, hint: DataFile | None, version: int) -> bool:
-    """Tell whether a hint names a newer checkpoint, which is there: of one that is not, the table was made anew."""
+    """True if a hint names a newer checkpoint that exists.
+
+    If that checkpoint is missing, the hint is from an earlier table in the same directory.
+    """
     named = None if hint is None else hinted(hint, traffic=Traffic()).version
     return named is not None and named > version and named in list_log(table).checkpoints

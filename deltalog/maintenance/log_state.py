@@ -1,7 +1,9 @@
-"""All actions that hold in a version, with every field, for checkpoints and for deleting files.
+"""All valid actions of a version, with every field.
 
-A snapshot knows what planning needs. Here are tombstones and every field of an action too; what stands in a checkpoint
-comes some rows at a time, so that a million files take the memory of a few thousand.
+Used to write checkpoints and to delete files.
+
+A snapshot has only the data that planning needs. A log state also has tombstones and every field of an action. Rows of
+a checkpoint are read in batches, so a million files need the memory of a few thousand.
 """
 
 from __future__ import annotations
@@ -41,14 +43,14 @@ if TYPE_CHECKING:
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
 
-# Rows of a checkpoint that are in memory together.
+# Rows of a checkpoint that are in memory at a time.
 BATCH_ROWS = 1 << 15
 _KEY = ("path", "deletionVector")
 _LINES = msgspec.json.Decoder(FullLine)
 
 
 class StoredActions(NamedTuple):
-    """File actions as a checkpoint stores them, those alone that still hold; None where it has no such column."""
+    """File actions of a checkpoint that are still valid, as stored; None if the column is missing."""
 
     adds: pa.StructArray | None
     removes: pa.StructArray | None
@@ -56,10 +58,9 @@ class StoredActions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogState(TableVersion):
-    """A version of a table with all actions that it holds.
+    """A version of a table with all its valid actions.
 
-    `adds` and `removes` are those of commits, and of a manifest in JSON; `stored` the files of the checkpoint before
-    them.
+    `adds` and `removes` are actions of commits and of a JSON manifest; `stored` are the checkpoint's Parquet files.
     """
 
     adds: list[FullAdd]
@@ -68,9 +69,10 @@ class LogState(TableVersion):
     _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
-        """Return the checkpoint's file actions that no later commit replaces, with the wanted fields.
+        """Yield the checkpoint's valid file actions, with the wanted fields.
 
-        Path and deletion vector are always among them. Raises MalformedLog.
+        Valid actions are not replaced by later commits. Path and deletion vector are always included. Raises
+        MalformedLog.
         """
         doubtful = self._named_twice() if adds else None
         seen: set[Key] = set()
@@ -91,7 +93,7 @@ class LogState(TableVersion):
                 yield StoredActions(adds_left, gone)
 
     def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
-        """Tell which actions nothing newer speaks of; of files that stand there twice the first one counts."""
+        """Flag the actions that no newer action replaces; the first of repeated files counts."""
         kept = np.ones(len(actions), np.bool_)
         if not self._spoken_of and doubtful is None:
             return kept
@@ -105,7 +107,7 @@ class LogState(TableVersion):
         return kept
 
     def _named_twice(self) -> Flags | None:
-        """Tell which files of the checkpoint, in its order, may stand there twice; None when none does."""
+        """Flag files that the checkpoint may list twice, in its order; None if there is no repeat."""
         paths = []
         for file in self.stored:
             for batch in file.batches({"add": ("path",)}, BATCH_ROWS):
@@ -119,7 +121,7 @@ class LogState(TableVersion):
 
 @contextmanager
 def _naming(file: CheckpointFile) -> Iterator[None]:
-    """Turn errors in rows of a checkpoint into MalformedLog."""
+    """Raise errors in rows of a checkpoint as MalformedLog."""
     try:
         yield
     except (pa.ArrowException, ValueError, KeyError) as error:
@@ -128,7 +130,7 @@ def _naming(file: CheckpointFile) -> Iterator[None]:
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
-    """Return the actions of one kind in some rows; None when the file has no such column."""
+    """Return the actions of one kind in a batch; None if the column is missing."""
     if name not in batch.schema.names:
         return None
     column = batch.column(name)
@@ -154,7 +156,7 @@ def _keys(actions: pa.StructArray, paths: pa.Array, at: NDArray[np.int64]) -> li
 
 
 def open_state(table: str, version: int | None = None) -> LogState:
-    """Read the log of a version, the latest by default.
+    """Read all actions of a version, the latest by default.
 
     `table`: a local path or a URI. Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
     StorageFailure, each naming the file or version.
@@ -196,7 +198,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
 
 
 def _live(tail: Tail) -> list[FullAdd]:
-    """Return the files that were added; of those whose rows came back the statistics are reduced to their count."""
+    """Return the added files; statistics of files with restored rows are reduced to numRecords."""
     live = [cast("FullAdd", add) for add in tail.live()]
     before = [cast("FullAdd", add) for add in reversed(tail.added.values())]
     return [
@@ -206,7 +208,7 @@ def _live(tail: Tail) -> list[FullAdd]:
 
 
 def _count_alone(stats: object) -> str | None:
-    # The protocol wants the count of a file with a deletion vector, whatever else is not certain.
+    # The protocol requires numRecords of a file with a deletion vector, even if other statistics are uncertain.
     try:
         return (
             msgspec.json.encode(msgspec.json.decode(stats, type=RecordCount)).decode()

@@ -1,10 +1,11 @@
-"""The files below a table's directory: those that are there, and those that its log names.
+"""Files below a table's directory: files on disk, and files that its log names.
 
-Listed are those that Spark passes over too. Directories whose names begin with `_` or `.` are left alone unless they
-are partitions; so are links, which lead out of the table, and tables inside of it, which have a log of their own.
+The listing includes some files that Spark ignores: unfinished files of interrupted writes and, on request, the change
+data feed. Directories whose names begin with `_` or `.` are skipped unless they are partitions. Links are skipped,
+because they lead out of the table, and so are tables inside the table, which have their own log.
 
-Named are live files, tombstones, and their deletion vectors. A path that stands for itself may lead into the table by
-another way than its own name (a link, another scheme), so that whatever ends like it counts as named.
+Named files are live files, tombstones and their deletion vectors. An absolute path may lead into the table by another
+spelling (a link, another scheme), so every file with the same ending counts as named.
 """
 
 from __future__ import annotations
@@ -37,17 +38,19 @@ if TYPE_CHECKING:
 
 
 CHANGES = "_change_data"
-# The time of removal of a file that is not removed.
+# Removal time of a live file.
 LIVE = math.inf
 _HERE = "here"
-# What a write of ours had not finished when it was cut off.
+# Unfinished files of an interrupted write of this package.
 _CUT_OFF = re.compile(r"write-[0-9a-f]{32}/_temporary(/|$)")
 
 
 def table_files(table: str, *, changes: bool = False) -> dict[str, DataFile]:
-    """Return the files of a table by their path below it. `changes`: those of the change data feed too.
+    """Return the files of a table, keyed by their path below it.
 
-    Raises StorageFailure when a directory cannot be listed.
+    `changes`: include files of the change data feed.
+
+    Raises StorageFailure if a directory cannot be listed.
     """
     found = _remote(table) if is_remote(table) else dict(_local(table))
     return {path: file for path, file in found.items() if _counts(path, changes=changes)}
@@ -81,7 +84,7 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
                     where = os.path.join(table, path)
                     yield path, DataFile(where, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns)
         except FileNotFoundError:
-            # Gone since its name was read, which is what was to become of it.
+            # Deleted after its name was listed, so nothing is left to do.
             continue
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "no file system has such a path"
@@ -96,14 +99,14 @@ def _remote(table: str) -> dict[str, DataFile]:
 
 
 class NamedFiles:
-    """Paths below the table that a log names, with the time in milliseconds when the last commit removed each."""
+    """Paths that a log names below the table, with removal times (milliseconds)."""
 
     def __init__(self) -> None:
         self._paths: dict[str, float] = {}
         self._endings: dict[str, float] = {}
 
     def add(self, path: str, removed: float) -> None:
-        """Add a path as an action writes it, and its decoded form. `removed`: LIVE for a file of the version."""
+        """Add a path as written in an action, and its decoded form. `removed`: LIVE for a live file."""
         for spelling in {path, canonical_path(path)}:
             if is_absolute(spelling):
                 parts = [part for part in spelling.split("/") if part]
@@ -113,7 +116,7 @@ class NamedFiles:
                 _latest(self._paths, posixpath.normpath(spelling), removed)
 
     def removed(self, path: str) -> float | None:
-        """Return when a file was removed: LIVE for a file of the version, None if the log does not name the file."""
+        """Return the removal time of a file: LIVE if it is live, None if the log does not name it."""
         times = [time for names in (self._paths, self._endings) if (time := names.get(path)) is not None]
         return max(times, default=None)
 
@@ -142,7 +145,7 @@ def named_files(state: LogState) -> NamedFiles:
 
 
 def _removal_times(rows: pa.StructArray) -> list[int]:
-    """Return the times of tombstones; 0 for a tombstone without a time."""
+    """Return the removal times of tombstones; 0 if missing."""
     field = rows.type.get_field_index("deletionTimestamp")
     if field < 0:
         return [0] * len(rows)
@@ -171,5 +174,5 @@ def _take(named: NamedFiles, path: str, vector: dict[str, object] | None, remove
             own = vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/")
             named.add(own, removed)
         except ValueError:
-            # It names no file that could be kept, and reading the table says so.
+            # An invalid vector names no file to keep; reading the table reports it.
             return

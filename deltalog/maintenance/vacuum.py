@@ -1,8 +1,8 @@
-"""Delete data files that no version within the retention needs, and find orphans: files that no version names.
+"""Delete data files that no retained version needs, and find orphans.
 
-A file stays while the latest version has it, while its tombstone is younger than the retention, while its deletion
-vector is one of those, and while it is itself younger: who writes it may not have committed yet. The files are listed
-before the log is read, so that what is committed meanwhile is known.
+Orphans are files that no version names. A file is kept while it is live, while its tombstone is younger than the
+retention, while it holds a deletion vector of such a file, and while the file itself is younger than the retention: its
+writer may not have committed yet. Files are listed before the log is read, so that commits made meanwhile are seen.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
-    """A file that the latest version does not have, within the retention period.
+    """A file within the retention period that is not live.
 
-    `removable_from`: milliseconds since 1970, None if the store does not say how old the file is. `removed`: True if a
+    `removable_from`: milliseconds since 1970; None if the store does not report the file's age. `removed`: True if a
     commit removed the file, False if no commit names it.
     """
 
@@ -42,7 +42,7 @@ class WaitingFile:
 
 @dataclass(frozen=True, slots=True)
 class Vacuumed:
-    """Files that were removed, or would be in a dry run, with their sizes; `failed`: what could not be, and why.
+    """Files that were removed, or would be in a dry run; `failed`: failed deletions with the error.
 
     `retention`: in milliseconds; `waiting`: files within the retention period.
     """
@@ -56,7 +56,7 @@ class Vacuumed:
 
     @property
     def bytes(self) -> int:
-        """How many bytes they have."""
+        """Total bytes of `files`."""
         return sum(file.size for file in self.files)
 
     @property
@@ -78,9 +78,10 @@ def vacuum(
     allow_shorter: bool = False,
     now: int | None = None,
 ) -> Vacuumed:
-    """Remove the files that no version within the retention needs; by default only tell which these are.
+    """Remove files that no version within the retention needs; by default only return them.
 
-    A file that no commit names is left for a week, as its commit may still come. Eight days later it would go:
+    A file that no commit names is kept for a week, because its commit may still follow. Eight days later it would be
+    removed:
 
     >>> import time
     >>> import deltalog
@@ -90,18 +91,18 @@ def vacuum(
     >>> [file.path.rpartition("/")[2] for file in found.files]
     ['part-1.parquet']
 
-    `retention`: by default what the table says (`delta.deletedFileRetentionDuration`). With a longer one the files of
-    older tombstones stay too, as far as the log still has these. A shorter one takes files from readers of older
-    versions and from writers at work, and needs `allow_shorter`.
+    `retention`: by default the table's (`delta.deletedFileRetentionDuration`). A longer one also keeps files of older
+    tombstones, if the log still has the tombstones. A shorter one removes files that readers of older versions and
+    running writers need, and requires `allow_shorter`.
     `dry_run`: False removes the files.
-    `now`: the time from which the retention is counted back, in milliseconds; by default the present.
+    `now`: end of the retention period, in milliseconds since 1970; by default the present.
 
-    Raises WrongUse for a shorter retention without `allow_shorter`, UnsupportedTable for a table feature that is not
-    understood, and what `open_state` raises.
+    Raises WrongUse for a shorter retention without `allow_shorter`, UnsupportedTable for an unsupported table feature,
+    and the errors of `open_state`.
     """
     location = _place(table)
     check_deletable(location)
-    # First of all: a file that is older than this and is not listed is not deleted either.
+    # List the files before the log is read: files written later are then not candidates.
     files = table_files(location, changes=True)
     state = open_state(location)
     check_maintainable(state.protocol, location=state.listing.location)
@@ -117,13 +118,13 @@ def vacuum(
 
 
 def _idle(files: dict[str, DataFile], named: NamedFiles, retention: int) -> Iterator[WaitingFile]:
-    """Yield the files that the version does not have, by path."""
+    """Yield the files that are not live, sorted by path."""
     for path, file in sorted(files.items()):
         removed = named.removed(path)
         if removed == LIVE:
             continue
         modified = file.modified_ns // 1_000_000
-        # A file stays through its retention: it goes one millisecond later.
+        # A file is kept through its retention and removable one millisecond later.
         removable_from = int(max(modified, removed or 0)) + retention + 1 if modified > 0 else None
         yield WaitingFile(file, removable_from, removed is not None)
 
@@ -148,19 +149,19 @@ def _retention(
 
 
 def _place(table: str | os.PathLike[str]) -> str:
-    """Return a table's address without slashes at the end; the root of the file system stays, and no text too."""
+    """Return a table's address without trailing slashes; the file system root and "" stay."""
     location = address(os.fspath(table))
     return location.rstrip("/") or location[:1]
 
 
 def orphans(table: str | os.PathLike[str]) -> tuple[DataFile, ...]:
-    """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
+    """Return files that neither a table's log nor its tombstones name, sorted by path.
 
     >>> import deltalog
     >>> [file.path.rpartition("/")[2] for file in deltalog.orphans(table)]
     ['part-1.parquet']
 
-    Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
+    Files of the change data feed are ignored. A young file may belong to a commit that is not written yet.
     """
     location = _place(table)
     files = table_files(location)

@@ -1,10 +1,11 @@
-"""Write the checkpoint of a version, and say that it is the last one.
+"""Write the checkpoint of a version, and the hint to it.
 
-A table whose property `delta.checkpointPolicy` is `v2`, and which has the feature for it, gets a manifest with a UUID
-and files beside it (sidecars), every other table one classic file. Those in many parts are read and not written: the
-protocol advises against them, because they cannot be written at once.
+A table with `delta.checkpointPolicy` = `v2` and the feature v2Checkpoint gets a JSON manifest with a UUID and sidecar
+files. Every other table gets one classic file. Multi-part checkpoints are read but not written: the protocol advises
+against them, because they cannot be written atomically.
 
-Whatever stops it, readers see the whole checkpoint or none: it gets its name when it is complete, and the hint follows.
+If writing is interrupted, readers still see the whole checkpoint or none: the checkpoint gets its name when it is
+complete, and the hint is written afterwards.
 """
 
 from __future__ import annotations
@@ -63,14 +64,14 @@ if TYPE_CHECKING:
 
 AS_JSON = "delta.checkpoint.writeStatsAsJson"
 TRANSACTIONS = "delta.setTransactionRetentionDuration"
-# Several files are read at once.
+# Readers read several sidecars in parallel.
 _ROWS_OF_A_SIDECAR = 1 << 18
 
 
 def write_checkpoint(
     table: str | os.PathLike[str], version: int | None = None, *, clean: bool = True
 ) -> WrittenCheckpoint:
-    """Write the checkpoint of a version unless there is one, and name it in `_last_checkpoint`.
+    """Write a version's checkpoint unless it exists, and name it in `_last_checkpoint`.
 
     >>> import pathlib
     >>> import deltalog
@@ -81,9 +82,9 @@ def write_checkpoint(
     False
 
     `version`: by default the latest.
-    `clean`: afterwards remove what has expired of the log, as the table's properties say.
+    `clean`: afterwards remove expired files of the log, as the table's properties require.
 
-    Raises what `open_state` raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
+    Raises the errors of `open_state`, and UnsupportedTable for a table feature whose data a checkpoint might lose.
     """
     location = address(os.fspath(table))
     listing = list_log(location)
@@ -146,13 +147,13 @@ def _indexed(state: LogState) -> Sequence[TableColumn]:
 
 
 def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:
-    """Leave out columns that statistics call by the same name."""
+    """Return the columns whose physical path is unique."""
     names = [column.physical for column in columns]
     return [column for column in columns if names.count(column.physical) == 1]
 
 
 def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
-    """Return the partition columns when it is certain what each of their values means, otherwise none."""
+    """Return the partition columns if all values are unambiguous, else ()."""
     columns = [column for column in state.schema.columns if column.partition is not None]
     if not columns or parsed_partition_type(columns) is None:
         return ()
@@ -164,7 +165,7 @@ def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
 
 
 def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of all actions but those of files, by kind."""
+    """Return the rows of all non-file actions, by kind."""
     kept = milliseconds(state.properties[TRANSACTIONS]) if TRANSACTIONS in state.properties else None
     oldest = None if kept is None else now - kept
     transactions = [
@@ -192,7 +193,7 @@ def _added(state: LogState, form: AddForm, *, stored: Sequence[str]) -> Iterator
 
 
 def _removed(state: LogState, now: int) -> Iterator[pa.StructArray]:
-    """Yield the tombstones that have not expired; where that cannot be told, all of them."""
+    """Yield the unexpired tombstones; all tombstones if the retention is unknown."""
     kept = milliseconds(state.properties.get(TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT))
     oldest = -1 if kept is None else now - kept
     for actions in state.stored_actions(adds=(), removes=STORED_REMOVE):
@@ -252,7 +253,10 @@ def _write_v2(
 
 
 class _Sidecars:
-    """Files of a v2 checkpoint, the next one begun when one is full. Nobody knows of them before the manifest."""
+    """Sidecar files of a v2 checkpoint; a full file is closed and the next one begun.
+
+    They are unused until the manifest names them.
+    """
 
     def __init__(self, state: LogState, columns: Mapping[str, pa.DataType]) -> None:
         self.entries: list[dict[str, Any]] = []

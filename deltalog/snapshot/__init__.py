@@ -1,4 +1,4 @@
-"""A version of a table as columns of files: opened, refreshed, kept on disk, and its history.
+"""Versions of a table as columns of files: opening, refreshing, caching on disk, history.
 
 Imports `log` and `table`.
 """

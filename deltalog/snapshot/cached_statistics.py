@@ -1,6 +1,7 @@
-"""Bounds of columns, cached for the files of one version once they were parsed.
+"""Parsed bounds of columns, cached for the files of one version.
 
-Each column is cached for the files that queries examined: partition values leave few, later queries add more.
+A column is cached only for files that queries examined: partition values exclude most files, and later queries add
+more.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class StatisticsQuery(NamedTuple):
-    """A query for bounds, one for each key; `read` makes them from a batch of texts or structs.
+    """A query for bounds, one per key; `read` computes them from a batch of statistics.
 
-    `paths`: the fields it reads. `silent`: the bounds of so many files without statistics.
+    `paths`: the fields it reads. `silent`: returns the bounds of a number of files without statistics.
     """
 
     keys: tuple[str, ...]
@@ -40,7 +41,7 @@ class StatisticsQuery(NamedTuple):
 
 @dataclass(slots=True)
 class CachedColumn:
-    """The cached bounds of a key: `cached` is a flag for each file, `bounds` has those of flagged files in order."""
+    """Cached bounds of a key. `cached`: one flag per file; `bounds`: of the flagged files, in order."""
 
     cached: Flags
     bounds: Bounds
@@ -58,7 +59,7 @@ class CachedColumn:
 
 @dataclass(slots=True)
 class StatisticsStore:
-    """What is known of the statistics of `count` files; `load` finds what is cached under a key, or None."""
+    """Statistics cached for `count` files; `load` reads the column of a key from the cache, or None."""
 
     count: int
     load: Callable[[str], CachedColumn | None]
@@ -68,18 +69,18 @@ class StatisticsStore:
     _lock: Lock = field(default_factory=Lock)
 
     def column(self, key: str) -> CachedColumn | None:
-        """Return the cached column of a key, without what was noted since `settle`."""
+        """Return the cached column of a key, without bounds noted since `settle`."""
         with self._lock:
             if key not in self._columns:
                 self._columns[key] = self.load(key)
             return self._columns[key]
 
     def note(self, key: str, positions: Numbers, bounds: Bounds) -> None:
-        """Remember what was found of files."""
+        """Add bounds of files, which `settle` publishes."""
         self._noted.append((key, positions, bounds))
 
     def settle(self) -> None:
-        """Make what was noted known."""
+        """Publish the noted bounds."""
         with self._lock:
             noted, self._noted = self._noted, []
         noted_by_key: dict[str, list[tuple[Numbers, Bounds]]] = {}
@@ -93,7 +94,7 @@ class StatisticsStore:
             self.changed.add(key)
 
     def known(self) -> dict[str, CachedColumn]:
-        """Return everything that is known by now."""
+        """Return all cached columns by key, including noted bounds."""
         self.settle()
         return {key: column for key, column in self._columns.items() if column is not None}
 
@@ -115,18 +116,24 @@ def _is_range(order: Numbers, count: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CachedStatistics:
-    """The statistics of the files from `first` on in a store, read from where they stand when they are not in it."""
+    """Statistics of a block from a store, else from the log.
+
+    `first`: position of the block's first file in the store.
+    """
 
     store: StatisticsStore
     first: int
     inner: StatisticsSource
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: Flags) -> Iterator[StatisticsBatch]:
-        """Read what stands in the log."""
+        """Yield the statistics in the log."""
         return self.inner.read(columns, wanted)
 
     def answers(self, query: StatisticsQuery, wanted: Flags) -> Answers:
-        """Answer from the store, and from the log for files that it does not know; what that says is noted."""
+        """Yield positions and bounds per key, from the store or the log.
+
+        Bounds from the log are noted in the store.
+        """
         cached = [self.store.column(key) for key in query.keys]
         there = [column for column in cached if column is not None]
         here = slice(self.first, self.first + len(wanted))
@@ -159,7 +166,7 @@ class CachedStatistics:
 
 
 def answers(source: StatisticsSource, query: StatisticsQuery, wanted: Flags) -> Answers:
-    """Answer of those files of a block that are wanted and have statistics: positions, and bounds for each key."""
+    """Yield positions and bounds per key for wanted files with statistics."""
     match source:
         case CachedStatistics():
             yield from source.answers(query, wanted)
@@ -174,7 +181,7 @@ def answers(source: StatisticsSource, query: StatisticsQuery, wanted: Flags) -> 
 
 
 def as_bounds(numbers: Numbers) -> Bounds:
-    """Put plain numbers, one a file, into the form of bounds."""
+    """Return one number per file in the form of bounds."""
     none = from_numpy(numbers, valid=np.zeros(len(numbers), np.bool_))
     values = from_numpy(numbers)
     return Bounds(values, values, none, np.ones(len(numbers), np.int64))

@@ -1,7 +1,7 @@
-"""The form in which a version of a table is cached on disk: its files as columns, and what else the log says of it.
+"""Disk-cache form of a table version: its files as columns, and other state of the log.
 
-A version is known by the files of the log that make it, as they were: names, sizes, times of change, etags. While all
-of them are there unchanged it stands for them, and later commits are read on top of it.
+A version is identified by its log files with names, sizes, modification times and etags. The cached version is valid
+while all of these files exist unchanged; later commits are applied to it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from parquet_core.storage import DataFile  # noqa: TC001 - the same
 if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import TableCache
 
-# Changes with what is cached: of another form nothing is read.
+# Increment this when the cached data change; entries of other forms are ignored.
 _FORM = 3
 LATEST = "log latest"
 
 
 class CachedBlock(msgspec.Struct, frozen=True):
-    """A block as it is cached. `part`, `group`: the checkpoint's file and row group of its statistics, -1 of texts."""
+    """A cached block. `part`, `group`: file and row group of its statistics in the checkpoint; -1 for JSON."""
 
     part: int
     group: int
@@ -33,7 +33,7 @@ class CachedBlock(msgspec.Struct, frozen=True):
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What is cached of a version beside its files."""
+    """Cached state of a version, except its files."""
 
     version: int
     checkpoint: tuple[int, int, list[DataFile]] | None
@@ -64,9 +64,9 @@ def bounds_name(generation: str, key: str) -> str:
 
 
 def latest_cached(cache: TableCache) -> int | None:
-    """Return the latest version that is cached."""
+    """Return the latest cached version; None if there is no usable entry."""
     stored = cache.read(LATEST)
     try:
         return None if stored is None else int(numbers_at(stored[1], "version")[0])
-    except (KeyError, TypeError, ValueError):  # what stands there is something else
+    except (KeyError, TypeError, ValueError):  # the entry has another form
         return None

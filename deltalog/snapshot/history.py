@@ -1,7 +1,7 @@
-"""The history of a table: what its commits say of themselves, the times of its versions, the version at a time.
+"""History of a table: commit information, times of versions, and the version at a time.
 
-A commit's time is its in-commit timestamp where the table has them, otherwise when its file was modified. File times
-may run backwards; a version is then taken to be a millisecond younger than the one before.
+The time of a commit is its in-commit timestamp if the table has them, otherwise the modification time of its file. If
+file times run backwards, a version is one millisecond later than the previous one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CommitInfo(NamedTuple):
-    """A commit: `timestamp` in milliseconds of UTC, `info` as it stands, empty where a commit has none."""
+    """A commit. `timestamp`: milliseconds since 1970 UTC; `info`: commitInfo as written, empty if missing."""
 
     version: int
     timestamp: int
@@ -32,7 +32,7 @@ class CommitInfo(NamedTuple):
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
-    """Return the commit information of the commits up to a version, the newest first.
+    """Return the commit information up to a version, newest first.
 
     >>> import deltalog
     >>> for commit in deltalog.history(snapshot):
@@ -40,7 +40,7 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
     1 WRITE
     0 CREATE TABLE
 
-    `limit`: at most so many. Commits that a cleanup of the log has removed are missing.
+    `limit`: maximum number of commits. Commits removed by log cleanup are missing.
     """
     listing = snapshot.listing
     versions = sorted((at for at in listing.commits if at <= snapshot.version), reverse=True)[:limit]
@@ -53,7 +53,7 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
 
 
 def snapshot_time(snapshot: Snapshot) -> int | None:
-    """Return when a version was made, in milliseconds since 1970; None when its commit is gone.
+    """Return the time of a version in milliseconds since 1970; None if its commit was removed.
 
     >>> import time
     >>> import deltalog
@@ -66,9 +66,9 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
 
 
 def listed_time(snapshot: Snapshot) -> int | None:
-    """Return the time of a version from the listing alone, in milliseconds since 1970; None if a commit has to be read.
+    """Return the time of a listed version, in milliseconds since 1970.
 
-    A commit that is gone has no time either.
+    Only the listing is used: None if the commit was removed or has to be read.
     """
     commit = snapshot.listing.commits.get(snapshot.version)
     if commit is None or not commit.modified_ns or _enabled(snapshot) is not None:
@@ -77,7 +77,7 @@ def listed_time(snapshot: Snapshot) -> int | None:
 
 
 def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
-    """Return the last version up to the latest that was made at a time or before it; raises as `version_at`."""
+    """Return the last version made at or before a time. Raises as `version_at`."""
     wanted = moment if isinstance(moment, int) else _milliseconds(moment)
     table, times = latest.table, _readable_times(latest)
     if not times:
@@ -108,7 +108,7 @@ def _shown(milliseconds: int) -> str:
 
 
 def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
-    """Return the versions that can be put together, with their times, in order."""
+    """Return the readable versions with their times, in order."""
     listing = latest.listing
     readable = _readable(listing)
     enabled = _enabled(latest)
@@ -119,7 +119,10 @@ def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
 
 
 def _readable(listing: LogListing) -> list[int]:
-    """Return the versions with a commit that a checkpoint or the first commit leads to without a gap."""
+    """Return versions with a commit that are reachable without a gap.
+
+    A version is reachable from a checkpoint or from the first commit.
+    """
     readable, last = [], -1
     for version in sorted({*listing.commits, *listing.checkpoints}):
         if version in listing.checkpoints or version == last + 1:
@@ -147,7 +150,7 @@ def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled:
 
 
 def _enabled(snapshot: Snapshot) -> int | None:
-    """Return the version from which on a table has in-commit timestamps."""
+    """Return the first version with in-commit timestamps; None if the table has none enabled."""
     if not snapshot.properties.in_commit_timestamps:
         return None
     try:
@@ -161,7 +164,7 @@ def _infos(files: Sequence[DataFile], traffic: Traffic) -> list[dict[str, Any]]:
 
 
 def versions(table: str | os.PathLike[str]) -> list[int]:
-    """Return the versions of a table that can be read.
+    """Return the readable versions of a table.
 
     >>> import deltalog
     >>> deltalog.versions(table)

@@ -1,6 +1,6 @@
-"""Open a version of a table, from its log or from what is cached of it.
+"""Open a version of a table from its log or the cache.
 
-Damaged checkpoints are gone around where others lead to the version.
+Damaged checkpoints are skipped if other files lead to the version.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def open_snapshot(
     (1, 1, ['id'])
 
     `table`: a directory or URI.
-    `version`: the number of an older version.
-    `timestamp`: for the version that was the last at a time: a datetime with a zone, or milliseconds.
-    `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
-    `allow`: addresses below which the log may name files, beside the table's own and those of PRUNE_DELTA_ALLOW; it
-    holds for all that is opened of this snapshot.
+    `version`: number of the version.
+    `timestamp`: opens the last version at a time: a datetime with a zone, or milliseconds.
+    `cache`: caches versions on disk; the snapshot's `save` adds newly read and parsed data.
+    `allow`: addresses below which the log may name files, in addition to the table's own and to PRUNE_DELTA_ALLOW. It
+    applies to everything opened through this snapshot.
 
-    Raises OutsideTable for a file elsewhere, and NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog,
+    Raises OutsideTable for a file outside these addresses, and NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog,
     UnsupportedTable and StorageFailure, each naming the file or version.
     """
     started = time.perf_counter()
@@ -78,22 +78,25 @@ def version_at(
     cache: MetadataCache | None = None,
     allow: Sequence[str] = (),
 ) -> int:
-    """Return the last version made at a time or before it.
+    """Return the last version made at or before a time.
 
     >>> import deltalog
     >>> deltalog.version_at(table, deltalog.snapshot_time(snapshot))
     1
 
     `moment`: a datetime with a zone, or milliseconds.
-    `cache`, `allow`: as `open_snapshot` has them.
+    `cache`, `allow`: see `open_snapshot`.
 
-    Raises NoSuchVersion for a time before the first version that can still be read, or after the last.
+    Raises NoSuchVersion for a time before the first readable version, or after the last version.
     """
     return version_of_time(open_snapshot(table, cache=cache, allow=allow), moment)
 
 
 def twice(read: Callable[[], Opened]) -> Opened:
-    """Read a version again when a file is gone that was listed: log clean-up left all that it means to keep."""
+    """Call `read`, and once again if a listed file is missing.
+
+    Log cleanup may have removed the file; the second listing has the files that cleanup keeps.
+    """
     try:
         return read()
     except NotADeltaTable:
@@ -109,7 +112,7 @@ def load_around(
     *,
     passed_over: Callable[[MalformedLog], None] = lambda _: None,
 ) -> Opened:
-    """Load a version by the first of the ways to it that is not damaged; raises the error of the first way."""
+    """Load a version from the newest checkpoint that is not damaged; raises the first error."""
     damaged: frozenset[Checkpoint] = frozenset()
     first_error: MalformedLog | None = None
     while True:
@@ -161,7 +164,7 @@ def _read(table: str, listing: LogListing, version: int | None, started: float, 
 
 @dataclass(slots=True)
 class _Attempt:
-    """The way to a snapshot."""
+    """One attempt to read a snapshot from the log."""
 
     table: str
     listing: LogListing

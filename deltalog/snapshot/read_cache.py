@@ -1,4 +1,4 @@
-"""Read a snapshot from the cache on disk, and the commits since from the log."""
+"""Read a snapshot from the disk cache and newer commits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def read_cached(
     cache: TableCache, table: str, listing: LogListing, version: int, *, allow: tuple[str, ...], started: float
 ) -> Snapshot | None:
-    """Return a version from what is cached of it or of an earlier one, and the commits since; None when that fails."""
+    """Return a version from a cached version and the commits since; None if that fails."""
     for cached in dict.fromkeys([version, latest_cached(cache)]):
         if cached is not None and cached <= version:
             restored = _restored(cache, table, listing, cached, allow)
@@ -67,9 +67,9 @@ def _restored(
 
 
 def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
-    """Tell whether files that are not listed with the log are what they were.
+    """True if the version's files outside the log listing are unchanged.
 
-    Raises OutsideTable for those that may not be opened: who wrote the version to the disk may have allowed more.
+    Raises OutsideTable for files that may not be opened: the writer of the cache entry may have allowed more.
     """
     checkpoint = set() if head.checkpoint is None else set(head.checkpoint[2])
     elsewhere = [file for file in head.parts if file not in checkpoint]
@@ -79,7 +79,7 @@ def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """What was found on disk of a version."""
+    """A version as read from the disk cache."""
 
     cache: TableCache
     generation: str
@@ -87,7 +87,7 @@ class _Cached:
     batch: pa.RecordBatch
 
     def snapshot(self, table: str, listing: LogListing) -> Snapshot:
-        """Put the snapshot together; its statistics stay where they are until they are asked for."""
+        """Return the snapshot; its statistics are read from their source when needed."""
         head, traffic = self.head, Traffic()
         parts = tuple(CheckpointFile(file, traffic) for file in head.parts)
         firsts = np.cumsum([0, *(len(self.numbers(i, "size")) for i in range(len(head.blocks)))]).tolist()

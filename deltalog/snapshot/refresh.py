@@ -1,6 +1,7 @@
-"""Bring a snapshot to a later version by reading the commits since.
+"""Advance a snapshot to a later version by reading the commits since.
 
-The small blocks that single commits leave are joined when they are many: each costs a predicate time.
+Each commit leaves a small block, and each block costs time per predicate. If there are many small blocks, they are
+merged.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
     from deltalog.log.listing import LogListing
     from deltalog.snapshot.snapshot import Snapshot
 
-# So many files make a block large enough; of smaller ones so many may stand side by side.
+# Blocks with fewer than `_LARGE` files are small. Up to `_MOST` small blocks stay unmerged.
 _LARGE = 4096
 _MOST = 16
 
 
 def advance_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
-    """Return a later version, or the same, by reading the commits since; None when that is not enough.
+    """Return a later version, or the same, by reading the commits since; None if impossible.
 
-    It is enough when the log still holds what made the snapshot, unchanged, and every commit since, whole.
+    Possible if the log still has the snapshot's files unchanged, and every commit since.
     """
     if not _continues(snapshot, listing) or not all(at in listing.commits for at in _since(snapshot, version)):
         return None
@@ -48,7 +49,7 @@ def advance_to(snapshot: Snapshot, listing: LogListing, version: int, *, started
     try:
         return _later(snapshot, listing, version, started)
     except (MalformedLog, UnsupportedTable, StorageFailure, TableNotFound):
-        # Another way to the version may exist; if none does, it tells what is wrong.
+        # The version may be readable in another way; if not, that attempt reports the error.
         return None
 
 
@@ -57,7 +58,7 @@ def _since(snapshot: Snapshot, version: int) -> range:
 
 
 def _continues(snapshot: Snapshot, listing: LogListing) -> bool:
-    """Tell whether a log still holds, unchanged, all that a snapshot was made of."""
+    """True if a log still has all files of a snapshot, unchanged."""
     checkpoint, tail = snapshot.segment.checkpoint, snapshot.segment.tail
     if checkpoint is not None and checkpoint not in listing.checkpoints.get(checkpoint.version, ()):
         return False
@@ -88,7 +89,7 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
 
 
 def merge_small_blocks(blocks: Sequence[FileBlock]) -> tuple[FileBlock, ...]:
-    """Return the same files in the same order, with neighbouring small blocks of commits joined when they are many."""
+    """Merge neighbouring small blocks of commits if there are many; files keep their order."""
     if sum(map(_is_small, blocks)) <= _MOST:
         return tuple(blocks)
     merged: list[FileBlock] = []
@@ -103,7 +104,7 @@ def _is_small(block: FileBlock) -> bool:
 
 
 def _texts_of(block: FileBlock) -> pa.Array | None:
-    """Return the statistics that are held as texts; None of those that stand in files."""
+    """Return the JSON statistics in memory; None if the statistics are in files."""
     match block.statistics:
         case JsonStatistics(texts):
             return texts

@@ -1,4 +1,4 @@
-"""A version of a table: its files, its metadata, and what reading it took."""
+"""Snapshots: one version of a table with its files and metadata, and the cost of reading it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Snapshot(TableVersion):
     >>> snapshot.version, snapshot.file_count, len(snapshot.paths())
     (1, 1, 1)
 
-    `blocks`: the live files; positions over all of them count from 0 in their order.
-    `notes`: what was found wrong with the log on the way and did not matter for the files.
-    `opened`: the files of the log that were read. `allow`: where files may lie other than below the table.
+    `blocks`: the live files; positions count from 0 over all blocks, in order.
+    `notes`: defects of the log that did not affect the files.
+    `opened`: the log files that were read. `allow`: locations outside the table where files may be.
     """
 
     blocks: tuple[FileBlock, ...]
@@ -46,16 +46,16 @@ class Snapshot(TableVersion):
 
     @property
     def file_count(self) -> int:
-        """How many files are live."""
+        """Number of live files."""
         return sum(map(len, self.blocks))
 
     @property
     def total_bytes(self) -> int:
-        """How many bytes they have, as the log says."""
+        """Total size of the live files in bytes, from the log."""
         return sum(int(block.size.sum()) for block in self.blocks)
 
     def paths(self, kept: NDArray[np.bool_] | None = None) -> list[str]:
-        """Return canonical paths, of the files that are kept."""
+        """Return the canonical paths of all files, or of the flagged ones."""
         return [path for array in self._each_path(kept) for path in array.to_pylist()]
 
     def _each_path(self, kept: NDArray[np.bool_] | None) -> list[pa.Array]:
@@ -66,11 +66,11 @@ class Snapshot(TableVersion):
         return [block.path.filter(from_numpy(part)) for block, part in zip(self.blocks, parts, strict=True)]
 
     def settle(self) -> None:
-        """Let what was found of statistics be known to who asks next."""
+        """Publish parsed statistics to later queries."""
         if self._cached is not None:
             self._cached.store.settle()
 
     def save(self) -> None:
-        """Keep on disk what was read since the last time, where there is a cache."""
+        """Write newly read data to the disk cache, if there is one."""
         if self._cached is not None:
             self._cached.save(self)

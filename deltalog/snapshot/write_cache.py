@@ -1,4 +1,4 @@
-"""Write a snapshot, and the bounds that predicates asked of it, to the cache on disk."""
+"""Write a snapshot and its parsed bounds to the disk cache."""
 
 from __future__ import annotations
 
@@ -34,17 +34,20 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import TableCache
 
-# A log that takes less is read as fast.
+# Shorter logs are read as fast as the cache.
 _LEAST_BYTES = 1 << 20
-# So many commits on top of a version that is cached are read again each time; beyond, their version is cached instead.
+# Up to this number of commits is read again each time on top of a cached version; beyond it, the newer version is
+# cached.
 _MOST_COMMITS = 32
 
 
 @dataclass(slots=True)
 class CachedSnapshot:
-    """Where a snapshot is cached on disk; `version`: that of the files its store counts, None before it is written.
+    """Location of a snapshot in the disk cache.
 
-    `later`: a version, with its generation, that was written since. `listed_ns`: when the log had been listed.
+    `version`: the version whose files `store` covers; None before it is written.
+
+    `later`: version and generation written since. `listed_ns`: time when the log was listed.
     """
 
     cache: TableCache
@@ -55,7 +58,10 @@ class CachedSnapshot:
     listed_ns: int = field(default_factory=time.time_ns)
 
     def save(self, snapshot: Snapshot) -> None:
-        """Cache what is new of a snapshot and its statistics; nothing of a log that is short or still changes."""
+        """Write new data of a snapshot and its statistics to the cache.
+
+        Logs that are short or still changing are not cached.
+        """
         known = self.store.known()
         far = self.version is None or snapshot.version - self.version > _MOST_COMMITS
         if far and (self.later is None or self.later[0] != snapshot.version):
@@ -73,7 +79,7 @@ class CachedSnapshot:
 
 
 def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
-    """Return a snapshot that was read from the log and remembers, for `save`, what is asked of its statistics."""
+    """Return a snapshot that collects parsed statistics for `save`."""
     store = StatisticsStore(snapshot.file_count, lambda _: None)
     firsts = np.cumsum([0, *map(len, snapshot.blocks)]).tolist()
     blocks = tuple(
@@ -106,13 +112,13 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, C
     if sum(file.size for file in files) < _LEAST_BYTES:
         return
     if not all(is_settled(file, cached.listed_ns) for file in files):
-        return  # they may change once more without its showing
-    # Bounds stand by position: those of this writing of the version are never taken for those of another.
+        return  # a further change may leave size and times unchanged
+    # Bounds are stored by file position, so they are valid only for this write of the version.
     generation = uuid4().hex
     try:
         encoded = msgspec.json.encode(head)
     except UnicodeEncodeError:
-        return  # a path that is no text
+        return  # a path that is not valid text
     values: dict[str, Any] = {"head": array_of([encoded], pa.binary())}
     for i, (block, origin) in enumerate(zip(snapshot.blocks, origins, strict=True)):
         values |= {f"{i}.{name}": value for name, value in _arrays(block, origin)}
@@ -129,7 +135,10 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, C
 
 
 class _Origin(NamedTuple):
-    """Where the statistics of a block stand, and at which positions of the store its files are, if it knows them."""
+    """Source of a block's statistics, and the files' positions in the store.
+
+    `positions`: None if the store does not contain the files.
+    """
 
     source: JsonStatistics | CheckpointStatistics
     rows: NDArray[np.int64]
@@ -142,7 +151,7 @@ def _origin(source: StatisticsSource, count: int) -> _Origin:
     while True:
         match source:
             case ChosenStatistics(inner, some, _):
-                # Below a choice that is known to the store lies the choice that was made when the log was read.
+                # CachedStatistics wraps the choice made when the log was read; later choices wrap it.
                 source, chosen = inner, some[chosen]
             case CachedStatistics(inner=inner):
                 first, source = source.first + chosen, inner
@@ -197,7 +206,7 @@ def _arrays(block: FileBlock, origin: _Origin) -> Iterator[tuple[str, Any]]:
 
 
 def _moved(column: CachedColumn, origins: Sequence[_Origin]) -> CachedColumn | None:
-    """Return the cached column for the files of a later version; None if none of them is cached."""
+    """Return the cached column for the files of a later version; None if no file is cached."""
     before = np.concatenate([_positions(origin) for origin in origins]) if origins else np.zeros(0, np.int64)
     cached, there = np.zeros(len(before), np.bool_), before >= 0
     cached[there] = column.cached[before[there]]

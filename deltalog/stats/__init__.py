@@ -1,4 +1,4 @@
-"""Statistics and partition values: as evidence about a predicate, made of footers, and as checkpoints hold them.
+"""Statistics and partition values: pruning evidence, made from footers, and in checkpoints.
 
 Imports `log`, `table` and `snapshot`.
 """

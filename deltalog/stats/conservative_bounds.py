@@ -1,7 +1,7 @@
-"""Convert texts and numbers of the log to values of a column, or to a pair that encloses a value that is uncertain.
+"""Convert texts and numbers of the log to enclosing bounds.
 
-All functions take many at once and give two arrays of the column's bounds type; null is "not known", on either side
-alone if need be.
+Functions convert many values at once and return a pair of arrays in the column's bounds type. Null means unknown, on
+both sides or on one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MICROS = pa.timestamp("us")
 HOUR = 3_600_000_000
-# No time zone is further from UTC; of what has no zone it is not known in which one it was written.
+# Largest offset of a time zone from UTC. The zone of a time without a zone is unknown.
 UNKNOWN_ZONE = 15 * HOUR
 _MINUTE = HOUR // 60
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?")
@@ -38,17 +38,17 @@ _DIGITS = Context(prec=100)
 
 
 def same(values: pa.Array) -> Pair:
-    """Stand for values that are certain."""
+    """Return a pair of equal bounds, for certain values."""
     return Pair(values, values)
 
 
 def nothing(count: int, kind: pa.DataType) -> Pair:
-    """Stand for values of which nothing is known."""
+    """Return a pair of null bounds, for unknown values."""
     return same(pa.nulls(count, kind))
 
 
 def number_of(text: object) -> Decimal | float | None:
-    """Return a number as written, infinities and NaN as float; None for what is none.
+    """Parse a number as Decimal, infinities and NaN as float; None for other values.
 
     >>> [number_of(text) for text in ("1.50", " 7 ", "1.0E2", "NaN", "abc", "1_0", True)]
     [Decimal('1.50'), Decimal('7'), Decimal('1.0E+2'), nan, None, None, None]
@@ -69,7 +69,7 @@ def number_of(text: object) -> Decimal | float | None:
 
 
 def integers(values: Sequence[Any], kind: pa.DataType) -> Pair:
-    """Enclose numbers by those of an integer type; what it cannot hold is not known."""
+    """Enclose numbers by integers of a type; null for values out of its range."""
     try:
         return same(pa.array(values, pa.int64()).cast(kind))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -79,7 +79,7 @@ def integers(values: Sequence[Any], kind: pa.DataType) -> Pair:
 
 
 def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) -> tuple[int | None, int | None]:
-    """Enclose a number by multiples of 10**-scale, unscaled."""
+    """Enclose a number by multiples of 10**-scale; returns unscaled integers, None if out of range."""
     if not isinstance(number, Decimal) or not number.is_finite() or abs(number.adjusted()) > 60:
         return (0, 0) if isinstance(number, Decimal) and number == 0 else (None, None)
     try:
@@ -88,12 +88,12 @@ def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) 
         high = int(moved.to_integral_value(ROUND_CEILING, _DIGITS))
     except (InvalidOperation, OverflowError):
         return None, None
-    # Beyond what the type holds the value was another one, or another type.
+    # A number out of range was altered, or written for another type.
     return (low, high) if least <= low and high <= most else (None, None)
 
 
 def decimals(values: Sequence[Any], kind: pa.DataType) -> Pair:
-    """Enclose numbers by those of a decimal type; what it cannot hold is not known."""
+    """Enclose numbers by decimals of a type; null for values out of its range."""
     try:
         return same(pa.array(values, kind))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -107,7 +107,7 @@ def _scaled(unscaled: int | None, scale: int) -> Decimal | None:
 
 
 def floats(values: Sequence[Any], kind: pa.DataType) -> Pair:
-    """Enclose numbers by those of a floating type; NaN stays NaN."""
+    """Enclose numbers by floats of a type; NaN stays NaN."""
     try:
         wide = pa.array(values, pa.float64())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -124,7 +124,7 @@ def _float(value: Any) -> float | None:
 
 
 def float_of(text: str, kind: pa.DataType) -> pa.Scalar | None:
-    """Return the number nearest to a text, as Java parses it; None for a text that is no number.
+    """Return the nearest float to a text, as Java parses it; None for non-numeric text.
 
     >>> [float_of(text, pa.float32()).as_py() for text in ("0.1", "-0", "16777217", "inf", "1e400")]
     [0.10000000149011612, -0.0, 16777216.0, inf, inf]
@@ -137,7 +137,7 @@ def float_of(text: str, kind: pa.DataType) -> pa.Scalar | None:
         near = np.float32(wide)
     if pa.types.is_float64(kind) or not isinstance(number, Decimal) or not np.isfinite(near):
         return pa.scalar(wide, kind)
-    # Rounded from the text: the double may be halfway between two floats although the text is not.
+    # Round from the text: the double may be halfway between two floats although the text is not.
     around = [near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))]
     finite = [value for value in around if np.isfinite(value)]
     nearest = min(finite, key=lambda value: (abs(Decimal(float(value)) - number), int(value.view(np.int32)) & 1))
@@ -145,7 +145,7 @@ def float_of(text: str, kind: pa.DataType) -> pa.Scalar | None:
 
 
 def integer_texts(texts: pa.Array, kind: pa.DataType) -> Pair:
-    """Read integers as Spark writes and casts them."""
+    """Parse integers as Spark writes and casts them."""
     if _all(pc.match_substring_regex(texts, _INTEGERS)):
         try:
             return same(texts.cast(pa.int64()).cast(kind))
@@ -160,7 +160,7 @@ def _whole(text: str | None) -> Decimal | None:
 
 
 def days(texts: pa.Array) -> Pair:
-    """Read dates `y-m-d`; those beyond the year 9999 are not known."""
+    """Parse dates `y-m-d`; null after the year 9999 and for invalid texts."""
     if _all(pc.match_substring_regex(texts, _DAY)):
         try:
             return same(texts.cast(pa.date32()))
@@ -180,9 +180,10 @@ def _day(text: str | None) -> Any:
 
 
 def instants(texts: pa.Array) -> Pair:
-    """Read times with a zone, in microseconds of UTC; of those without one the zone is not known.
+    """Parse timestamps to bounds in UTC microseconds; without a zone, 15 hours wider on each side.
 
-    A zone that is off the quarter of an hour was cut: local mean times have seconds, which are not written.
+    An offset that is not a multiple of 15 minutes was truncated: the seconds of local mean time are not written. Its
+    bounds are one minute wider on each side.
     """
     zoned = flags_from(pc.match_substring_regex(texts, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
     plain = flags_from(pc.match_substring_regex(texts, _CLOCK + "$")) | _days_only(texts)
@@ -196,7 +197,7 @@ def instants(texts: pa.Array) -> Pair:
 
 
 def local_times(texts: pa.Array) -> Pair:
-    """Read times without a zone, dates as midnight; of those with one nothing is known."""
+    """Parse times without a zone, dates as midnight; null for times with a zone."""
     plain = flags_from(pc.match_substring_regex(texts, _CLOCK + "$")) | _days_only(texts)
     micros, known = _cast(texts, plain, lambda some: some.cast(MICROS))
     return _spread(micros, known, np.zeros(len(texts), np.int64), MICROS)
@@ -209,7 +210,7 @@ def _days_only(texts: pa.Array) -> NDArray[np.bool_]:
 def _cast(
     texts: pa.Array, chosen: NDArray[np.bool_], read: Callable[[pa.Array], pa.Array]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Read the chosen texts; one by one when one of them is no time."""
+    """Parse the chosen texts at once, or one by one if invalid."""
     micros, known = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.bool_)
     at = np.flatnonzero(chosen)
     if len(at) == 0:
@@ -229,7 +230,7 @@ def _cast(
 
 
 def _spread(micros: NDArray[np.int64], known: NDArray[np.bool_], slack: NDArray[np.int64], kind: pa.DataType) -> Pair:
-    # Four digits of a year are far from the ends of 64 bits.
+    # Years of four digits cannot overflow 64-bit microseconds.
     return Pair(from_numpy(micros - slack, kind, valid=known), from_numpy(micros + slack, kind, valid=known))
 
 

@@ -1,4 +1,7 @@
-"""How far statistics reach: in how many files a column has bounds and null counts, and why not in the others."""
+"""Count files with bounds and null counts of a column.
+
+Each file without them has a reason.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ _BOUNDS, _NULLS = ("minValues", "maxValues"), "nullCount"
 
 
 class Gap(StrEnum):
-    """A part of the statistics that a writer may leave out on purpose."""
+    """Statistics that a writer may omit on purpose."""
 
     BOUNDS = "no minimum or maximum"
 
 
 class Coverage(NamedTuple):
-    """In how many files a column has both bounds, and a null count; `missing`: the files that lack one, by reason."""
+    """Numbers of files with both bounds, and with a null count; `missing`: other files, by reason."""
 
     bounds: int
     null_counts: int
@@ -47,7 +50,7 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Coverage]:
-    """Count the files in which columns have statistics that are used; each of the others has a reason.
+    """Count the files with usable statistics of each column; the other files have a reason.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa
@@ -106,7 +109,7 @@ def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> lis
 def _against_bounds(
     column: TableColumn, statistics: ReadStatistics, pair: Pair, *, only_nulls: _Flags
 ) -> list[tuple[_Flags, str]]:
-    """Return the possible defects of bounds, each with the files that have it; the first match counts."""
+    """Return the possible defects of bounds, each with flags of affected files; the first match counts."""
     written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
     stored = next((kind for _, kind in written if kind), "JSON")
@@ -124,7 +127,7 @@ def _against_bounds(
 
 
 def _lost(column: TableColumn, wide: Pair) -> list[tuple[_Flags, str]]:
-    """Say which bounds of a type enclose nothing for certain."""
+    """Return why bounds that were read do not enclose the values: flags of files, and reason."""
     lower, upper = _valid(wide.lower), _valid(wide.upper)
     if column.kind in {"float", "double"}:
         return [(~lower & ~upper, "the bounds are NaN"), (~upper, "the maximum is NaN: the minimum alone is used")]

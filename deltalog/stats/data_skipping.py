@@ -1,4 +1,4 @@
-"""Data skipping: the files of a version that may hold rows a predicate selects, by partition values and statistics."""
+"""Data skipping: choose the files that may match a predicate, by partition values and statistics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
-    """Tell of every live file whether it may hold rows that a predicate selects, from the log alone.
+    """Return which live files may match a predicate, from the log alone.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -55,8 +55,8 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     >>> snapshot.paths(answers.kept)
     ['low.parquet']
 
-    `predicate`: its columns are logical paths and its literals have the types of `snapshot.schema.leaves`. A column
-    that the table lacks, or that the log knows nothing about, keeps its files.
+    `predicate`: its columns are logical paths, and its literals have the types of `snapshot.schema.leaves`. A condition
+    on a column that is missing in the table, or unknown in the log, does not skip files.
     """
     columns = snapshot.schema.by_path()
     if not may_be_true(predicate, columns=columns):
@@ -85,7 +85,7 @@ def _partitions(columns: Mapping[Path, TableColumn]) -> frozenset[Path]:
 
 
 def _never(snapshot: Snapshot, predicate: Predicate, by_values: frozenset[Path]) -> FileAnswers:
-    """Answer for a predicate that contradicts itself, whatever the files hold."""
+    """Return the answers for a predicate that contradicts itself."""
     open_ = unknown(snapshot.file_count)
     never = np.full(snapshot.file_count, Outcomes.FALSE | Outcomes.NULL, np.uint8)
     by_leaf = tuple(open_ for _ in leaves(predicate))
@@ -129,7 +129,7 @@ def _of_block(
 
 
 def count_files_with_statistics(bounds: Bounds) -> int:
-    """Return the number of containers with any statistics of their values."""
+    """Return the number of files with any statistics of a column's values."""
     return int(np.count_nonzero(np.logical_or.reduce([flags_from(side.is_valid()) for side in _sides(bounds)])))
 
 
@@ -138,7 +138,7 @@ def _sides(bounds: Bounds) -> tuple[pa.Array, ...]:
 
 
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
-    """Return the bounds of columns in every live file, in the order of the snapshot's blocks."""
+    """Return bounds of columns for every live file, in block order."""
     by_column: list[list[Bounds]] = [[] for _ in columns]
     query = statistics_query(columns)
     snapshot.settle()

@@ -1,10 +1,12 @@
-"""Bounds of columns by file, from the statistics of the log (JSON or parsed), for the columns of a predicate alone.
+"""Bounds of columns per file, from statistics in the log.
 
-What is missing, malformed or contradicts itself is not known, and its file is kept. Bounds may be looser than the
-values: strings are cut, times have milliseconds only, some writers pass numbers through 64-bit floats, and deletion
-vectors leave rows out that were counted. None of them speaks of NaN.
+JSON and parsed statistics are read, only for the columns of a predicate. Missing, malformed or contradictory statistics
+are unknown, and the file is kept. Bounds may be looser than the values: strings are truncated, times have only
+milliseconds, some writers pass numbers through 64-bit floats, and deleted rows are still counted. Bounds never describe
+NaN.
 
-A checkpoint may be older than the type of a column: what does not widen to it says nothing.
+A checkpoint may be older than a column's type. Statistics in a type that does not widen to the current type are
+unknown.
 """
 
 from __future__ import annotations
@@ -46,12 +48,12 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn
 
 Answer = TypeVar("Answer")
-# A count that is not there; one that is negative is damage.
+# Missing count; a negative count is damage.
 ABSENT = int(np.iinfo(np.int64).min)
 
 
 def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
-    """Enclose typed values by those of the column's bounds type; of a type that does not widen to it say nothing."""
+    """Convert typed values to a column's bounds type, widened if inexact; null for types that do not widen."""
     stored, kind = values.type, bounds_type(column.leaf)
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(kind):
         return _times(values, kind)
@@ -79,7 +81,7 @@ def _widens(stored: pa.DataType, kind: pa.DataType) -> bool:
 
 def _times(values: pa.Array, kind: pa.DataType) -> Pair:
     stored = values.type
-    # Of instants without a zone it is not known which one they are meant in.
+    # The zone of timestamps without a zone is unknown.
     if (stored.tz is None) != (kind.tz is None):
         return nothing(len(values), kind)
     numbers, valid = numbers_from(values), flags_from(values.is_valid())
@@ -93,9 +95,9 @@ def _times(values: pa.Array, kind: pa.DataType) -> Pair:
 
 
 class ReadStatistics(NamedTuple):
-    """The statistics of `files` files: the bounds of a column at one side, and the counts at a path.
+    """Reader of the statistics of `files` files: one side of a column's bounds, and counts at a path.
 
-    `written`: where a value is written at a path, and as which type, empty for JSON.
+    `written`: flags of files that have a value at a path, and the stored type ("" for JSON).
     """
 
     files: int
@@ -104,14 +106,14 @@ class ReadStatistics(NamedTuple):
     written: Callable[[Sequence[str]], tuple[NDArray[np.bool_], str]]
 
     def bounds(self, column: TableColumn) -> Pair:
-        """Return both bounds of a column; nothing of a type that has none."""
+        """Return both bounds of a column; null for types without bounds."""
         if not column.bounded:
             return nothing(self.files, bounds_type(column.leaf))
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
 
 
 def statistics_from_structs(parsed: pa.StructArray) -> ReadStatistics:
-    """Read the structs of a checkpoint (`stats_parsed`)."""
+    """Return a reader of a checkpoint's structs (`stats_parsed`)."""
     return ReadStatistics(
         len(parsed),
         lambda column, part: parsed_pair(column, child(parsed, (part, *column.physical))),
@@ -121,7 +123,7 @@ def statistics_from_structs(parsed: pa.StructArray) -> ReadStatistics:
 
 
 def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
-    """Read JSON that was parsed as one: its types are those of the parser, not of a writer."""
+    """Return a reader of JSON that Arrow parsed at once; its types come from the parser, not the writer."""
     return statistics_from_structs(parsed)._replace(
         side=lambda column, part: _pair(column, child(parsed, (part, *column.physical))),
         written=lambda path: (_parsed_values(parsed, path)[0], ""),
@@ -129,7 +131,7 @@ def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
 
 
 def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
-    """Ask decoded JSON."""
+    """Return a reader of JSON that was decoded text by text."""
     return ReadStatistics(
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
@@ -139,14 +141,17 @@ def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
-    """Return a function from a batch to the bounds of each column."""
+    """Return a function from a batch to the bounds of columns."""
     return lambda batch: ask_batch(columns, batch, lambda statistics: _bounds_of(columns, statistics))
 
 
 def ask_batch(
     columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[ReadStatistics], Answer]
 ) -> Answer:
-    """Return the result of `ask` for the statistics of a batch; it is called again if JSON must be read one by one."""
+    """Return `ask(reader)` for the statistics of a batch.
+
+    `ask` is called again if Arrow cannot convert the JSON and each text must be decoded.
+    """
     if batch.parsed is not None:
         return ask(statistics_from_structs(batch.parsed))
     assert batch.json is not None
@@ -170,9 +175,9 @@ def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
 
 
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return how many rows each live file (of those wanted) was written with, ABSENT where that is not said.
+    """Return the row count of each live (wanted) file; ABSENT if unknown.
 
-    Deleted rows are counted. A count that is none is damage, and ABSENT too.
+    Deleted rows are included. Invalid counts are damage and become ABSENT.
     """
     counts, first = np.full(snapshot.file_count, ABSENT, np.int64), 0
     query = StatisticsQuery(
@@ -205,7 +210,7 @@ def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> li
 
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:
-    """Return values that stand for themselves, or enclose them; ArrowInvalid when the column cannot hold one."""
+    """Convert parsed JSON values to bounds, widened if inexact. Raises ArrowInvalid if the column cannot hold one."""
     kind = bounds_type(column.leaf)
     if pa.types.is_string(values.type):
         return _of_texts(column, values)
@@ -246,7 +251,7 @@ def _finite(number: Decimal) -> float | None:
 
 
 def _counts(values: list[Any]) -> NDArray[np.int64]:
-    """Return counts, ABSENT where there is none; what is no count is -1."""
+    """Return counts; ABSENT if missing, -1 if invalid."""
     counts = [ABSENT if value is None else value if _is_count(value) else -1 for value in values]
     return np.array(counts, np.int64)
 
@@ -256,7 +261,7 @@ def _is_count(value: Any) -> bool:
 
 
 def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:
-    """Return the array at a path of structs, or null."""
+    """Return the array at a path of nested structs; all null if missing."""
     array = parsed
     for name in path:
         if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:
@@ -278,9 +283,9 @@ def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray
 
 
 def believed_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
-    """Return the bounds and counts of a column that no other statistic contradicts.
+    """Return a column's bounds and counts that other statistics do not contradict.
 
-    Without numRecords, with an impossible null count or with crossed bounds nothing of the column is known.
+    A column is unknown if numRecords is missing, the null count is impossible, or the bounds are crossed.
     """
     lower, upper = widened(statistics.bounds(column), from_float=column.from_float)
     records, nulls = statistics.counts(("numRecords",)), statistics.counts(("nullCount", *column.physical))

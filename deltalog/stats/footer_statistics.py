@@ -1,8 +1,8 @@
-"""`add` actions for files that were written, with statistics from their footers: no data are read.
+"""Create `add` actions for written files, with statistics from their footers; no data are read.
 
-What a footer says is judged first (`parquet_core.trust`): bounds that may be wrong, or that may not speak of NaN, are
-left out, and so are counts that are not there. Strings and times are cut as the reference implementation cuts them,
-except that the largest time is cut upward, so that it holds for readers that do not know better.
+Footers are checked first (`parquet_core.trust`): bounds that may be wrong or may ignore NaN are left out, and so are
+missing counts. Strings and times are truncated as in the reference implementation, except that the largest time is
+rounded up, so that it also holds for readers that do not allow for truncation.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _UNKNOWN = -1
-# Of a string a cut bound is one too; of what Arrow orders as numbers it would be another value.
+# A truncated string is still a bound; a truncated value of a numeric type would be another value.
 _MAY_BE_CUT = frozenset({"string"})
 
 
 class NewFile(NamedTuple):
-    """A file to add: its path below the table, as it is on the disk, and the text of each partition column's value.
+    """A file to add: its path on disk, relative to the table, and its partition values.
 
     >>> import deltalog
     >>> deltalog.NewFile("day=2024-01-01/part-0.parquet", {"day": "2024-01-01"}).partition_values["day"]
     '2024-01-01'
 
-    The text of a null is None.
+    `partition_values`: text of each partition column's value; None for null.
     """
 
     path: str
@@ -69,21 +69,21 @@ def adds_of(
     data_change: bool = True,
     traffic: Traffic | None = None,
 ) -> list[FullAdd]:
-    """Return the actions that add files, in their order, with statistics from their footers.
+    """Return `add` actions for files, in order, with statistics from their footers.
 
     >>> import deltalog
     >>> (add,) = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
     >>> add.stats
     '{"numRecords":3,"minValues":{"id":1},"maxValues":{"id":3},"nullCount":{"id":0},"tightBounds":true}'
 
-    `files`: their partition values have the names of columns and the texts of the protocol.
-    `properties`, `domains`: those of the table, which decide which columns have statistics.
-    `data_change`: False where the files hold rows that the table had before.
-    `traffic`: counts what is read.
+    `files`: partition values are keyed by column name, with the texts of the protocol.
+    `properties`, `domains`: table properties and domain metadata, which decide the columns with statistics.
+    `data_change`: False if the table had the rows of the files before.
+    `traffic`: counts the bytes read.
 
-    Raises WrongUse for values that are not those of the table's partition columns, TableNotFound for a file that is
-    not there, RefusedCommit for one that Spark would not read as the table has it, OutsideTable for one that is not
-    below the table, and what `read_logged` raises.
+    Raises WrongUse for values of other partition columns than the table's, TableNotFound for a missing file,
+    RefusedCommit for a file that Spark would not read with the table's schema, OutsideTable for a file outside the
+    table, and the errors of `read_logged`.
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
@@ -113,7 +113,7 @@ def _found(path: str) -> DataFile:
 
 
 def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | None]:
-    """Return the values by the names that actions have for partition columns."""
+    """Return partition values keyed by their names in actions."""
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     if keys.keys() != file.partition_values.keys():
         given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
@@ -156,7 +156,7 @@ def _statistics(
 
 
 def _has_statistics(column: TableColumn) -> bool:
-    # Of a list a footer counts the places where something could be, not the rows where nothing is.
+    # The null count of a list in a footer counts null leaf slots, not null rows.
     return column.leaf.type is not None and column.leaf.max_repetition_level == 0 and not column.refused
 
 
@@ -181,7 +181,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
 
 
 def _has_no_value(bounds: Bounds) -> Flags:
-    """Tell which row groups hold nulls alone: their bounds are not missed."""
+    """Flag row groups that hold only nulls, which need no bounds."""
     nulls = numbers_from(filled(bounds.null_count, _UNKNOWN))
     return np.asarray((nulls == bounds.row_count), np.bool_)
 
@@ -191,13 +191,13 @@ def _null_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
 
 
 def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
-    # Where there are nulls alone, there is no NaN.
+    # Row groups that hold only nulls have no NaN.
     known = pc.if_else(from_numpy(_has_no_value(bounds)), pa.scalar(0, pa.int64()), bounds.nan_count)
     return _summed(file, known, count)
 
 
 def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
-    """Add up what row groups count, by file; unknown where one of them does not tell."""
+    """Sum counts of row groups per file; unknown (-1) if the count of one row group is unknown."""
     total, known = np.zeros(count, np.int64), np.ones(count, np.bool_)
     np.add.at(total, file, numbers_from(filled(counts, 0)))
     known[file[~flags_from(counts.is_valid())]] = False
@@ -207,7 +207,10 @@ def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
 def _folded(
     file: Counts, side: pa.Array, exact: pa.Array, empty: Flags, count: int, *, cut: bool, upper: bool
 ) -> pa.Array:
-    """Return the outermost bound of the row groups of each file; null where one that holds a value has none."""
+    """Return the outermost bound of each file's row groups.
+
+    Null if a row group that holds a value has no bound.
+    """
     known = flags_from(side.is_valid())
     if not cut:
         known &= flags_from(filled(exact, value=True))
@@ -226,7 +229,10 @@ def _folded(
 
 
 def _with_nan(high: pa.Array, nans: Counts) -> pa.Array:
-    """Put NaN, which is above all numbers, where there is one; where that is not known, there is no upper bound."""
+    """Replace the upper bound by NaN if a file has NaN; null if unknown.
+
+    Statistics order NaN above all numbers.
+    """
     nan, none = pa.scalar(float("nan"), high.type), pa.scalar(None, high.type)
     high = pc.if_else(from_numpy(nans > 0), nan, high)
     return pc.if_else(from_numpy(nans == _UNKNOWN), none, high)

@@ -1,6 +1,7 @@
-"""Parse the JSON statistics of many files: at once to columns, or one by one to an object for each.
+"""Parse the JSON statistics of many files, at once or one by one.
 
-What Arrow cannot read is refused as a whole, and nothing is guessed: the texts are then decoded one by one.
+Arrow parses a batch to columns. If it cannot read one text, the batch is refused and each text is decoded to an object;
+values are never guessed.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn
     from parquet_core.format.schema import Path
 
-# Fewer texts are read sooner one by one.
+# Fewer texts are decoded faster one by one.
 _LEAST = 64
 _MOST_BYTES = 1 << 30
-# What is put around each text.
+# Bytes that are added around each text.
 _AROUND = 40
 _DIGITS = 38
 _TEXTS = {"string", "binary", "date", "timestamp", "timestamp_ntz"}
@@ -35,10 +36,11 @@ _TOO_FINE = pa.null()
 
 
 def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArray | None:
-    """Return the columns' values from JSON texts (large binary, none null), as a struct with the fields of the texts.
+    """Parse JSON texts to a struct of the columns' statistics.
 
-    Numbers of decimal columns are exact. None if a text is not a plain object, has a key twice, or has a
-    value of another type than its column.
+    `texts`: large binary, none null. Numbers of decimal columns are exact. None if a text is not a plain object, has a
+    duplicate key, or has a value of another type than its column. None also for fewer than 64 texts, which are decoded
+    faster one by one, and for more than 1 GiB.
     """
     form = _form(columns)
     if form is None or len(texts) < _LEAST or _bytes(texts) > _MOST_BYTES:
@@ -61,7 +63,7 @@ def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArr
 
 
 def decode_texts(columns: Sequence[TableColumn], texts: pa.Array | None) -> list[dict[str, Any]]:
-    """Return each text as the object that it is, empty where it is none; with decimal columns fractions are exact."""
+    """Decode each text to an object, empty if invalid; fractions are exact if a column is decimal."""
     assert texts is not None
     exact = any(column.leaf.type is not None and pa.types.is_decimal(column.leaf.type) for column in columns)
     decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal if exact else None)
@@ -76,7 +78,7 @@ def _decoded(decoder: msgspec.json.Decoder[dict[str, Any]], text: str | bytes | 
 
 
 def values_at(rows: Sequence[Any], path: Sequence[str]) -> list[Any]:
-    """Return the value at a path of objects in each row, or None."""
+    """Return the value at a path of nested objects in each row; None if missing."""
     values = list(rows)
     for name in path:
         values = [value.get(name) if type(value) is dict else None for value in values]
@@ -88,10 +90,10 @@ def _rows(table: pa.Table, count: int) -> pa.StructArray | None:
         return None
     numbered = table.column("rows").combine_chunks().values
     numbers, rows = (pc.struct_field(numbered, i) for i in (0, 1))
-    # A text that is no object of its own may have swallowed another, or may have come apart.
+    # A text that is not one object may have merged with its neighbour or split into several rows.
     if rows.null_count or numbers.null_count or not np.array_equal(numbers_from(numbers), np.arange(count)):
         return None
-    # Texts that are no UTF-8, and decimals of more digits than fit, show here.
+    # Validation finds invalid UTF-8 and decimals with too many digits.
     rows.validate(full=True)
     return rows if _finite(rows) else None
 
@@ -101,7 +103,7 @@ def _bytes(texts: pa.Array) -> int:
 
 
 def _finite(array: pa.Array) -> bool:
-    """Tell whether no number was too large for a floating one."""
+    """True if no number overflowed a float to infinity."""
     if pa.types.is_struct(array.type):
         return all(_finite(pc.struct_field(array, i)) for i in range(array.type.num_fields))
     if not pa.types.is_float64(array.type):
@@ -110,7 +112,10 @@ def _finite(array: pa.Array) -> bool:
 
 
 def _as_one(texts: pa.Array) -> pa.Buffer:
-    """Put all texts into one list, each with its number: beside lists Arrow would take bare values for rows, or end."""
+    """Join all texts into one JSON list of numbered objects.
+
+    Outside a list, Arrow would take bare values as rows, or stop.
+    """
     numbers = from_numpy(np.arange(len(texts))).cast(pa.string()).cast(pa.binary())
     heads = pc.binary_join_element_wise(b'{"n":', numbers, b',"s":', b"")
     rows = pc.binary_join_element_wise(heads, texts.cast(pa.binary()), b"}", b"")
@@ -119,7 +124,10 @@ def _as_one(texts: pa.Array) -> pa.Buffer:
 
 
 def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
-    """Return the type of a text; None when two columns stand in one place."""
+    """Return the struct type of a text; None if two columns have the same path.
+
+    Also None if a decimal type cannot be parsed exactly.
+    """
     kinds = [(column.physical, _kind(column)) for column in columns]
     places = Counter(path[:length] for path, _ in kinds for length in range(1, len(path) + 1))
     if any(kind is _TOO_FINE or places[path] > 1 for path, kind in kinds):
@@ -142,14 +150,15 @@ def _kind(column: TableColumn) -> pa.DataType | None:
     if column.kind in _FLOATS:
         return pa.float64()
     if column.leaf.type is not None and pa.types.is_decimal(column.leaf.type):
-        # Arrow lets decimals wrap around that it moves beyond its digits: so many can be moved by the whole scale.
+        # Arrow does not check overflow when it rescales decimals: values with this precision can be rescaled by the
+        # whole scale.
         scale = column.leaf.type.scale
         return pa.decimal128(_DIGITS - scale, scale) if scale < _DIGITS else _TOO_FINE
     return None
 
 
 def struct_of(leaves: Sequence[tuple[Path, pa.DataType]]) -> pa.StructType:
-    """Return the struct that has each of the leaves at its path.
+    """Return a struct type with each leaf at its path.
 
     >>> struct_of([(("a", "b"), pa.int64()), (("c",), pa.string())])
     StructType(struct<a: struct<b: int64>, c: string>)

@@ -1,7 +1,7 @@
-"""Convert statistics between JSON and `stats_parsed`, the typed struct of a checkpoint, many files at a time.
+"""Convert statistics between JSON and `stats_parsed`, the typed struct of checkpoints.
 
-What is missing or malformed is null on the other side. A bound that the type cannot hold exactly becomes a wider one,
-never a tighter one.
+Many files are converted at once. Missing or malformed statistics become null. A bound that the target type cannot hold
+exactly becomes wider, never tighter.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _MOST_CHARACTERS = 1 << 30
 
 
 class _Leaf(NamedTuple):
-    """A column of the struct: its physical path, and the type of its bounds; None when it has none."""
+    """A column of the struct and the type of its bounds; None if it has no bounds."""
 
     column: TableColumn
     kind: pa.DataType | None
 
 
 class ParsedStatistics:
-    """How the statistics of a table's files look as a struct."""
+    """Converter to the `stats_parsed` struct of a table."""
 
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._leaves = [_Leaf(column, _kind(column)) for column in columns]
@@ -47,14 +47,14 @@ class ParsedStatistics:
         self.type = pa.struct([("numRecords", pa.int64()), *self._parts, ("tightBounds", pa.bool_())])
 
     def of_texts(self, texts: pa.Array) -> pa.StructArray:
-        """Parse JSON; null where it is none, or does not say how many rows there are."""
+        """Convert JSON; null if invalid or without numRecords."""
         rows = decode_texts([leaf.column for leaf in self._leaves], texts)
         tight = values_at(rows, ("tightBounds",))
         flags = pa.array([flag if isinstance(flag, bool) else None for flag in tight], pa.bool_())
         return self._of(statistics_from_objects(rows), flags)
 
     def of_structs(self, parsed: pa.StructArray) -> pa.StructArray:
-        """Bring structs of another checkpoint, perhaps of an older schema, into this form."""
+        """Convert structs of another checkpoint, perhaps of an older schema."""
         if parsed.type == self.type:
             return parsed
         tight = child(parsed, ("tightBounds",))
@@ -77,7 +77,10 @@ class ParsedStatistics:
 
 
 def texts_of(columns: Sequence[TableColumn], parsed: pa.StructArray) -> pa.Array:
-    """Write structs of a checkpoint as JSON; null where the struct is. `columns`: all of the table's files."""
+    """Convert structs of a checkpoint to JSON; null structs stay null.
+
+    `columns`: all columns of the table's files.
+    """
     statistics = statistics_from_structs(parsed)
     records = _counts(statistics, ("numRecords",)).to_pylist()
     by_column = [_texts_of_column(column, statistics) for column in columns if column.partition is None]
@@ -122,7 +125,7 @@ def _nested(kind: pa.DataType, leaf: Any, path: Path) -> pa.Array:
 
 
 def _stored(values: pa.Array, leaf: _Leaf) -> pa.Array:
-    """Return bounds in the type that the struct has for them; what is no text cannot stand there."""
+    """Cast bounds to the struct's type; invalid UTF-8 becomes null."""
     if leaf.kind is None or values.type == leaf.kind:
         return values
     try:

@@ -1,7 +1,7 @@
-"""Match files with given partitions, by what partition values mean and not by how they are written.
+"""Match files with partitions by the meaning of values, not their spelling.
 
-`1.1` and `1.10` are one decimal, a time without a zone is one of many. So there are files that certainly lie in a
-partition, files that may, and files that do not.
+`1.1` and `1.10` are the same decimal, and a time without a zone may be one of many. So a file is certainly, possibly or
+not in a partition.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Placed(NamedTuple):
-    """Of each file of a block, whether it certainly lies in a partition, and whether it may."""
+    """Flags per file of a block: certainly in a partition, and possibly."""
 
     certain: NDArray[np.bool_]
     possible: NDArray[np.bool_]
 
 
 class Meaning(NamedTuple):
-    """What a partition value may stand for: null, and values from `low` to `high`, None where that is not known."""
+    """Possible meanings of a partition value: null, and values from `low` to `high`; None if unknown."""
 
     null: bool
     value: bool
@@ -42,7 +42,7 @@ class Meaning(NamedTuple):
 
     @property
     def exact(self) -> tuple[bool, Any] | None:
-        """The one thing that it stands for, None when there may be several."""
+        """The only possible meaning (is null, value); None if there are several."""
         if self.null != self.value and (self.null or (self.low is not None and self.low == self.high)):
             return self.null, self.low
         return None
@@ -53,19 +53,19 @@ _NULL = Meaning(null=True, value=False)
 
 
 def partition_columns(schema: TableSchema) -> dict[str, TableColumn]:
-    """Return the partition columns by the name that the log knows them by."""
+    """Return the partition columns, keyed by their names in the log."""
     return {column.partition: column for column in schema.columns if column.partition is not None}
 
 
 def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
-    """Return the meanings of a partition column's texts."""
+    """Return the meanings of texts of a partition column."""
     if not texts:
         return []
     bounds = partition_bounds(column, path_array(texts))
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
     nulls, known = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
     return [
-        # Where it is not known whether it is null, what stands in its place says nothing.
+        # If it is unknown whether a value is null, `nulls` holds a placeholder.
         Meaning(null=not known[i] or bool(nulls[i]), value=not known[i] or not nulls[i], low=low[i], high=high[i])
         for i in range(len(texts))
     ]
@@ -76,13 +76,16 @@ def _comparable(values: pa.Array) -> list[Any]:
         values = values.cast(pa.int64())
     elif pa.types.is_date32(values.type):
         values = values.cast(pa.int32())
-    # The two zeros are equal to Python as they are to Spark.
+    # Python compares the two zeros as equal, as Spark does.
     found: list[Any] = values.to_pylist()
     return found
 
 
 def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | None]], block: FileBlock) -> Placed:
-    """Tell which files of a block lie in one of the partitions; values that a partition does not name are any."""
+    """Return which files are certainly, and possibly, in one of the partitions.
+
+    A column that a partition does not name matches any value.
+    """
     columns = partition_columns(schema)
     combos, of_file = _combinations(block, list(columns))
     wanted = _Wanted(columns, partitions)
@@ -93,7 +96,7 @@ def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | Non
 
 
 def _combinations(block: FileBlock, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return the distinct rows of codes, and which one each file has."""
+    """Return the distinct rows of codes, and each file's row index."""
     codes = [block.partition[name].codes if name in block.partition else np.full(len(block), ABSENT) for name in names]
     if not codes:
         return np.zeros((1, 0), np.int32), np.zeros(len(block), np.intp)
@@ -105,18 +108,18 @@ _Combo = list[tuple[str | None, Meaning]]
 
 
 def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray[np.int32]) -> Iterator[_Combo]:
-    """Yield text and meaning of each value of each combination."""
+    """Yield the text and meaning of each value of each combination."""
     by_column: list[_Combo] = []
     for name, column in columns.items():
         texts = block.partition[name].values.to_pylist() if name in block.partition else []
-        # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
+        # NULL (-1) indexes the last entry, ABSENT (-2) the entry before it.
         by_column.append([*zip(texts, meanings(column, texts), strict=True), (None, _ANYTHING), (None, _NULL)])
     for combo in combos.tolist():
         yield [known[code] for known, code in zip(by_column, combo, strict=True)]
 
 
 class _Wanted:
-    """Partitions, by their exact meaning as far as they have one."""
+    """The partitions to match; those with one possible meaning are looked up by it."""
 
     def __init__(self, columns: Mapping[str, TableColumn], partitions: Sequence[Mapping[str, str | None]]) -> None:
         meant: dict[tuple[str, str], Meaning] = {}
@@ -136,7 +139,7 @@ class _Wanted:
         self._inexact = [combo for combo in self._all if _exact(combo) is None]
 
     def holds(self, combo: _Combo) -> tuple[bool, bool]:
-        """Tell whether a combination certainly is one of these, and whether it may be."""
+        """Return whether a combination certainly, and possibly, is one of the partitions."""
         exact = _exact(combo)
         if all(meaning is not _ANYTHING for _, meaning in combo) and _texts(combo) in self._texts:
             return True, True
@@ -160,7 +163,7 @@ def _texts(combo: _Combo) -> tuple[str | None, ...]:
 
 
 def _covers(wanted: Meaning, held: Meaning) -> bool:
-    """Tell whether everything that a value may stand for is wanted."""
+    """True if every value that `held` may denote is wanted."""
     return wanted == _ANYTHING or (held.exact is not None and held.exact == wanted.exact)
 
 

@@ -1,7 +1,7 @@
-"""Partition values as evidence: the text in the log says what all rows of a file hold.
+"""Partition values as pruning evidence: each text in the log holds for all rows of a file.
 
-Bounds stand for distinct values, each as a file of one row. `""` of a string is the empty string to some writers and
-null to others, and so is the name that Hive gives null: both stay possible.
+Bounds are computed per distinct value, as if each value were a file with one row. An empty string in a STRING column is
+the empty string to some writers and null to others, and so is Hive's name for null: both stay possible.
 """
 
 from __future__ import annotations
@@ -50,14 +50,16 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 
-# 1.0 and 1E2 are numbers, but no integers to Spark.
+# Spark does not read the numbers 1.0 and 1E2 as integers.
 _WHOLE = "^-?[0-9]+$"
 
 
 def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
-    """Return which outcomes partition values leave possible for a leaf in each file of a block, any for other columns.
+    """Return the outcomes that partition values leave possible, per file.
 
-    `columns`: those of the table, by logical path.
+    All outcomes stay possible for a leaf on other columns.
+
+    `columns`: columns of the table, by logical path.
     """
     if isinstance(leaf, Constant):
         return constant_answers(leaf, len(block))
@@ -72,13 +74,13 @@ def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], bloc
 
 def _of_one(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
     texts = _texts(column, block)
-    # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
+    # NULL (-1) indexes the last entry, ABSENT (-2) the entry before it.
     answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, texts.values))[texts.codes]
     return answers
 
 
 def _of_several(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
-    """Return the outcomes of a leaf on several columns; any where one of the values is in doubt."""
+    """Return the outcomes of a leaf on several columns; all outcomes if one value is uncertain."""
     certain = np.ones(len(block), np.bool_)
     values = []
     for column in columns:
@@ -93,7 +95,7 @@ def _of_several(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileB
 
 
 def _certain(bounds: Bounds) -> Flags:
-    """Tell which values are known, null or not; of floats none is, for there are two zeros and NaN."""
+    """Flag the values that are certain, null or not; never floats, because of the two zeros and NaN."""
     if pa.types.is_floating(bounds.lower.type):
         return np.zeros(len(bounds), np.bool_)
     known = flags_from(pc.equal(bounds.null_count, 0)) & flags_from(pc.equal(bounds.lower, bounds.upper))
@@ -107,7 +109,10 @@ def _texts(column: TableColumn, block: FileBlock) -> Texts:
 
 
 def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
-    """Return the bounds of distinct values; behind them those of a file without an entry, and of null."""
+    """Return the bounds of distinct values, of a missing entry and of null.
+
+    The last two entries are the missing entry and null.
+    """
     kind = bounds_type(column.leaf)
     text_like = column.kind in {"string", "binary"}
     blank = flags_from(pc.is_in(texts, value_set=array_of(["", NULL_DIRECTORY], texts.type)))
@@ -129,9 +134,10 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
 
 
 def partition_value(column: TableColumn, text: str | None) -> pa.Scalar | None:
-    """Return the value that Spark reads from a partition text; None if that depends on the session or the writer.
+    """Return the value that Spark reads from a partition text; None if ambiguous.
 
-    A time without a zone, an empty string and a text that its type cannot hold may be several values.
+    A time without a zone, an empty string and a text that its type cannot hold may denote several values, depending on
+    the session or the writer.
     """
     if text is None:
         return pa.scalar(None, pa.null())
@@ -150,7 +156,7 @@ def partition_value(column: TableColumn, text: str | None) -> pa.Scalar | None:
 
 
 def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
-    """Tell of which texts it is certain whether they are null: what Spark cannot cast is null, in some sessions."""
+    """Flag the texts whose nullness is certain: Spark reads an invalid text as null only in some sessions."""
     if text_like:
         return ~blank
     understood = flags_from(values.is_valid())
@@ -184,7 +190,7 @@ def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # n
         case "string":
             return same(texts.cast(pa.binary()))
         case "binary":
-            # Escaped or as UTF-8: below 128 both are the same.
+            # Writers escape binary values or write UTF-8; both are equal only for ASCII.
             return same(pc.if_else(pc.string_is_ascii(texts), texts, _null(pa.string())).cast(pa.binary()))
         case "boolean":
             lowered = pc.utf8_lower(texts).to_pylist()
@@ -205,17 +211,17 @@ def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # n
 
 
 def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:
-    """Return the struct of a table's partition columns; None when one of them has a type that is never certain."""
+    """Return the struct type of a table's partition columns; None if one type is never certain."""
     if any(column.leaf.type is None or column.kind == "binary" for column in columns):
         return None
     return pa.struct([(column.partition, column.leaf.type) for column in columns])
 
 
 def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa.StructArray | None:
-    """Return the values of files as `partitionValues_parsed` of a checkpoint; None when one of them is not certain.
+    """Return partition values as `partitionValues_parsed` of a checkpoint; None if one is ambiguous.
 
-    A time without a zone is one in the zone of its writer; an empty string, and the name that Hive gives null, are null
-    to some and text to others. Where one file of a table has such a value, its checkpoint has no struct.
+    A time without a zone is in the zone of its writer. An empty string and Hive's name for null are null to some
+    readers and text to others. If one file of a table has such a value, the checkpoint has no struct.
     """
     texts = texts_of_map(values)
     fields = []
@@ -232,7 +238,7 @@ def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa
 
 
 def _typed(column: TableColumn, texts: pa.Array) -> pa.Array | None:
-    """Return distinct texts as values; None when it is not certain what one of them is."""
+    """Return distinct texts as typed values; None if one is ambiguous."""
     blank = flags_from(pc.equal(texts, ""))
     if flags_from(pc.equal(texts, NULL_DIRECTORY)).any() or (column.kind == "string" and blank.any()):
         return None
@@ -240,7 +246,7 @@ def _typed(column: TableColumn, texts: pa.Array) -> pa.Array | None:
         return texts
     low, high = _read(column, texts, column.leaf.type)
     certain = flags_from(pc.equal(low, high))
-    # NaN equals nothing.
+    # NaN does not equal itself.
     if pa.types.is_floating(low.type):
         certain |= flags_from(pc.is_nan(low))
     if pa.types.is_integer(low.type):

@@ -1,9 +1,9 @@
-"""The JSON of a file's statistics as it is written: what a reader takes for the bound, or for a wider one.
+"""Write the JSON statistics of a file; readers take each bound as exact or wider.
 
-What JSON or its readers cannot hold has no bound: a year beyond 1 to 9999, binary, booleans. A string is cut to the
-number of characters that statistics hold: a prefix is not larger than the whole. What is put behind a prefix to make it
-not smaller is a character that is larger than the one that was cut off there; where no character is, the prefix becomes
-longer, and in the end there is no bound.
+Values that JSON or its readers cannot hold have no bound: years outside 1 to 9999, binary, booleans. A string is
+truncated to the number of characters that statistics hold; a prefix is a valid lower bound. An upper bound is a prefix
+followed by a character that is larger than the first dropped character. If there is no larger character, the prefix is
+extended; if the extension fails too, there is no bound.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - the zone is put behind the te
 _MICROS = 1_000
 PREFIX_LENGTH = "delta.dataSkippingStringPrefixLength"
 _BY_DEFAULT = 32
-# As the reference implementation closes prefixes off: in ASCII where that suffices.
+# Tie-breakers of the reference implementation: ASCII if that suffices.
 _LAST_ASCII = "\x7f"
 _LAST = "\U0010ffff"
 
 
 class ColumnTexts(NamedTuple):
-    """One column over many files: JSON of both bounds and the null counts, None where there is none."""
+    """One column over many files: JSON of both bounds, and null counts; None if missing."""
 
     path: Path
     minimum: Sequence[bytes | None]
@@ -45,7 +45,7 @@ class ColumnTexts(NamedTuple):
 
 
 def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *, tight: bool | None) -> str:
-    """Return the statistics of one file, by its number.
+    """Return the JSON statistics of the file at index `number`.
 
     >>> statistics_text(3, [ColumnTexts(("s", "a"), [b"1"], [b"2"], [None])], 0, tight=None)
     '{"numRecords":3,"minValues":{"s":{"a":1}},"maxValues":{"s":{"a":2}}}'
@@ -60,7 +60,7 @@ def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *
             _put(statistics["nullCount"], column.path, nulls)
     if tight is not None:
         statistics["tightBounds"] = tight
-    # To some readers a part that is there has a value of every column, and none is one too.
+    # Leave out empty parts: some readers treat a column missing from a part as a value.
     return msgspec.json.encode({name: part for name, part in statistics.items() if part != {}}).decode()
 
 
@@ -71,10 +71,10 @@ def _put(tree: dict[str, Any], path: Path, value: object) -> None:
 
 
 def bound_texts(kind: str, bounds: pa.Array, *, upper: bool, prefix: int) -> list[bytes | None]:
-    """Return one side of bounds as JSON, None where there is none.
+    """Return one side of bounds as JSON; None if there is no bound.
 
-    `kind`: Delta's name of the type. `bounds` have its bounds type. A time is cut to milliseconds, downward or upward;
-    a string to `prefix` characters.
+    `kind`: Delta's name of the type. `bounds`: values of the bounds type. Times are rounded to milliseconds, downward
+    or upward; strings are truncated to `prefix` characters.
     """
     write = _writer(kind, bounds.type, upper=upper, prefix=prefix)
     if write is None:
@@ -86,7 +86,7 @@ def bound_texts(kind: str, bounds: pa.Array, *, upper: bool, prefix: int) -> lis
 def _values(bounds: pa.Array) -> list[Any]:
     if not (pa.types.is_temporal(bounds.type)):
         return list(bounds.to_pylist())
-    # As numbers: Python's dates and times end with the year 9999.
+    # Read as numbers, because Python's dates and times end with the year 9999.
     valid = flags_from(bounds.is_valid()).tolist()
     return [number if is_there else None for number, is_there in zip(numbers_from(bounds).tolist(), valid, strict=True)]
 
@@ -126,7 +126,7 @@ def _float(value: float) -> str:
         return '"NaN"'
     if math.isinf(value):
         return '"Infinity"' if value > 0 else '"-Infinity"'
-    # A float as the double that it is: read as either it is the same, also after the column became one of doubles.
+    # Write a FLOAT as the equal double: the text is exact for both types, also after the column is widened to DOUBLE.
     return repr(value)
 
 
@@ -144,7 +144,7 @@ def _time(millis: int, zone: str) -> str | None:
 
 
 def prefix_length(properties: Mapping[str, str]) -> int:
-    """Return how many characters of a string statistics hold."""
+    """Return the number of characters that string bounds may have."""
     try:
         length = int(properties.get(PREFIX_LENGTH, _BY_DEFAULT))
     except ValueError:
@@ -153,7 +153,7 @@ def prefix_length(properties: Mapping[str, str]) -> int:
 
 
 def lower_string(bound: bytes, most: int) -> str:
-    """Return a string of at most `most` characters that is not larger than a bound, which may end within a character.
+    """Return a lower bound of at most `most` characters; `bound` may end within a character.
 
     >>> lower_string(b"abcdef", 3), lower_string("é".encode()[:1], 3)
     ('abc', '')
@@ -162,7 +162,7 @@ def lower_string(bound: bytes, most: int) -> str:
 
 
 def upper_string(bound: bytes, most: int) -> str | None:
-    r"""Return a string that is not smaller than any that is not larger than a bound; None when there is none.
+    r"""Truncate an upper bound after `most` to `2 * most` characters; None if impossible.
 
     >>> upper_string(b"abc", 3), upper_string(b"abcd", 3), upper_string("abcé".encode(), 3)
     ('abc', 'abc\x7f', 'abc\U0010ffff')
@@ -178,7 +178,7 @@ def upper_string(bound: bytes, most: int) -> str | None:
 
 
 def _closed(text: str, rest: bytes) -> str | None:
-    """Close off a bound whose end is no character: of one that was cut there, or that a writer counted up."""
+    """Replace an incomplete last character, truncated or incremented by a writer; None if impossible."""
     return text + _LAST if rest[0] < _LAST.encode()[0] else None
 
 

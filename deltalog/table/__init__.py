@@ -1,4 +1,4 @@
-"""What a log says of its table: table features, schema, properties, and whether files fit the schema.
+"""Table definition in a log: table features, schema, properties, and checks of file schemas.
 
 Imports `log`.
 """

@@ -1,4 +1,4 @@
-"""What a table demands of its rows: NOT NULL, CHECK constraints, invariants, generated and identity columns.
+"""Constraints of a table: CHECK constraints, invariants, generated and identity columns.
 
 Source: the Delta protocol, "CHECK Constraints", "Column Invariants", "Generated Columns" and "Identity Columns".
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deltalog.table.schema import Field
 
-# What a field's metadata may say of its values, and the feature it belongs to.
+# Metadata keys of a field that constrain its values, and their table features.
 FIELD_FEATURES = {
     "delta.invariants": "invariants",
     "delta.generationExpression": "generatedColumns",
@@ -26,9 +26,10 @@ FIELD_FEATURES = {
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A demand on rows: the table feature it belongs to, the name of the constraint or column, and what is demanded.
+    """A constraint on rows: its table feature, its name or column, and its expression.
 
-    `sql`: a condition of a CHECK constraint, the expression of a generated column; else what the log says.
+    `sql`: the condition of a CHECK constraint, the expression of a generated column, or else the metadata value in the
+    log.
     """
 
     feature: str
@@ -37,7 +38,7 @@ class Constraint:
 
 
 def constraints_of(properties: Mapping[str, str], fields: Sequence[Field]) -> Iterator[Constraint]:
-    """Yield what a table demands of its rows beside that columns are not null; CHECK constraints first, by name.
+    """Yield a table's constraints except NOT NULL; CHECK constraints first, by name.
 
     >>> list(constraints_of({"delta.constraints.positive": "x > 0"}, []))
     [Constraint(feature='checkConstraints', name='positive', sql='x > 0')]

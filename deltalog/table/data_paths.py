@@ -1,6 +1,6 @@
-"""The directory of a data file below its table, as delta-spark chooses it.
+"""Directories of data files below a table, named as by delta-spark.
 
-Some readers take partition values from it, and not from the log.
+Some readers take partition values from the directory, not from the log.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _RANDOMIZED, _PREFIX_LENGTH = "delta.randomizeFilePrefixes", "delta.randomPrefixLength"
 _PREFIX_SIGNS = string.ascii_letters + string.digits
-# In bytes: no common file system takes longer names.
+# In bytes; common file systems do not allow longer names.
 _LONGEST_NAME = 255
 
 
 def data_directory(schema: TableSchema, values: Mapping[str, str | None], properties: Mapping[str, str]) -> str:
-    """Return the directory of a file with partition values, with a slash behind it; empty for the table's own.
+    """Return the directory of a file, with a trailing slash; "" for the table's own.
 
     >>> from deltalog.table.schema import read_schema
     >>> columns = ["day", "place"]
@@ -39,9 +39,9 @@ def data_directory(schema: TableSchema, values: Mapping[str, str | None], proper
     >>> len(data_directory(schema, {"day": "2024-01-01", "place": "x"}, {"delta.randomizeFilePrefixes": "true"}))
     3
 
-    `values`: texts as the protocol writes them, by the names of columns; with column mapping directories have the
-    physical names. `properties`: those of the table; with `delta.randomizeFilePrefixes` the directory is random. A
-    value that is too long for a name leaves the file outside of such directories, which the protocol allows.
+    `values`: texts as the protocol writes them, keyed by column name; with column mapping, directories use the physical
+    names. `properties`: table properties; with `delta.randomizeFilePrefixes` the directory name is random. If a value
+    is too long for a name, the file is put in the table's own directory, which the protocol allows.
 
     Source: `escapePathName` of Spark, `DelayedCommitProtocol` of delta-spark.
     """
@@ -57,6 +57,6 @@ def data_directory(schema: TableSchema, values: Mapping[str, str | None], proper
 
 def _part(column: TableColumn, text: str | None) -> str:
     if text and column.kind == "timestamp":
-        # Instants are written as times of UTC without a zone.
+        # Instants are written as UTC without a zone.
         text = text.replace("T", " ").removesuffix("Z")
     return f"{escape(column.partition or column.leaf.path[0])}={escape(text) if text else NULL_DIRECTORY}"

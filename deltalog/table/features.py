@@ -1,4 +1,4 @@
-"""Table features: support of readers, writers and maintainers, and the needs of a schema and of properties.
+"""Table features supported here, and features required by schemas and properties.
 
 Source: the Delta protocol, "Table Features", and its RFCs.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from deltalog.table.schema import TableSchema
 
-# What the listing of live files, their deletion vectors and skipping take care of.
+# Features that listing live files, reading deletion vectors and skipping support.
 READER_FEATURES = frozenset(
     {
         "columnMapping",
@@ -45,7 +45,7 @@ READER_FEATURES = frozenset(
         "variantType-preview",
     }
 )
-# What a commit here complies with; of some the conditions are looked at by `check_change`.
+# Features that commits support; `check_change` checks the conditions of some.
 _WRITER_FEATURES = READER_FEATURES | {
     "allowColumnDefaults",
     "appendOnly",
@@ -61,8 +61,8 @@ _WRITER_FEATURES = READER_FEATURES | {
     "invariants",
     "rowTracking",
 }
-# Checkpoints and clean-up write nothing new: the fields that these have in file actions are handed on, and nothing else
-# is asked. What a feature keeps in fields of its own would be lost, so that one that is not known is refused.
+# Checkpoints and cleanup write no new data. They preserve the fields that these features have in file actions, and
+# these features require nothing else. An unknown feature is refused, because data in its own fields would be lost.
 _MAINTAINED_FEATURES = _WRITER_FEATURES | {
     "columnMappingUsageTracking",
     "icebergCompatV1",
@@ -74,7 +74,7 @@ _MAINTAINED_FEATURES = _WRITER_FEATURES | {
 }
 LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7
 _FEATURES_FROM_READER, _FEATURES_FROM_WRITER = 3, 7
-# Before features were listed, versions stood for them.
+# Features implied by protocol versions from before features were listed.
 _OF_READER_VERSION = {2: ("columnMapping",)}
 _OF_WRITER_VERSION = {
     2: ("appendOnly", "invariants"),
@@ -102,7 +102,7 @@ _WHY = {
     "managedCommits-dev": _COORDINATOR,
     "redirectWriterOnly-preview": _MOVED,
 }
-# What every table has that asks for nothing.
+# Protocol of a table that needs no features.
 PLAIN = Protocol(1, 2)
 _FEATURE = "delta.feature."
 _OF_PROPERTY = {
@@ -139,7 +139,7 @@ _PROTECTION, _PROTECTED_BEFORE = "checkpointProtection", "delta.requireCheckpoin
 
 
 class _Understood(NamedTuple):
-    """What somebody understands: features, the last version, and by whom it is not understood otherwise."""
+    """Features and highest version that one role supports, and texts for errors."""
 
     side: str
     last: int
@@ -156,7 +156,10 @@ _MAINTAINER = _Understood(
 
 
 def check_readable(protocol: Protocol, *, location: str) -> None:
-    """Raise UnsupportedTable, naming each feature, when a table must not be read, MalformedLog for a contradiction."""
+    """Raise UnsupportedTable, naming each feature, if a table must not be read.
+
+    Raises MalformedLog for a contradictory protocol.
+    """
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     if reader < 1 or writer < 1:
         raise MalformedLog(f"{location}: protocol ({reader}, {writer}) is not a pair of versions; the log is damaged")
@@ -166,12 +169,12 @@ def check_readable(protocol: Protocol, *, location: str) -> None:
 
 
 def check_writable(protocol: Protocol, *, location: str) -> None:
-    """Raise UnsupportedTable, naming each feature, when nobody who knows no more than this module may commit."""
+    """Raise UnsupportedTable, naming features, if this module cannot commit to a table."""
     _check(protocol.min_writer_version, writer_features(protocol), _WRITER, location)
 
 
 def check_maintainable(protocol: Protocol, *, location: str) -> None:
-    """Raise UnsupportedTable, naming each feature, when no checkpoint may be written and no file deleted."""
+    """Raise UnsupportedTable, naming features, if checkpoints and deletions are not allowed."""
     _check(protocol.min_writer_version, writer_features(protocol), _MAINTAINER, location)
 
 
@@ -206,14 +209,14 @@ def _check_lists(protocol: Protocol, location: str) -> None:
 
 
 def reader_features(protocol: Protocol) -> tuple[str, ...]:
-    """Return the features that a reader must understand, those that old versions imply included."""
+    """Return the features that a reader must support, listed or implied."""
     if protocol.min_reader_version >= _FEATURES_FROM_READER:
         return tuple(protocol.reader_features or ())
     return _implied(_OF_READER_VERSION, protocol.min_reader_version)
 
 
 def writer_features(protocol: Protocol) -> tuple[str, ...]:
-    """Return the features that a writer must understand, those that old versions imply included."""
+    """Return the features that a writer must support, listed or implied."""
     if protocol.min_writer_version >= _FEATURES_FROM_WRITER:
         return tuple(protocol.writer_features or ())
     return _implied(_OF_WRITER_VERSION, protocol.min_writer_version)
@@ -229,9 +232,9 @@ def features_of(protocol: Protocol) -> set[str]:
 
 
 def protected_before(protocol: Protocol, properties: Mapping[str, str]) -> int:
-    """Return the version before which the log must stay as it is, 0 when none must.
+    """Return the version before which the log must not be changed; 0 if unprotected.
 
-    What is no number protects everything.
+    A non-numeric property protects all versions.
     """
     if _PROTECTION not in writer_features(protocol):
         return 0
@@ -242,7 +245,7 @@ def protected_before(protocol: Protocol, properties: Mapping[str, str]) -> int:
 
 
 def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
-    """Take `delta.feature.NAME` out of properties: return those features and the other properties.
+    """Split `delta.feature.NAME` properties off; return these features and the other properties.
 
     >>> requested({"delta.feature.deletionVectors": "supported", "a": "b"})
     ({'deletionVectors'}, {'a': 'b'})
@@ -252,12 +255,12 @@ def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
 
 
 def needed_features(schema: TableSchema, properties: Mapping[str, str]) -> set[str]:
-    """Return the features without which a table of this schema and these properties is not to be read or written."""
+    """Return the features that a schema and properties require."""
     return with_required({*_of_properties(properties), *_of_schema(schema)})
 
 
 def with_required(features: Collection[str]) -> set[str]:
-    """Return features and those that they stand on.
+    """Return features and the features that they require.
 
     >>> sorted(with_required({"rowTracking"}))
     ['domainMetadata', 'rowTracking']
@@ -286,7 +289,7 @@ def _of_schema(schema: TableSchema) -> Iterator[str]:
 
 
 def protocol_with(features: Collection[str], before: Protocol = PLAIN) -> Protocol:
-    """Return a protocol that lists features beside those that it had; the same one when it has them all.
+    """Add features to a protocol; returns the same object if it has all of them.
 
     >>> protocol_with({"deletionVectors"}).writer_features
     ['appendOnly', 'deletionVectors', 'invariants']

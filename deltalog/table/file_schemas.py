@@ -1,6 +1,7 @@
-"""Check the schemas of files that are added against the table's: what Spark could not read is refused.
+"""Check the schemas of added files against the table's; files that Spark cannot read are refused.
 
-Spark finds out when it reads, and then it gives up the table, or takes a column for null that is there by another name.
+Spark checks only when it reads. Then it fails for the whole table, or reads a column as null that has another name in
+the file.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ if TYPE_CHECKING:
     from deltalog.table.types import DataType, StructField
     from parquet_core.dataset.metadata_index import MetadataIndex
 
-# Members of the union LogicalType, and converted types: of maps with that of what a map repeats, from old writers.
+# Members of the LogicalType union, and the ConvertedType values that match them. Old writers annotate maps with 2,
+# which is meant for the repeated group of a map.
 _MAP, _LIST = 2, 3
 _CONVERTED = {1: _MAP, 2: _MAP, 3: _LIST}
 _KEY_AND_VALUE = 2
-# What old writers call the repeated group of a list when it is the element itself.
+# Old writers give this name to the repeated group of a list if it is the element itself.
 _IS_ELEMENT = "array"
 
 
 class _Node(NamedTuple):
-    """An element of a file's schema and what lies in it."""
+    """An element of a file's schema with its children."""
 
     element: SchemaElement
     inside: list[_Node]
@@ -48,13 +50,13 @@ class _Node(NamedTuple):
 
     @property
     def annotation(self) -> int | None:
-        """What kind of group it is; None of a struct and of plain values."""
+        """Annotation of a group; None for structs and plain values."""
         if self.element.logical is not None:
             return self.element.logical[0]
         return None if self.element.converted is None else _CONVERTED.get(self.element.converted, -1)
 
     def is_group(self, annotation: int | None) -> bool:
-        """Tell whether it is a group of a kind, and once there in each row."""
+        """True if this is an unrepeated group with the annotation."""
         return self.element.physical is None and not self.repeated and self.annotation == annotation
 
 
@@ -64,7 +66,7 @@ class _Complaint(NamedTuple):
 
 
 def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
-    """Raise RefusedCommit, naming file and column, where Spark would not read a file as the table has it."""
+    """Raise RefusedCommit, naming file and column, if Spark would misread a file."""
     fields = [field for field in schema.tree.fields if field.name not in schema.partition_columns]
     for kind in np.unique(index.groups.kind).tolist():
         complaint = next(_File(schema.mapping).complaints(index.groups.kinds[kind].elements, fields), None)
@@ -74,12 +76,12 @@ def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
 
 
 class _File(NamedTuple):
-    """How columns of a file are found: by which names, and whether by number too."""
+    """Checks of one file schema; `mapping`: the table's column mapping (none, name or id)."""
 
     mapping: str
 
     def complaints(self, elements: Sequence[SchemaElement], fields: Sequence[StructField]) -> Iterator[_Complaint]:
-        """Return the columns that Spark cannot read, with reasons."""
+        """Yield the columns that Spark cannot read, with reasons."""
         root = _tree(iter(elements))
         if self.mapping == "id" and fields and all(element.field_id is None for element in elements):
             reason = "has no number in the file, as have all others; write the field ids of the table's column mapping"
@@ -146,7 +148,7 @@ def _number(field: StructField) -> int:
 
 
 def _element_of(node: _Node) -> _Node | None:
-    """Return the element of a list of three levels, which is what current writers make; None of any other."""
+    """Return the element of a three-level list, as current writers make; None for other lists."""
     if len(node.inside) != 1 or not node.inside[0].repeated or len(node.inside[0].inside) != 1:
         return None
     middle = node.inside[0]
@@ -160,12 +162,12 @@ def _pair_of(node: _Node) -> list[_Node] | None:
 
 
 def _is_read(node: _Node, kind: str) -> bool:
-    """Tell whether Spark reads a plain value as one of a type of the table."""
+    """True if Spark reads a plain value as a table type."""
     if kind == "variant":
         return node.element.physical is None and not node.repeated
     wanted = parquet_element(kind)
     if wanted is None:
-        return True  # `void` and others that no reader looks at
+        return True  # `void` and other types that no reader reads from files
     if node.repeated or node.element.physical is None:
         return False
     leaf, column = _leaf(node.element), _leaf(wanted)

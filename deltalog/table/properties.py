@@ -1,4 +1,4 @@
-"""The properties of a table and the values of its domains: switches, durations, clustering and indexed columns.
+"""Properties and domains of a table: switches, durations, clustering and indexed columns.
 
 Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.dataSkippingNumIndexedCols` and
 `delta.dataSkippingStatsColumns` of its reference implementation.
@@ -52,7 +52,7 @@ CONSTRAINT = "delta.constraints."
 
 
 def is_true(properties: Mapping[str, str], name: str) -> bool:
-    """Return whether a property is set to true.
+    """Return True if a property is set to true.
 
     >>> is_true({"delta.appendOnly": "True"}, "delta.appendOnly")
     True
@@ -62,7 +62,7 @@ def is_true(properties: Mapping[str, str], name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Switch:
-    """An attribute that is the value of a property that is true or false."""
+    """Descriptor for a boolean property."""
 
     name: str
 
@@ -71,7 +71,7 @@ class _Switch:
 
 
 class TableProperties(dict[str, str]):
-    """The properties of a table by name; attributes have the typed values of some.
+    """The properties of a table by name; some are also typed attributes.
 
     >>> TableProperties({"delta.appendOnly": "true"}).append_only
     True
@@ -92,18 +92,18 @@ class TableProperties(dict[str, str]):
 
     @property
     def column_mapping(self) -> str:
-        """How files name columns: none, name or id."""
+        """Column naming in files: none, name or id."""
         return self.get(COLUMN_MAPPING, "none").lower()
 
     @property
     def last_column_id(self) -> int | None:
-        """The highest number of a column that ever was; None if unknown."""
+        """The highest column id ever assigned; None if unknown."""
         number = self.get(LAST_COLUMN_ID, "")
         return int(number) if number.isdecimal() else None
 
 
 def milliseconds(text: str) -> int | None:
-    """Return how long an interval is; None for what is none, or has no certain length, such as a month.
+    """Parse an interval to milliseconds; None if invalid or of variable length, such as a month.
 
     >>> [milliseconds(text) for text in ("interval 30 days", "1 week 2 HOURS", "interval 1 month", "")]
     [2592000000, 612000000, None, None]
@@ -116,7 +116,7 @@ def milliseconds(text: str) -> int | None:
 
 
 def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int:
-    """Return a duration that a property of the table gives, in milliseconds; WrongUse when it is none."""
+    """Return the duration in a table property, in milliseconds. Raises WrongUse if invalid."""
     text = properties.get(name, otherwise)
     duration = milliseconds(text)
     if duration is None:
@@ -129,7 +129,7 @@ class _ClusteringDomain(msgspec.Struct, rename="camel"):
 
 
 def clustering_columns(domains: Mapping[str, str], *, location: str) -> tuple[tuple[str, ...], ...]:
-    """Return the physical paths of the columns, none when the table is not clustered.
+    """Return the physical paths of the clustering columns; empty if the table is not clustered.
 
     >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'}, location="t")
     (('a', 'b'),)
@@ -147,10 +147,10 @@ def clustering_columns(domains: Mapping[str, str], *, location: str) -> tuple[tu
 def indexed_columns(
     schema: TableSchema, properties: Mapping[str, str], domains: Mapping[str, str] | None = None
 ) -> tuple[TableColumn, ...]:
-    """Return the leaves that files should have statistics of, in the order of the schema.
+    """Return the leaves that files should have statistics for, in schema order.
 
-    An array or a map counts as one column, a struct as its leaves, a partition column as none. Columns that the table
-    is clustered by (`domains`) are always among them; MalformedLog when their domain is damaged.
+    An array or a map counts as one column, a struct as its leaves, and partition columns are not counted. Clustering
+    columns (in `domains`) are always included. Raises MalformedLog if their domain is damaged.
     """
     data = [column for column in schema.columns if column.partition is None]
     clustered = frozenset(clustering_columns(domains or {}, location="the table"))
@@ -164,7 +164,7 @@ def indexed_columns(
 
 
 def indexed_count(properties: Mapping[str, str]) -> int:
-    """Return how many columns are indexed; negative: all. What is no number counts as not said."""
+    """Return the number of indexed columns; negative means all. Non-numeric values are ignored."""
     try:
         return int(properties.get(COUNTED, COUNTED_BY_DEFAULT))
     except ValueError:
@@ -172,7 +172,7 @@ def indexed_count(properties: Mapping[str, str]) -> int:
 
 
 def named_columns(text: str) -> frozenset[Path]:
-    """Return the columns that a property names, case folded.
+    """Return the column paths in a property, case folded.
 
     >>> sorted(named_columns("a, `b,c`.`d.e`, S.x"))
     [('a',), ('b,c', 'd.e'), ('s', 'x')]
@@ -197,7 +197,7 @@ def _paths(text: str) -> Iterator[Path]:
 
 
 def is_named(column: TableColumn, names: frozenset[Path]) -> bool:
-    """Tell whether a column, or a struct around it, is among names."""
+    """True if a column or an enclosing struct is in `names`."""
     path = tuple(name.casefold() for name in column.leaf.path)
     return _is_below(path, names)
 

@@ -1,6 +1,6 @@
-"""The schema of a table: Spark's JSON turned into leaf columns, each with its name in files and in statistics.
+"""The schema of a table: leaf columns from Spark's JSON, with names in files and statistics.
 
-With column mapping (by name or by id) files, statistics and partition values know a column by its physical name.
+With column mapping (by name or id), files, statistics and partition values use the physical name of a column.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 MAX_NESTING = 100
 _COLLATIONS = "__COLLATIONS"
 _PADDED = re.compile(r"(?<!var)char", re.IGNORECASE)
-# Some writers have bounds of booleans; Spark has none.
+# Some writers write bounds of booleans; Spark does not.
 _WITHOUT_BOUNDS = frozenset({"boolean", "binary"})
-# Changes of type whose old statistics are understood: from what to what.
+# Type changes whose old statistics can be read: (from, to).
 _WIDENED = {
     ("byte", "short"),
     ("byte", "integer"),
@@ -61,12 +61,12 @@ _WIDENED_TO_DECIMAL = {"byte", "short", "integer", "long"}
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A leaf of the table: what predicates name and what the log calls it.
+    """A leaf column of the table, and its names in the log.
 
-    `leaf`: logical path and type; its `unsupported` says why predicates cannot prune on it. `physical`: the path in
-    statistics. `partition`: the key in `partitionValues`, None for a column of the files. `field_id`: with column
-    mapping. `from_float`: some files may hold it as float. `kind`: Delta's name of the type. `refused`: why the log
-    says nothing of it.
+    `leaf`: logical path and type; its `unsupported` is the reason why predicates on it do not prune. `physical`: the
+    path in statistics. `partition`: the key in `partitionValues`; None for a column stored in files. `field_id`: the id
+    with column mapping, else None. `from_float`: True if some files may hold it as FLOAT. `kind`: Delta's name of the
+    type. `refused`: the reason why the log cannot be used for it, else "".
     """
 
     leaf: LeafColumn
@@ -79,15 +79,15 @@ class TableColumn:
 
     @property
     def bounded(self) -> bool:
-        """Whether bounds in statistics say something of its values; null counts may where they do not."""
+        """True if bounds in statistics can be used; null counts may be usable even if not."""
         return self.kind not in _WITHOUT_BOUNDS and not self.leaf.unsupported
 
 
 class Field(NamedTuple):
-    """A field at any depth of a schema, with its logical and physical path.
+    """A field at any depth, with its logical and physical path.
 
-    `nullable`: whether the field itself may be null. `repeated`: whether the field is inside an array or map.
-    `collation`: why its values do not compare as bytes; empty if they do.
+    `nullable`: True if the field itself may be null. `repeated`: True if the field is inside an array or map.
+    `collation`: the reason why its values do not compare as bytes; "" if they do.
     """
 
     path: tuple[str, ...]
@@ -100,7 +100,7 @@ class Field(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The path for messages."""
+        """The path as text for messages."""
         return ".".join(self.path)
 
 
@@ -108,7 +108,7 @@ class Field(NamedTuple):
 class TableSchema:
     """The columns of a table.
 
-    `columns`: leaves in order. `mapping`: none, name or id. `text`: the JSON as written. `tree`: the JSON parsed.
+    `columns`: leaves in order. `mapping`: none, name or id. `text`: the JSON as written. `tree`: the parsed JSON.
     `fields`: fields at any depth, parents before children.
     """
 
@@ -121,22 +121,22 @@ class TableSchema:
 
     @property
     def leaves(self) -> tuple[LeafColumn, ...]:
-        """What predicates may name."""
+        """The leaves that predicates may name."""
         return tuple(column.leaf for column in self.columns)
 
     def by_path(self) -> dict[Path, TableColumn]:
-        """Return the columns that the log may say something of the values of, by logical path."""
+        """Return the columns whose values the log can bound, by logical path."""
         return {column.leaf.path: column for column in self.nullable().values() if not column.leaf.unsupported}
 
     def nullable(self) -> dict[Path, TableColumn]:
-        """Return the columns that the log may say of where they are null, by logical path."""
+        """Return the columns whose nulls the log can count, by logical path."""
         return {column.leaf.path: column for column in self.columns if not column.refused and tells_nulls(column.leaf)}
 
 
 def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: str, location: str) -> TableSchema:
     """Parse the schema of a `metaData` action.
 
-    Raises MalformedLog if the JSON is not a schema, UnsupportedTable for an unknown change of type; both name
+    Raises MalformedLog if the JSON is not a schema, and UnsupportedTable for an unknown change of type; both name
     `location`.
     """
     if mapping not in {"none", "name", "id"}:
@@ -151,7 +151,7 @@ def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: 
 
 
 class _Above(NamedTuple):
-    """Path and properties that fields inherit from the struct, array or map around them."""
+    """Path and properties that fields inherit from the enclosing type."""
 
     path: Path
     physical: Path
@@ -179,7 +179,7 @@ def _fields(type_: DataType, above: _Above, *, mapped: bool, location: str) -> I
 
 
 def _collation(metadata: Mapping[str, Any]) -> str:
-    # A struct has the entries of its fields. All its fields count as compared otherwise.
+    # A struct has the collation entries of its fields. All its fields count as not compared by bytes.
     if _COLLATIONS in metadata:
         return ComparedOtherwise.COLLATION
     return ComparedOtherwise.CHAR if _PADDED.search(str(metadata.get(DECLARED_LENGTH, ""))) else ""
@@ -246,7 +246,7 @@ def _check_changes(changes: Any, column: Path, location: str) -> None:
 
 
 def _grows(old: str, new: str) -> bool:
-    """Tell whether a decimal type holds all that another type holds."""
+    """True if a decimal type holds all values of another type."""
     before, after = decimal_digits(old), decimal_digits(new)
     if before is None or after is None:
         return old in _WIDENED_TO_DECIMAL

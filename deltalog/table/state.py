@@ -1,4 +1,4 @@
-"""The state of a table in a version: what its log holds besides files, parsed once."""
+"""State of a table in one version: the parsed contents of its log except files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """Protocol, metadata, and what applications and features recorded; `domains`: configurations by domain."""
+    """Protocol, metadata, transactions and domains; `domains`: configurations by domain."""
 
     protocol: Protocol
     metadata: Metadata
@@ -35,17 +35,17 @@ class TableState:
 
     @property
     def writer_features(self) -> tuple[str, ...]:
-        """The features that a writer must understand."""
+        """The features that a writer must support."""
         return writer_features(self.protocol)
 
     @property
     def features(self) -> set[str]:
-        """The features that readers and writers must understand."""
+        """The features that readers and writers must support."""
         return features_of(self.protocol)
 
 
 def new_state(protocol: Protocol, metadata: Metadata, *, location: str) -> TableState:
-    """Return the state of a table whose log has these actions alone; raises as `read_schema`."""
+    """Return the state of a table with only these actions. Raises as `read_schema`."""
     properties = TableProperties.of(metadata)
     schema = read_schema(
         _NO_COLUMNS if metadata.schema_string is None else metadata.schema_string,
@@ -57,7 +57,10 @@ def new_state(protocol: Protocol, metadata: Metadata, *, location: str) -> Table
 
 
 def replayed_state(tail: Tail, location: str) -> TableState:
-    """Return the state that a log describes; raises UnsupportedTable, and MalformedLog if an action is missing."""
+    """Return the state of a replayed log.
+
+    Raises UnsupportedTable, and MalformedLog if an action is missing.
+    """
     if tail.protocol is None:
         raise MalformedLog(f"{location}: the log has no protocol action; it is not whole")
     check_readable(tail.protocol, location=location)
@@ -71,7 +74,7 @@ def replayed_state(tail: Tail, location: str) -> TableState:
 def state_after(
     before: TableState, protocol: Protocol | None, metadata: Metadata | None, *, location: str
 ) -> TableState:
-    """Return the state that a commit with these actions leads to; raises as `read_schema`."""
+    """Return the state after a commit with these actions. Raises as `read_schema`."""
     after = before if protocol is None else replace(before, protocol=protocol)
     if metadata is None:
         return after
@@ -81,7 +84,7 @@ def state_after(
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A version of a table; `segment`: the files of the log that make it."""
+    """A version of a table; `segment`: the log files that it is made of."""
 
     table: str
     version: int
@@ -92,7 +95,7 @@ class TableVersion:
 
     @property
     def protocol(self) -> Protocol:
-        """The features that readers and writers must understand."""
+        """The features that readers and writers must support."""
         return self.state.protocol
 
     @property
@@ -102,7 +105,7 @@ class TableVersion:
 
     @property
     def schema(self) -> TableSchema:
-        """The columns."""
+        """The schema of the table."""
         return self.state.schema
 
     @property
@@ -112,7 +115,7 @@ class TableVersion:
 
     @property
     def transactions(self) -> Mapping[str, Transaction]:
-        """The last transaction of each application."""
+        """The last transaction of each application, by application id."""
         return self.state.transactions
 
     @property

@@ -1,4 +1,4 @@
-"""Types of columns as a log declares them: Spark's JSON, parsed once into structs.
+"""Column types of Delta schemas: Spark's JSON, parsed into structs.
 
 Source: the Delta protocol, "Schema Serialization Format".
 """
@@ -45,7 +45,7 @@ class StructField(msgspec.Struct, frozen=True):
 
 
 class StructType(msgspec.Struct, frozen=True, tag_field="type", tag="struct"):
-    """A struct, also the schema of a table."""
+    """A struct; also the schema of a table."""
 
     fields: tuple[StructField, ...]
 
@@ -66,17 +66,17 @@ class MapType(msgspec.Struct, frozen=True, tag_field="type", tag="map", rename="
 
 
 class UserDefinedType(msgspec.Struct, frozen=True, tag_field="type", tag="udt", rename="camel"):
-    """A type that an application of Spark defines; `sql_type`: how its values are stored."""
+    """A user-defined type of a Spark application; `sql_type`: its stored type."""
 
     sql_type: DataType
 
 
-# A type is its name if it has no fields and no elements.
+# Types without fields or elements are represented by their names.
 DataType = str | StructType | ArrayType | MapType | UserDefinedType
 
 
 def parse_struct(text: str) -> StructType:
-    """Parse the JSON of a schema; raises msgspec.DecodeError, UnicodeError and RecursionError.
+    """Parse a schema's JSON. Raises msgspec.DecodeError, UnicodeError and RecursionError.
 
     >>> parse_struct('{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{}}]}')
     StructType(fields=(StructField(name='a', type='long', nullable=False, metadata={}),))
@@ -85,7 +85,7 @@ def parse_struct(text: str) -> StructType:
 
 
 def inner_types(type_: DataType) -> dict[str, DataType]:
-    """Return the types in an array or map by the names that Delta has for them; empty for other types.
+    """Return the inner types of an array or map by Delta's names; empty for other types.
 
     >>> inner_types(ArrayType("long")), inner_types("long")
     ({'elementType': 'long'}, {})
@@ -99,7 +99,7 @@ def inner_types(type_: DataType) -> dict[str, DataType]:
 
 
 def type_name(type_: DataType) -> str:
-    """Return the name of a type: struct, array and map for nested ones."""
+    """Return the name of a type; struct, array or map for nested types."""
     return type_ if isinstance(type_, str) else str(type_.__struct_config__.tag)
 
 
@@ -116,7 +116,7 @@ def decimal_digits(name: str) -> tuple[int, int] | None:
 
 
 def schema_text(schema: pa.Schema) -> str:
-    """Return the JSON of a schema; RefusedCommit names a column of a type that Delta lacks.
+    """Return an Arrow schema as Delta's JSON. Raises RefusedCommit for types that Delta lacks.
 
     >>> schema_text(pa.schema([("a", pa.int64())]))
     '{"type":"struct","fields":[{"name":"a","type":"long","nullable":true,"metadata":{}}]}'

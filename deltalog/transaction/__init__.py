@@ -1,4 +1,4 @@
-"""Changes: what a commit does, what is refused before it is written, and the race for the next version.
+"""Changes to a table: validation before writing, conflict checks, and commits as the next version.
 
-Imports every other room; `maintenance` for what follows a commit.
+Imports all other subpackages; `maintenance` only for checkpoints after a commit.
 """

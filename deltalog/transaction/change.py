@@ -1,4 +1,4 @@
-"""A change: what a commit does to a table, and what it has read for that; and the table before and after it."""
+"""Changes: the actions of a commit, the data it has read, and the table before and after."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """What a change has read of the table: a concurrent commit that changes it is a conflict.
+    """The parts of a table that a change has read.
+
+    A concurrent commit that changes these parts is a conflict.
 
     >>> from deltalog import Reads
     >>> Reads().nothing, Reads(partitions=[{"day": "2024-01-01"}]).nothing
     (True, False)
 
-    `where`: a predicate over logical columns, of which partition columns tell files apart. `partitions`: values as
-    the log writes them, by the name it knows each partition column by. `files`: canonical paths, as of
-    `Snapshot.paths`. Several of them add up. Nothing at all is what a blind append has read.
+    `where`: a predicate on logical columns; only partition columns distinguish files. `partitions`: values as in the
+    log, keyed by the log's names of the partition columns. `files`: canonical paths as in `Snapshot.paths`. Several of
+    them are combined. A blind append has read nothing.
     """
 
     everything: bool = False
@@ -38,7 +40,7 @@ class Reads:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing was read."""
+        """True if nothing was read."""
         return not (self.everything or self.where is not None or self.partitions or self.files)
 
 
@@ -48,18 +50,18 @@ WHOLE_TABLE = Reads(everything=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a commit does, decided from one version of the table.
+    """The content of a commit, decided from one version of the table.
 
     >>> from deltalog import Change, Reads
     >>> change = Change(operation="DELETE", removes=["part-0.parquet"], reads=Reads(everything=True))
     >>> change.data_change, change.blind_append
     (True, False)
 
-    `operation`, `parameters` and `metrics` are for the history alone; without `metrics` it has counts of files and
-    bytes. `adds`: paths relative to the table and percent-encoded, as the log writes them. `removes`: canonical paths
-    of live files. `data_change`: False when the rows stay what they are, as in compaction. `replaces`: True when no row
-    of the removed files is in the added ones, as in an overwrite. `txn`: how far an application is with this commit.
-    `obeys`: constraints of the table that the added rows were held to; of the others it is not known.
+    `operation`, `parameters` and `metrics` are only shown in the history; without `metrics`, counts of files and bytes
+    are written. `adds`: paths relative to the table and percent-encoded, as in the log. `removes`: canonical paths of
+    live files. `data_change`: False if the rows stay the same, as in compaction. `replaces`: True if the added files
+    contain no row of the removed ones, as in an overwrite. `txn`: the application's version after this commit. `obeys`:
+    constraints of the table that the writer enforced on the added rows; other constraints are unchecked.
     """
 
     operation: str
@@ -78,16 +80,16 @@ class Change:
 
     @property
     def blind_append(self) -> bool:
-        """Whether files are added, if anything, and nothing was read."""
+        """True if the change may add rows, removes nothing and has read nothing."""
         return not self.removes and self.reads.nothing and self.data_change
 
 
 @dataclass(frozen=True, slots=True)
 class CommitContext:
-    """A change and the state that the table has with it.
+    """A change and the table state that results from it.
 
-    `snapshot`: the version that the change was decided from; None for the first commit of a table.
-    `removes`: the files that the change removes.
+    `snapshot`: the version that the change was decided from; None for the first commit of a table. `removes`: the files
+    that the change removes.
     """
 
     table: str
@@ -98,17 +100,20 @@ class CommitContext:
 
     @property
     def before(self) -> TableState | None:
-        """The state without the change; None if there is no table."""
+        """The table state before the change; None if the table does not exist."""
         return None if self.snapshot is None else self.snapshot.state
 
     @property
     def removes_all_files(self) -> bool:
-        """Whether no file of the table remains."""
+        """True if no file of the table remains."""
         return self.snapshot is None or len(self.removes) == self.snapshot.file_count
 
     @property
     def has_new_rows(self) -> bool:
-        """Whether a file is added that is not a removed file with more deleted rows."""
+        """True if an added file may have new rows.
+
+        A removed file that is added again with more deleted rows has none.
+        """
         if not self.change.data_change:
             return False
         deleted = {file.path: 0 if file.vector is None else file.vector.cardinality for file in self.removes}

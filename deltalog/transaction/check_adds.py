@@ -1,6 +1,6 @@
-"""Check the `add` actions of a change against the table, before the commit is written.
+"""Check the `add` actions of a change before the commit is written.
 
-A commit cannot be taken back: an `add` that readers stumble over makes the whole table unreadable.
+A commit cannot be undone: an `add` that readers fail on makes the whole table unreadable.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from deltalog.table.schema import Field, TableSchema
     from deltalog.transaction.change import CommitContext
 
-# What may stand in the path of a URI, and what a writer that encodes leaves as it is.
+# Characters of an encoded URI path, and non-ASCII characters, which some writers do not encode.
 _ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")
 _WHOLE, _REAL = re.compile("-?[0-9]+"), re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|Infinity)|NaN")
 _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}%s[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
-# How the protocol writes partition values.
+# Partition values as the protocol writes them.
 _SPELLED = {
     **dict.fromkeys(("byte", "short", "integer", "int", "long", "bigint"), _WHOLE),
     **dict.fromkeys(("float", "double"), _REAL),
@@ -45,7 +45,7 @@ _BOUNDS = ("minValues", "maxValues", "nullCount")
 
 
 class AddStatistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Statistics of a file, as far as a commit must know them."""
+    """The statistics of a file that a commit needs."""
 
     num_records: int
     min_values: dict[str, Any] = {}
@@ -58,9 +58,10 @@ _DECODER = msgspec.json.Decoder(AddStatistics)
 
 
 def check_adds(context: CommitContext) -> None:
-    """Raise RefusedCommit, naming the file, for files that do not belong into a table of this schema.
+    """Raise RefusedCommit, naming the file, if a file contradicts the schema.
 
-    Files of a clustered table must have statistics of its columns; rows that are not new may break its constraints.
+    Files of a clustered table need statistics of the clustering columns. NOT NULL is checked only if the commit adds
+    new rows.
     """
     adds, schema, location = context.change.adds, context.after.schema, context.table
     clustered_by, rows_change = clustering_columns(context.after.domains, location=location), context.has_new_rows
@@ -134,9 +135,9 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
 
 
 def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
-    """Tell whether a text is a value of a type, and spelled so that every reader takes it.
+    """True if a text is a value of the type for every reader.
 
-    Readers of the kernel family give up the whole table over a decimal of another scale.
+    Readers based on Delta Kernel reject the whole table if a decimal has another scale.
     """
     if kind in {"string", "binary"}:
         return True
@@ -173,7 +174,7 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> AddStatist
 
 
 def _stray(values: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the path of a column that statistics speak of and the table lacks, empty when there is none."""
+    """Return a column path of the statistics that the table lacks; empty if none."""
     for name, value in values.items():
         path = (*above, name)
         if path not in known:
@@ -193,7 +194,7 @@ def _check_vector(add: Add, statistics: AddStatistics | None, where: str) -> Non
 
 
 def _check_not_null(statistics: AddStatistics | None, schema: TableSchema, where: str) -> None:
-    """Refuse a file that is not known to have no null where the table allows none."""
+    """Refuse a file unless nullCount is 0 for every NOT NULL column."""
     partitions = set(partition_columns(schema))
     for field in _never_null(schema.fields):
         if field.physical[0] in partitions or not isinstance(field.type, str):
@@ -208,7 +209,7 @@ def _check_not_null(statistics: AddStatistics | None, schema: TableSchema, where
 
 
 def _never_null(fields: Sequence[Field]) -> Iterator[Field]:
-    # Inside of arrays and maps Delta's writers enforce nothing either.
+    # Delta's writers do not enforce NOT NULL inside arrays and maps either.
     return (field for field in fields if not field.nullable and not field.repeated)
 
 

@@ -1,8 +1,8 @@
-"""Check a change against the version that it was decided from and its table features, before the commit is written.
+"""Check a change against its snapshot and the table features.
 
-Files of a commit are written elsewhere, so that what a feature asks of their rows cannot be looked at here: it must
-follow from statistics, or the commit is refused. Source: the Delta protocol, "Table Features" and what it asks of
-writers.
+The check is made before the commit is written. The files of a commit are written elsewhere, so requirements on their
+rows cannot be checked here: they must follow from statistics, or the commit is refused. Source: the Delta protocol,
+"Table Features" and its requirements for writers.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from deltalog.transaction.change import CommitContext
 
 
-# Its feature writes it.
+# Domains with this prefix are written by their table feature.
 _SYSTEM = "delta."
 _SPARK = "commit with Spark, which does"
 
 
 def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) -> None:
-    """Raise what a table has against rows that are not written yet, where that can be told without them.
+    """Raise UnsupportedTable if rows cannot be appended to a table.
+
+    Only checks that do not need the rows are made.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -49,14 +51,14 @@ def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) 
     >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
     >>> deltalog.check_appendable(deltalog.open_snapshot(table))
 
-    `obeys`: as `append` has it. Raises UnsupportedTable, which names the feature.
+    `obeys`: see `append`. The message names the feature.
     """
     check_writable(snapshot.protocol, location=snapshot.table)
     _check_constraints(snapshot.state, obeys, snapshot.table)
 
 
 def check_compactable(snapshot: Snapshot) -> None:
-    """Raise what a table has against files being replaced by others with the same rows; UnsupportedTable.
+    """Raise UnsupportedTable if files cannot be replaced by others with the same rows.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -81,7 +83,10 @@ def _check_added_once(context: CommitContext) -> None:
 
 
 def _check_not_live(context: CommitContext) -> None:
-    """Refuse to add a file that is there, unless it is added again without new rows, or is replaced."""
+    """Refuse to add a live file without removing it.
+
+    Adding it again without new rows is allowed.
+    """
     snapshot, change = context.snapshot, context.change
     if snapshot is None or not change.adds:
         return
@@ -121,7 +126,7 @@ def _check_domains(context: CommitContext) -> None:
 
 def _check_append_only(context: CommitContext) -> None:
     change, before = context.change, context.before
-    # A commit that unsets the property and removes rows breaks the promise too.
+    # A commit that unsets the property and removes rows also violates append-only.
     append_only = context.after.properties.append_only or (before is not None and before.properties.append_only)
     if append_only and change.removes and change.data_change:
         raise RefusedCommit(
@@ -146,7 +151,7 @@ def _check_vectors(context: CommitContext) -> None:
 
 
 def check_vectors_allowed(state: TableState, location: str) -> None:
-    """Raise RefusedCommit where files of a table may have no deletion vectors."""
+    """Raise RefusedCommit if a table does not allow deletion vectors."""
     if "deletionVectors" not in state.writer_features or not state.properties.deletion_vectors:
         raise RefusedCommit(
             f"{location}: deletionVectors: a file has a deletion vector, which the table does not allow; set "
@@ -160,7 +165,7 @@ def _check_rows(context: CommitContext) -> None:
 
 
 def _check_constraints(state: TableState, obeys: Collection[Constraint], location: str) -> None:
-    """Refuse files whose rows would have to be looked at."""
+    """Refuse files if constraints require a check of rows."""
     for constraint in constraints_of(state.properties, state.schema.fields):
         if constraint in obeys:
             continue
@@ -189,6 +194,9 @@ CHECKS: tuple[Callable[[CommitContext], None], ...] = (
 
 
 def check_change(context: CommitContext) -> None:
-    """Raise UnsupportedTable and RefusedCommit, each naming the feature, file or column, and what to do."""
+    """Raise UnsupportedTable or RefusedCommit if a table does not allow a change.
+
+    The message names the feature, file or column, and the next step.
+    """
     for check in CHECKS:
         check(context)

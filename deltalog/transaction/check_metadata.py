@@ -1,4 +1,4 @@
-"""Check a new `metaData` or `protocol` action against the table, before the commit is written."""
+"""Check a new `metaData` or `protocol` action before the commit is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAST_ID = "delta.columnMapping.maxColumnId"
 
 
 def check_protocol(context: CommitContext) -> None:
-    """Raise UnsupportedTable for a protocol that is not understood, RefusedCommit for one that takes features away."""
+    """Raise UnsupportedTable for an unsupported protocol, RefusedCommit if it drops features."""
     after, before = context.after.protocol, None if context.before is None else context.before.protocol
     if after is before:
         return
@@ -41,7 +41,7 @@ def check_protocol(context: CommitContext) -> None:
 
 
 def check_metadata(context: CommitContext) -> None:
-    """Raise RefusedCommit for a `metaData` under which files that stay would be misread."""
+    """Raise RefusedCommit if remaining files would be misread under a new `metaData`."""
     after, location = context.after, context.table
     if context.change.metadata is None:
         return
@@ -65,7 +65,7 @@ def check_metadata(context: CommitContext) -> None:
 def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> None:
     seen: set[tuple[str, ...]] = set()
     for field in fields:
-        # Names that differ in case alone are one column to Spark.
+        # Spark treats names that differ only in case as one column.
         key = tuple(name.lower() for name in field.path)
         if key in seen:
             raise RefusedCommit(f"{location}: the schema has column {field.name} twice; name columns apart")
@@ -81,7 +81,7 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> 
 
 
 def _check_mapping(fields: Sequence[Field], last: int | None, location: str) -> None:
-    """Ask for what column mapping needs of every field; nothing is assigned here."""
+    """Require an id and a physical name of every field; they are not assigned here."""
     field_ids = []
     for field in fields:
         field_id, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
@@ -128,7 +128,7 @@ def _check_change(after: TableState, before: TableState, *, emptied: bool, locat
 
 
 def _keeps_mapping(after: TableState, before: TableState) -> bool:
-    """Tell whether all columns stay as they are, and new ones have numbers and names that no other ever had."""
+    """True if old columns are unchanged and new columns have unused ids and names."""
     if after.schema.text == before.schema.text:
         return True
     fields, last = after.schema.fields, before.properties.last_column_id
@@ -147,5 +147,8 @@ def _stored(field: Field) -> object:
 
 
 def _outline(type_: DataType) -> object:
-    """Return the names of a type and of the types in it, without fields and nullability."""
+    """Return the names of a type and its inner types.
+
+    Fields and nullability are ignored.
+    """
     return type_name(type_), *map(_outline, inner_types(type_).values())

@@ -1,4 +1,4 @@
-"""Refuse a new table among plain Parquet files: no version would hold their rows, and vacuum would delete them."""
+"""Refuse to create a table among plain Parquet files: it would hide their rows, and vacuum would delete them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from parquet_core.storage import Traffic, read_range
 if TYPE_CHECKING:
     from parquet_core.storage import DataFile
 
-# What writers of this package put there before a commit names it: a directory of Spark's files, or a file.
+# Uncommitted files of this package's writers: a directory of files written by Spark, or one file.
 _OURS = re.compile(r"(?:.*/)?write-[0-9a-f]{32}(?:/|\.parquet$)")
 _SUFFIXES = (".parquet", ".parq")
 _MAGICS = (b"PAR1", b"PARE")
 
 
 def check_place(location: str) -> None:
-    """Raise RefusedCommit where a place without a Delta log holds Parquet files.
+    """Raise RefusedCommit if a location without a Delta log holds Parquet files.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -37,10 +37,10 @@ def check_place(location: str) -> None:
     ...     print(str(error).removeprefix(place)[:65])
     : holds 1 Parquet file that no Delta log names (such as old.parqu
 
-    Files of this package's own Delta writes do not count, whether those were cut off or still run.
+    Files of this package's own Delta writes are ignored, whether the writes were interrupted or are still running.
     """
     files: dict[str, DataFile] = {}
-    with suppress(UnsupportedFeature):  # of what cannot be listed, such as a web server
+    with suppress(UnsupportedFeature):  # locations that cannot be listed, such as a web server
         files = table_files(location)
     plain = [path for path, file in sorted(files.items()) if not _OURS.match(path) and _is_parquet(file)]
     if plain:
@@ -58,7 +58,10 @@ def check_place(location: str) -> None:
 
 
 def _is_parquet(file: DataFile) -> bool:
-    """Tell whether a file is Parquet, by its name, or by how it begins where the name has no suffix, as Hive's."""
+    """True if a file is Parquet by its suffix or first bytes.
+
+    The first bytes decide if the name has no suffix, as in files written by Hive.
+    """
     name = file.path.rpartition("/")[2]
     if "." in name or file.size < 4:
         return name.endswith(_SUFFIXES) and file.size > 0

@@ -1,9 +1,11 @@
-"""Commit a change: write it as the next free version, unless a concurrent commit conflicts with it.
+"""Commit a change as the next free version.
 
-The commit file is put where there is none, and read back; a store has proven once that it overwrites nothing. When
-another writer was first, its commits are read, held against the change (`conflicts`), and the next version is tried;
-whoever finds a conflict starts over. A storage that does not say whether it wrote is asked what is there: every commit
-has an id of its own.
+The commit fails if a concurrent commit conflicts with the change.
+
+The commit file is created only if absent, and read back; a store must first prove that it does not overwrite. If
+another writer was first, its commits are read and compared with the change (`conflicts`), and the next version is
+tried; a conflict raises. If the storage does not report whether it wrote the file, the file is read and compared: every
+commit has its own id.
 """
 
 from __future__ import annotations
@@ -63,23 +65,23 @@ if TYPE_CHECKING:
 
 Notes = tuple[str, ...]
 ATTEMPTS = 100
-# After a lost race, at most this long, in seconds, and twice as long after each further one.
+# Seconds: longest wait after the first lost race, doubled after each further one, and its upper limit.
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
-# So often a store may say that a version is taken, and show none; the others are half way through theirs. One that does
-# not know what it did has tried for a minute by itself, and counts for more.
+# Retries while the store reports the version taken but does not show it, because another writer may be in the middle of
+# its commit. An uncertain write has already retried for a minute and counts `_LONG_DOUBT` times.
 _DOUBTS, _LONG_DOUBT = 9, 3
-# A larger commit is not sent once more to prove that the store refuses it.
+# Larger commits are not sent again to prove that the store does not overwrite.
 _LARGEST_PROOF = 1 << 20
 INTERVAL, DEFAULT_INTERVAL = "delta.checkpointInterval", 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """A commit that is there.
+    """A finished commit.
 
-    `removed`: the files that it took out of the table, as `Snapshot.paths` has them.
-    `written`: False when the application's transaction was there before, in `version` or earlier, and nothing was
-    written. `lost`: how many races for a version were lost. `notes`: what went wrong, with the checkpoint too.
+    `removed`: files removed from the table, as in `Snapshot.paths`. `written`: False if the application's transaction
+    was committed before, in `version` or earlier, and nothing was written. `lost`: number of lost races for a version.
+    `notes`: problems that did not prevent the commit, including problems with the checkpoint.
     """
 
     table: str
@@ -92,20 +94,20 @@ class Committed:
 
 
 def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, checkpoint: bool = True) -> Committed:
-    """Commit a change that was decided from a snapshot; return when the commit is there for every reader.
+    """Commit a change decided from a snapshot; return once every reader can see the commit.
 
-    `append`, `overwrite` and the other operations make the change themselves.
+    `append`, `overwrite` and the other operations create the change themselves.
 
     >>> import deltalog
     >>> deltalog.commit(snapshot, deltalog.Change(operation="STREAMING UPDATE", adds=[new_file])).version
     2
 
-    `attempts`: how many versions other writers may take before it gives up.
+    `attempts`: number of versions that other writers may take before the commit gives up.
     `checkpoint`: False leaves a checkpoint that is due to other writers.
 
-    Raises CommitConflict when another commit came first and the change does not go with it, RefusedCommit and
-    UnsupportedTable for what the table does not take, StorageFailure, all with nothing written; UncertainCommit when
-    the storage does not tell.
+    Raises CommitConflict if a concurrent commit conflicts with the change, RefusedCommit and UnsupportedTable if the
+    table does not allow it, and StorageFailure; nothing was written then. Raises UncertainCommit if the storage does
+    not report whether it wrote the commit.
     """
     after = state_after(snapshot.state, change.protocol, change.metadata, location=snapshot.table)
     return commit_to(snapshot, change, after, attempts=attempts, checkpoint=checkpoint)
@@ -114,7 +116,7 @@ def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, chec
 def commit_to(
     snapshot: Snapshot, change: Change, after: TableState, *, attempts: int = ATTEMPTS, checkpoint: bool = True
 ) -> Committed:
-    """Commit a change whose actions bring the table to a state; raises as `commit`."""
+    """Commit a change that results in the table state `after`. Raises as `commit`."""
     there = _written_before(snapshot, change)
     if there is not None:
         return there
@@ -125,7 +127,7 @@ def commit_to(
 
 
 def commit_first(table: str, change: Change, after: TableState | None = None) -> Committed:
-    """Commit version 0 of a table that is not there yet; raises TableExists when it is, else as `commit`."""
+    """Commit version 0 of a new table. Raises TableExists if it exists, else as `commit`."""
     if holds_log(table):
         raise TableExists(f"{table}: there is a table already; append to it, overwrite it, or name another place")
     if change.metadata is None or change.removes:
@@ -149,7 +151,7 @@ def commit_first(table: str, change: Change, after: TableState | None = None) ->
 
 
 def _written_before(snapshot: Snapshot, change: Change) -> Committed | None:
-    """Return that an application's transaction is there already, None when it is not."""
+    """Return the result for a transaction that is already committed; None if it is not."""
     if change.txn is None:
         return None
     known = snapshot.transactions.get(change.txn.app_id)
@@ -167,7 +169,7 @@ def _not_written(table: str, version: int, known: Transaction, requested: Transa
 
 @dataclass(slots=True, kw_only=True)
 class _Draft:
-    """A commit that only lacks its version. `before`: the commitInfo of the version that it would follow."""
+    """A commit without its version. `before`: commitInfo of the version before it."""
 
     context: CommitContext
     isolation: str
@@ -180,7 +182,7 @@ class _Draft:
     _plain_adds: bytes = b""
 
     def path(self, version: int) -> str:
-        """Return where the commit of a version lies."""
+        """Return the path of a version's commit file."""
         return f"{self.context.table.rstrip('/')}/{LOG}/{version:020d}.json"
 
     def text(self, version: int) -> bytes:
@@ -207,7 +209,7 @@ class _Draft:
         return self._plain_adds
 
     def follow(self, concurrent: ConcurrentCommit) -> None:
-        """Take in what the commit that this one now comes after says."""
+        """Update the draft to follow a concurrent commit."""
         self.before = concurrent.info
         if self.highest_row_id is not None:
             configurations = {
@@ -231,7 +233,7 @@ def _draft(context: CommitContext, snapshot: Snapshot) -> _Draft:
     if snapshot.version in snapshot.listing.commits:
         file = find_file(draft.path(snapshot.version))
         if file is None or not _still_exists(file):
-            # Its number would be free again, and a commit there would never be read.
+            # The next version's number may be free again, but a commit there would never be read.
             raise LogCleanedUp(
                 f"{draft.path(snapshot.version)}: the log was cleaned up since version {snapshot.version} was read; "
                 "open the table again"
@@ -248,9 +250,9 @@ def _draft(context: CommitContext, snapshot: Snapshot) -> _Draft:
 
 
 def _still_exists(commit: DataFile) -> bool:
-    """Verify with the latest commit, before the first one to a store, that the store overwrites nothing.
+    """Prove with the latest commit that the store does not overwrite.
 
-    Returns False if the commit was deleted meanwhile.
+    This is done before the first write to a store. False if the commit was deleted meanwhile.
     """
     if not needs_proof(commit.path):
         return True
@@ -262,7 +264,7 @@ def _still_exists(commit: DataFile) -> bool:
     except StaleListing:
         return False
     if not existed:
-        # The proof has created it again. A writer of an old snapshot must not find it.
+        # The proof recreated the commit; a writer with an old snapshot must not find it.
         delete_files([commit])
     return existed
 
@@ -291,7 +293,7 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
 
 
 def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommit | None]:
-    """Put the commit as a version: it is there, or another one is."""
+    """Write the commit as a version; return the result, or else the concurrent commit of that version."""
     path = draft.path(version)
     doubt: UncertainWrite | None = None
     doubts = 0
@@ -312,20 +314,21 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
         except MalformedLog:
             raise
         except PruneError as error:
-            # A store that asked itself again says that there is one when it is this one.
+            # A client that retries by itself reports the version taken even if this commit took it, so the outcome is
+            # uncertain.
             raise _uncertain(draft, path, error) from None
         if concurrent is not None and concurrent.txn_id == draft.txn_id:
             notes = () if doubt is None else (f"{doubt}; it was",)
             return Committed(table=draft.context.table, version=version, txn_id=draft.txn_id, notes=notes), None
         if concurrent is not None:
             return None, concurrent
-        # Neither written nor taken, as far as one can see: what was asked for, by whomever, may still arrive.
+        # Neither written nor visibly taken: a pending request of any writer may still arrive.
         _wait(doubts)
     raise _uncertain(draft, path, doubt)
 
 
 def _written(path: str, text: bytes) -> Notes | None:
-    """Put a commit and read it back from a store; return notes, None if the version has another commit."""
+    """Write a commit and read it back from a store; return notes, None if another commit has the version."""
     if not put_if_absent(path, text):
         return None
     if not is_remote(path):
@@ -350,12 +353,12 @@ def _uncertain(draft: _Draft, path: str, error: PruneError | None) -> UncertainC
 
 
 def _wait(lost: int) -> None:
-    # Writers that lost to the same commit must not meet again.
+    # Random waits keep writers that lost to the same commit from colliding again.
     time.sleep(random.random() * min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(lost, 30)))  # noqa: S311
 
 
 def _followed(done: Committed, properties: Mapping[str, str], *, checkpoint: bool) -> Committed:
-    """Write the checkpoint that is due after a commit; what went wrong with it is a note."""
+    """Write a checkpoint if due after a commit; its problems become notes."""
     if not done.written or not checkpoint or not checkpoint_due(done.version, properties):
         return done
     try:
@@ -368,7 +371,7 @@ def _followed(done: Committed, properties: Mapping[str, str], *, checkpoint: boo
 
 
 def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:
-    """Tell whether a version is to have a checkpoint.
+    """True if a version is due for a checkpoint.
 
     >>> checkpoint_due(20, {}), checkpoint_due(20, {"delta.checkpointInterval": "15"}), checkpoint_due(0, {})
     (True, False, False)

@@ -1,11 +1,11 @@
-"""The lines of a commit: one action a line in JSON, the `commitInfo` first.
+"""Lines of a commit: one JSON action per line, `commitInfo` first.
 
-Fields that the protocol asks for are always there, the others when they say something. Source: the Delta protocol,
+Fields that the protocol requires are always written, others only if they have a value. Source: the Delta protocol,
 "Actions", "Row Tracking" and "In-Commit Timestamps".
 
-With row ids every file has a range of its own, behind all that were given away before; the highest one stands in the
-table's `delta.rowTracking` domain. Rows that are carried from file to file would have to keep theirs in columns of the
-files, which is not done here. An in-commit timestamp is later than that of the commit before, whatever the clocks say.
+With row tracking, every file gets its own range of row ids, above all ids assigned before. The highest id is stored in
+the table's `delta.rowTracking` domain. Rows copied between files would have to keep their ids in columns of the files;
+this is not supported. An in-commit timestamp is later than the previous commit's, whatever the clocks show.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class _Remove(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 def commit_info(change: Change, *, read_version: int | None, isolation: str, txn_id: str, now: int) -> dict[str, Any]:
-    """Return the `commitInfo` of a change; `now` in milliseconds."""
+    """Return the `commitInfo` of a change; `now` is in milliseconds."""
     info = {
         "timestamp": now,
         "operation": change.operation,
-        # Spark reads these as texts, each of them JSON where it is no text itself.
+        # Spark reads these as strings; values of other types are encoded as JSON.
         "operationParameters": {name: _as_text(value) for name, value in change.parameters.items()},
         "readVersion": read_version,
         "isolationLevel": isolation,
@@ -81,7 +81,10 @@ def first_line(info: Mapping[str, Any]) -> bytes:
 
 
 def other_lines(change: Change, removes: Sequence[LiveFile], *, now: int) -> bytes:
-    """Return the lines of all but `commitInfo`, `metaData` and `add`; `now`: the time of deletion, in milliseconds."""
+    """Return the lines of all actions except `commitInfo`, `metaData` and `add`.
+
+    `now`: the deletion time of removed files, in milliseconds.
+    """
     lines = []
     if change.protocol is not None:
         lines.append(_line("protocol", _said(change.protocol)))
@@ -94,12 +97,12 @@ def other_lines(change: Change, removes: Sequence[LiveFile], *, now: int) -> byt
 
 
 def add_lines(change: Change) -> bytes:
-    """Return the lines of the added files of a table that gives its rows no ids."""
+    """Return the lines of added files for a table without row ids."""
     return b"".join(_line("add", _addition(add, change)) for add in change.adds)
 
 
 def add_lines_with_ids(change: Change, *, version: int, highest: int) -> bytes:
-    """Return the lines of the added files of a table with row ids; `highest`: the last id that was given away."""
+    """Return the lines of added files with row ids; `highest`: the highest id assigned before."""
     ids, domain = first_row_ids(change.adds, highest)
     lines = [] if domain is None else [_line("domainMetadata", msgspec.to_builtins(domain))]
     for add, first in zip(change.adds, ids, strict=True):
@@ -177,7 +180,7 @@ class _Mark(msgspec.Struct, rename="camel"):
 
 
 def highest_row_id(domains: Mapping[str, str], *, location: str) -> int:
-    """Return the highest row id that was given away, -1 when none was.
+    """Return the highest assigned row id; -1 if none.
 
     >>> highest_row_id({"delta.rowTracking": '{"rowIdHighWaterMark": 9}'}, location="t")
     9
@@ -193,7 +196,10 @@ def highest_row_id(domains: Mapping[str, str], *, location: str) -> int:
 
 
 def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainMetadata | None]:
-    """Return the first row id of each file, and what the domain says then, None when no id was given away."""
+    """Return the first row id of each file, and the new domain.
+
+    The domain is None if no id was assigned.
+    """
     ids, last = [], highest
     for add in adds:
         ids.append(last + 1)
@@ -203,7 +209,7 @@ def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainM
 
 
 def check_row_ids(context: CommitContext) -> None:
-    """Raise UnsupportedTable or RefusedCommit for a change that row tracking forbids."""
+    """Raise UnsupportedTable or RefusedCommit if row tracking forbids a change."""
     change, after, before, location = context.change, context.after, context.before, context.table
     tracked = ROW_TRACKING in after.writer_features
     if before is not None and tracked and ROW_TRACKING not in before.writer_features:
@@ -231,7 +237,7 @@ def check_row_ids(context: CommitContext) -> None:
 
 
 def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
-    """Return the time of a commit after one with the `commitInfo` `before`, in milliseconds.
+    """Return the in-commit timestamp of the commit that follows `before`, in milliseconds.
 
     >>> next_time({"inCommitTimestamp": 1000}, now=900, location="t")
     1001
@@ -246,6 +252,6 @@ def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
 
 
 def with_enablement(metadata: Metadata, *, version: int, at: int) -> Metadata:
-    """Return a `metaData` that says since when the table has in-commit timestamps."""
+    """Return a `metaData` with the version and time of enabled in-commit timestamps."""
     since = {SINCE_VERSION: str(version), SINCE_TIME: str(at)}
     return msgspec.structs.replace(metadata, configuration={**(metadata.configuration or {}), **since})

@@ -1,15 +1,15 @@
-"""Whether a change may follow a concurrent commit: one of another writer that took a version first.
+"""Check whether a change may follow a concurrent commit.
 
-It may when it would have been the same, had it been made after that commit:
+A concurrent commit took a version first. The change may follow if it would have been the same after that commit:
 
-- protocol and `metaData` must be what they were: files were written for them;
-- no file that the change removes may have been removed (delete, delete), nor one that it read (delete, read);
-- no rows may have been added where it read (append). Under WriteSerializable a blind append may be taken to come
-  after the change, wherever it stands in the log. A change that leaves the rows as they are, compaction, reads them
-  from files alone: new ones do not matter to it, nor do files that a compaction rearranged to anyone;
-- an application's transactions, and what is said of a domain, follow one another.
+- protocol and `metaData` must be unchanged, because files were written for them;
+- no file that the change removes (delete, delete) or has read (delete, read) may have been removed;
+- no rows may have been added where the change has read (append). Under WriteSerializable, a blind append may be ordered
+  after the change, whatever its version. A change that preserves the rows (compaction) reads only the rows of its
+  files, so new rows do not matter to it. Files that a compaction rewrote do not matter to any change;
+- both must not have transactions of the same application, nor change the same metadata domain.
 
-Source: the Delta protocol, and the rules that delta-spark's transactions obey.
+Source: the Delta protocol, and the rules of delta-spark's transactions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ class _Line(Line, frozen=True, gc=False):
 
 
 class ConcurrentCommit(NamedTuple):
-    """A commit that is there. `rearranged`: files that hold no new rows; `info`: its commitInfo, maybe empty."""
+    """A committed concurrent change.
+
+    `rearranged`: added files without new rows. `info`: the commitInfo, empty if missing.
+    """
 
     version: int
     file: DataFile
@@ -84,18 +87,18 @@ class ConcurrentCommit(NamedTuple):
 
     @property
     def txn_id(self) -> str | None:
-        """What tells this commit from any other, where its writer said."""
+        """Unique id of this commit; None if its writer gave none."""
         found = self.info.get("txnId")
         return found if isinstance(found, str) else None
 
     @property
     def blind_append(self) -> bool:
-        """Whether its writer says that it added rows without having read any."""
+        """True if the writer states that it added rows without reading any."""
         return self.info.get("isBlindAppend") is True
 
     @property
     def operation(self) -> str:
-        """What its writer calls it."""
+        """Name of the operation, as its writer states it."""
         return str(self.info.get("operation", "an unknown operation"))
 
 
@@ -103,7 +106,7 @@ _LINES = msgspec.json.Decoder(_Line)
 
 
 def read_concurrent_commit(file: DataFile, version: int) -> ConcurrentCommit:
-    """Read a commit; MalformedLog when it is none."""
+    """Read a concurrent commit. Raises MalformedLog if it is damaged."""
     try:
         lines = [*next(read_commits([file], _LINES, traffic=Traffic()))]
     except MalformedLog as error:
@@ -128,7 +131,7 @@ def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
 
 
 def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
-    """Return the isolation level of a table, Serializable by default; RefusedCommit for one that is not known."""
+    """Return a table's isolation level, by default Serializable. Raises RefusedCommit if unknown."""
     declared = properties.get(ISOLATION, SERIALIZABLE)
     known = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
     if known is None:
@@ -140,7 +143,7 @@ def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
 
 
 def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Snapshot, isolation: str) -> None:
-    """Raise the CommitConflict that a change has with a commit after the version that it was decided from."""
+    """Raise CommitConflict if a change conflicts with a later commit."""
     where = f"{concurrent.file.path} ({concurrent.operation})"
     if concurrent.protocol:
         raise ProtocolChanged(f"{where} changed the protocol; {_AGAIN}")
@@ -197,7 +200,7 @@ def _check_adds(change: Change, concurrent: ConcurrentCommit, snapshot: Snapshot
 
 
 def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArray[np.bool_]:
-    """Tell which files of a block a change has read, or would have if they had been there."""
+    """Flag the files that a change has read, or would have read."""
     if reads.everything:
         return np.ones(len(block), np.bool_)
     possible = np.zeros(len(block), np.bool_)
@@ -211,7 +214,10 @@ def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArra
 
 
 def select_files(predicate: Predicate, schema: TableSchema, block: FileBlock) -> Placed:
-    """Tell of which files of a block a predicate selects all rows, and of which any, by partition values alone."""
+    """Return files with only matching rows, and files that may match.
+
+    Only partition values are evaluated.
+    """
     columns = schema.by_path()
     outcomes = fold(predicate, [outcomes_of_partitions(part, columns, block) for part in leaves(predicate)])
     return Placed(must_match(outcomes), may_match(outcomes))

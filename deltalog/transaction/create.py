@@ -39,7 +39,7 @@ def create_table(
     description: str | None = None,
     txn: Transaction | None = None,
 ) -> Committed:
-    """Create a table at a directory or URI that holds none.
+    """Create a table at a directory or URI.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -51,11 +51,10 @@ def create_table(
     {'delta.appendOnly': 'true'}
 
     `schema`: Spark's JSON, or an Arrow schema.
-    `properties`: among them `delta.feature.NAME=supported` asks for a table feature; the protocol follows from them
-    and from the schema.
-    `adds`: the first files, as `append` has them.
+    `properties`: `delta.feature.NAME=supported` requests a table feature; properties and schema determine the protocol.
+    `adds`: the first files, see `append`.
 
-    Raises TableExists when there is a table, else as `commit`.
+    Raises TableExists if the table exists, else as `commit`.
     """
     location = _place(table)
     state = _described(location, schema, partition_by, properties, name=name, description=description)
@@ -77,7 +76,7 @@ def check_create(
     partition_by: Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
 ) -> TableSchema:
-    """Return the schema that a table would have if it were created so, or raise what `create_table` would.
+    """Return the schema of the table to create, or raise as `create_table`.
 
     >>> import pyarrow as pa
     >>> import deltalog
@@ -85,7 +84,7 @@ def check_create(
     >>> [leaf.name for leaf in schema.leaves]
     ['id']
 
-    The arguments are those of `create_table`. Whether there is a table already is not looked at.
+    Arguments as for `create_table`. It is not checked whether the table exists.
     """
     location = _place(table)
     state = _described(location, schema, partition_by, properties)

@@ -1,9 +1,9 @@
-"""Create a table with its first files; where another writer created it meanwhile, write them into that table.
+"""Create a table with its first files, unless another writer was faster.
 
-Writers that start together all see no table, and one creates it. The others decided from a table without rows, so each
-goes on as the append, overwrite or replacement that it is. What such a writer would remove, others have written since:
-that is the conflict it is for a table that was there. Files fit the new table if it has the columns and the partition
-columns that they were written for.
+If several writers start without a table, one of them creates it. The others decided on a table without rows, so each
+continues with its append, overwrite or replacement of that table. Rows that such a write would remove were written by
+others meanwhile, which is a conflict as for any existing table. Files fit the new table if it has the columns and
+partition columns that they were written for.
 """
 
 from __future__ import annotations
@@ -43,13 +43,15 @@ _OPERATIONS: Mapping[str, Callable[..., Committed]] = {
 
 
 def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFile], *, mode: WriteMode) -> Committed:
-    """Create a table with files that lie in its directory already, or write them into the one that is there by now.
+    """Create a table with files, or write them to the existing table.
 
-    `schema`: what `check_create` returned, for which the files were written.
-    `mode`: what the write does to a table that is there; "error" creates one or raises TableExists.
+    The files are already in the table's directory.
 
-    Raises MetadataChanged where the files do not fit the other writer's table, ConcurrentAppend where the write would
-    replace rows of it, both with nothing committed; else as `commit`.
+    `schema`: the result of `check_create`, for which the files were written.
+    `mode`: operation of the write if the table exists; "error" raises TableExists.
+
+    Raises MetadataChanged if the files do not fit the other writer's table, and ConcurrentAppend if the write would
+    replace its rows; nothing was committed then. Else raises as `commit`.
     """
     try:
         adds = adds_of(location, schema, files)
@@ -66,7 +68,7 @@ def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFil
 
 
 def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: WriteMode) -> None:
-    """Raise ConcurrentAppend where a write would replace files of a table: there was none when it was decided."""
+    """Raise ConcurrentAppend if a write would replace another writer's files."""
     if mode == "append":
         return
     reads = WHOLE_TABLE if mode == "overwrite" else reads_of_partitions(snapshot, adds)
@@ -83,7 +85,7 @@ def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: Write
 
 
 def _partition(schema: TableSchema, block: FileBlock, file: int) -> str:
-    """Name the partition of a file."""
+    """Return the name of a file's partition."""
     texts = [(column.leaf.name, block.partition.get(name)) for name, column in partition_columns(schema).items()]
     return ", ".join(
         f"{name}={'null' if known is None or known.codes[file] < 0 else known.values[known.codes[file]].as_py()}"
@@ -92,7 +94,7 @@ def _partition(schema: TableSchema, block: FileBlock, file: int) -> str:
 
 
 def _check_fit(schema: TableSchema, snapshot: Snapshot) -> None:
-    """Raise MetadataChanged, which says why, where files of one schema are none of a table."""
+    """Raise MetadataChanged if files written for `schema` do not fit the table."""
     if (misfit := _misfit(schema, snapshot.schema)) is not None:
         raise MetadataChanged(
             f"{snapshot.table}: another writer created the table meanwhile, and {misfit}; nothing was committed, write "
@@ -128,21 +130,21 @@ def _shown(field: StructField) -> str:
 
 
 def _shape(type_: DataType) -> object:
-    """Return the names in a type, without nullability and the order of fields."""
+    """Return the names in a type, ignoring nullability and field order."""
     if isinstance(type_, StructType):
         return {field.name: _shape(field.type) for field in type_.fields}
     return type_name(type_), *map(_shape, inner_types(type_).values())
 
 
 def _may_hold_field(mine: StructField, theirs: StructField) -> bool:
-    """Tell whether a field takes every value of another of the same type: nulls, and rules of its own."""
+    """True if `theirs` accepts every value of `mine`: nulls, and the same metadata rules."""
     rules = [{key: value for key, value in field.metadata.items() if key != "comment"} for field in (mine, theirs)]
     nullable = theirs.nullable or not mine.nullable
     return nullable and rules[0] == rules[1] and _may_hold(mine.type, theirs.type)
 
 
 def _may_hold(mine: DataType, theirs: DataType) -> bool:
-    """Tell whether a type takes every value of another that is the same except for nulls."""
+    """True if `theirs` accepts every value of `mine`; the types may differ only in nullability."""
     match mine, theirs:
         case StructType(fields), StructType(their_fields):
             there = {field.name: field for field in their_fields}

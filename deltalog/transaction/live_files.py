@@ -1,7 +1,7 @@
-"""Live files with their paths as writers spelled them, for the `remove` actions that repeat them.
+"""Find live files with their paths as written, which `remove` actions repeat.
 
-Other readers know a file by the very text of its path, and writers encode paths in their own ways: a `remove` repeats
-what the `add` wrote.
+Other readers compare the exact text of paths, and writers encode paths differently. So a `remove` repeats the text of
+the `add`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LiveFile(NamedTuple):
-    """A live file: its canonical path, its path as written, and what else a `remove` repeats."""
+    """A live file: canonical path, path as written, and other fields that a `remove` repeats."""
 
     path: str
     spelling: str
@@ -39,7 +39,7 @@ class LiveFile(NamedTuple):
 
 
 def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
-    """Find live files by their canonical paths; RefusedCommit names one that is not live."""
+    """Return live files by canonical path. Raises RefusedCommit, naming a file, if one is not live."""
     if not paths:
         return []
     wanted = path_array(sorted(set(paths)))
@@ -55,7 +55,7 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
 
 
 def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.bool_]]:
-    """Tell which files of each block are wanted; all blocks at once, for looking up many is what takes time."""
+    """Return flags of wanted files per block; one look-up for all blocks is faster."""
     if not blocks:
         return []
     here = flags_from(pc.is_in(pa.concat_arrays([block.path for block in blocks]), value_set=wanted))
@@ -77,10 +77,10 @@ def _of_block(block: FileBlock, here: NDArray[np.bool_]) -> Iterator[LiveFile]:
 
 
 def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, str | None]]:
-    """Return the partition values of some files as the log has them: null, or not at all."""
+    """Return the partition values of some files as in the log: missing entries stay missing."""
     values: list[dict[str, str | None]] = [{} for _ in at]
     for name, texts in block.partition.items():
-        # Codes count from the end where they are negative: NULL is the last entry.
+        # NULL (-1) indexes the last entry.
         known = [*texts.values.to_pylist(), None]
         for of_file, code in zip(values, texts.codes[at].tolist(), strict=True):
             if code != ABSENT:

@@ -1,6 +1,7 @@
-"""The common operations on a table, each committed as one change: append, overwrite, rewrite, compact.
+"""Common operations, each committed as one change: append, overwrite, rewrite, compact.
 
-Every function takes the snapshot that the change was decided from. Added files are in the table's directory already.
+Every function takes the snapshot that the change was decided from. Added files must already exist in the table's
+directory.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def append(
     obeys: Collection[Constraint] = (),
     checkpoint: bool = True,
 ) -> Committed:
-    """Add files that lie in the directory of a table already; `adds_of` describes them.
+    """Append files that already exist in a table's directory; `adds_of` describes them.
 
     >>> import deltalog
     >>> deltalog.append(snapshot, [new_file]).version
@@ -55,10 +56,10 @@ def append(
     >>> deltalog.open_snapshot(table).paths()
     ['part-0.parquet', 'part-1.parquet']
 
-    `reads`: what of the table their rows were made from; by default nothing.
-    `txn`: the application's own number of this change, which keeps it from being made twice.
-    `obeys`: the constraints of the table that whoever wrote the files has held their rows to.
-    `checkpoint`: as `commit` has it.
+    `reads`: the parts of the table that the rows were derived from; by default none.
+    `txn`: the application's own number of this change, which prevents a second commit of it.
+    `obeys`: constraints of the table that the writer of the files has enforced on their rows.
+    `checkpoint`: see `commit`.
 
     Raises as `commit`.
     """
@@ -77,20 +78,20 @@ def overwrite(
     obeys: Collection[Constraint] = (),
     checkpoint: bool = True,
 ) -> Committed:
-    """Replace all files, or those of the partitions that a predicate selects, by others.
+    """Replace all files, or the files of selected partitions.
 
     >>> import deltalog
     >>> overwritten = deltalog.overwrite(snapshot, [new_file])
     >>> deltalog.open_snapshot(table).paths()
     ['part-1.parquet']
 
-    `where`: of partition columns alone.
-    `shown`: how the history shows it.
-    `schema`: a new one, as JSON, when everything is replaced.
-    `txn`, `obeys`, `checkpoint`: as `append` has them.
+    `where`: a predicate that uses only partition columns.
+    `shown`: the text of `where` in the history.
+    `schema`: a new schema as JSON, if all files are replaced.
+    `txn`, `obeys`, `checkpoint`: see `append`.
 
-    Raises RefusedCommit when `where` does not tell of a file whether all or none of its rows are selected, or when an
-    added file lies outside; else as `commit`.
+    Raises RefusedCommit if it is undecided whether `where` selects every row or no row of a file, or if an added file
+    is outside `where`; else as `commit`.
     """
     parameters = {"mode": "Overwrite"} | (
         {} if where is None else {"predicate": str(where) if shown is None else shown}
@@ -123,7 +124,7 @@ def replace_partitions(
     obeys: Collection[Constraint] = (),
     checkpoint: bool = True,
 ) -> Committed:
-    """Replace the files of exactly those partitions that the added files lie in; all of a table without partitions.
+    """Replace all files in the partitions of the added files; all files if the table is unpartitioned.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -140,7 +141,7 @@ def replace_partitions(
     >>> sorted(deltalog.open_snapshot(table).paths())
     ['monday.parquet', 'new.parquet']
 
-    `txn`, `obeys`, `checkpoint`: as `append` has them. Raises as `commit`.
+    `txn`, `obeys`, `checkpoint`: see `append`. Raises as `commit`.
     """
     if not partition_columns(snapshot.schema):
         return overwrite(snapshot, adds, txn=txn, obeys=obeys, checkpoint=checkpoint)
@@ -160,7 +161,10 @@ def replace_partitions(
 
 
 def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
-    """Return the reads of a commit that replaces the partitions of added files; without partitions, the whole table."""
+    """Return the reads of a replacement of the added files' partitions.
+
+    The whole table if it is unpartitioned.
+    """
     if not partition_columns(snapshot.schema):
         return WHOLE_TABLE
     return Reads(
@@ -179,19 +183,20 @@ def rewrite(
     txn: Transaction | None = None,
     checkpoint: bool = True,
 ) -> Committed:
-    """Remove files and add others that hold the rows of them that stay or changed: delete, update, merge.
+    """Replace files by others with their remaining or changed rows: delete, update, merge.
 
-    Here every row of the table's only file is deleted:
+    This example deletes all rows of the table's only file:
 
     >>> import deltalog
     >>> deleted = deltalog.rewrite(snapshot, removes=["part-0.parquet"])
     >>> deltalog.open_snapshot(table).paths()
     []
 
-    `removes`: canonical paths, as of `Snapshot.paths`; they count as read.
-    `reads`: what else was read to find them, which for a delete is where rows may be that it should have deleted.
-    `operation`, `parameters`: how the history shows it.
-    `txn`, `checkpoint`: as `append` has them.
+    `removes`: canonical paths as in `Snapshot.paths`; they count as read.
+    `reads`: everything else that was read to find these files; for a delete, where rows may be that it should have
+    deleted.
+    `operation`, `parameters`: shown in the history.
+    `txn`, `checkpoint`: see `append`.
 
     Raises as `commit`.
     """
@@ -222,8 +227,8 @@ def compact(
     >>> deltalog.open_snapshot(table).paths()
     ['part-1.parquet']
 
-    `removes`: canonical paths, as of `Snapshot.paths`. `parameters`, `metrics`: how the history shows it.
-    `checkpoint`: as `commit` has it. Raises as `commit`.
+    `removes`: canonical paths as in `Snapshot.paths`. `parameters`, `metrics`: shown in the history. `checkpoint`: see
+    `commit`. Raises as `commit`.
     """
     change = Change(
         operation="OPTIMIZE",
@@ -240,7 +245,10 @@ def compact(
 def altered(
     snapshot: Snapshot, change: Change, *, properties: Mapping[str, str], schema: str | None
 ) -> tuple[Change, TableState]:
-    """Return a change that also gives a table properties and a schema, and the state with the features they need."""
+    """Add properties and a schema to a change; return it with the resulting table state.
+
+    The state's protocol has the features that the properties and the schema need.
+    """
     features, configuration = requested(properties)
     metadata = msgspec.structs.replace(
         snapshot.metadata,
@@ -258,7 +266,7 @@ def _with_files(reads: Reads, paths: Sequence[str]) -> Reads:
 
 
 def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[str]:
-    """Return the files that a predicate selects; RefusedCommit for an added file that it does not."""
+    """Return the files that a predicate selects. Raises RefusedCommit if it excludes an added file."""
     if adds:
         added = block_of_adds(adds)
         outside = ~select_files(where, snapshot.schema, added).certain
@@ -273,7 +281,7 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
 
 
 def _partition_text(snapshot: Snapshot, add: Add) -> str:
-    """Name the partition of a file by its values, or the file where there are none."""
+    """Return the name of a file's partition, else of the file."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
     parts = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
@@ -281,7 +289,7 @@ def _partition_text(snapshot: Snapshot, add: Add) -> str:
 
 
 def _decided(snapshot: Snapshot, ask: Callable[[FileBlock], tuple[Flags, Flags]]) -> list[str]:
-    """Return the files that certainly lie inside; RefusedCommit for one of which that cannot be told."""
+    """Return the files that are certainly selected. Raises RefusedCommit if one is undecided."""
     chosen = []
     for block in snapshot.blocks:
         certain, possible = ask(block)
