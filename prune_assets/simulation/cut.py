@@ -30,7 +30,7 @@ _LEAST_SAMPLED = 16
 
 @dataclass(frozen=True)
 class Cut:
-    """Sampled rows in the order of a layout, and its division of all rows.
+    """Sampled rows in the order of a layout, with row groups and pages.
 
     `order`: numbers of the sampled rows. `keys`: columns of the order, the slowest first. `is_curve`: the order follows
     a space-filling curve. `file`: file of each row group. `group`: first row of each row group, counted over the table.
@@ -84,7 +84,9 @@ class Cut:
 
 
 def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
-    """Cut containers into parts of `most` rows, a smaller one last; return their first rows.
+    """Cut containers into parts of `most` rows; return their first rows.
+
+    The last part of a container may be smaller.
 
     >>> cut_evenly(np.array([0, 50]), 80, 20).tolist()
     [0, 20, 40, 50, 70]
@@ -118,7 +120,9 @@ def ordered(sample: Sample, layout: LayoutSpec) -> OrderedSample:
 
 
 def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
-    """Return the rows in the order of keys, the slowest first; equal rows keep their order.
+    """Return the rows in the order of keys, the slowest key first.
+
+    Rows with equal keys keep their order.
 
     Keys and row number usually fit into one integer, which sorts several times faster than `lexsort`.
 
@@ -139,7 +143,7 @@ def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
 
 
 def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: OrderedSample | None = None) -> Cut:
-    """Cut the sample into the files, row groups and pages of a layout.
+    """Cut the sample into files, row groups and pages of a layout.
 
     `rows`: the sample in the order of the layout; None to sort it.
     """

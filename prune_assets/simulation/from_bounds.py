@@ -53,9 +53,9 @@ class Drawn(NamedTuple):
 
 
 def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
-    """Draw rows of containers: values between the bounds, and nulls by their share.
+    """Draw rows of containers: values between the bounds, and some nulls.
 
-    A container without bounds gives no rows, unless it counts only nulls.
+    The share of nulls follows their count. A container without bounds gives no rows, unless it counts only nulls.
     """
     low, high = _scale(bounds)
     nulls = np.nan_to_num(numbers_from(filled(bounds.null_count.cast(pa.float64()), 0.0)))
@@ -76,9 +76,9 @@ def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
 
 
 def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
-    """Return the bounds of about `count` equal containers that `total` sorted rows fill.
+    """Return the bounds of about `count` equal containers of sorted rows.
 
-    At most `_MOST_CONTAINERS` larger containers are returned.
+    `total`: rows in all containers. At most `_MOST_CONTAINERS` larger containers are returned.
     """
     first = np.zeros(1, np.int64)
     order = np.argsort(column.codes, kind="stable")
@@ -95,7 +95,10 @@ def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
 
 
 def _spread(low: Floats, high: Floats, count: Numbers, unit: float) -> Floats:
-    """Return `count` evenly spaced points per range including both ends; inside, each unit has equally many."""
+    """Return `count` evenly spaced points per range, including both ends.
+
+    Inside a range, each unit has equally many points.
+    """
     number = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
     begin, end, of = np.repeat(low, count), np.repeat(high, count), np.repeat(count, count)
     inside = np.minimum(begin + (end - begin + unit) * (number + 0.5) / of, end)

@@ -1,10 +1,10 @@
-"""Estimate the page bounds of a candidate layout from a sample in the order of the layout.
+"""Estimate the page bounds of a candidate layout from a sample.
 
-A page of 20,000 rows has 60 sampled rows, whose smallest and largest values are too close together; `neighbours.py`
-widens them. The columns of the order need no neighbours. Along a sort key, a page reaches up to the sampled row after
-the page. Along a curve, the m sampled values of a page are treated as uniform draws from a range. The extremes of m
-uniform draws from a range of length d are d * (m - 1) / (m + 1) apart on average, so each end of the range is 1 / (m -
-1) of their distance further out. If all rows are sampled, the bounds are exact.
+The sample is in the order of the layout. A page of 20,000 rows has 60 sampled rows, whose smallest and largest values
+are too close together; `neighbours.py` widens them. The columns of the order need no neighbours. Along a sort key, a
+page reaches up to the sampled row after the page. Along a curve, the m sampled values of a page are treated as uniform
+draws from a range. The extremes of m uniform draws from a range of length d are d * (m - 1) / (m + 1) apart on average,
+so each end of the range is 1 / (m - 1) of their distance further out. If all rows are sampled, the bounds are exact.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers], most: 
 
 
 def _above(text: bytes, most: int) -> bytes:
-    """Return the shortest text of at most `most` bytes that is not less than `text`.
+    """Return the shortest upper bound of a text in `most` bytes.
+
+    The text itself if no such bound exists.
 
     >>> _above(b"abcd", 2), _above(b"ab", 2)
     (b'ac', b'ab')
@@ -130,7 +132,7 @@ def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
 
 
 def _dense(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
-    """Widen the bounds of sampled rows to the bounds of all rows of a page.
+    """Widen the bounds of sampled rows to all rows of a page.
 
     Along a sort key a page reaches up to the next sampled row; along a curve rows are assumed to be evenly spread.
     """
@@ -156,9 +158,9 @@ def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> 
 
 
 def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
-    """Return the bounds of a column that the order does not sort, from neighbouring pages.
+    """Return the bounds of a column outside the order from neighbouring pages.
 
-    The neighbours of a page together have as many sampled rows as the page has rows.
+    The sampled rows of the neighbours together equal the rows of a page in number.
     """
     value = (codes >= 0) & (codes < len(column.values))
     has_value = own.high >= own.low

@@ -1,6 +1,6 @@
-"""Estimate the extremes of each page from the sampled rows of the page and its neighbours.
+"""Estimate the extremes of pages from their sampled rows and their neighbours.
 
-A future page has n rows, of which m are sampled. `narrow` is w = n / m: w pages together have n sampled rows. Values
+A future page has n rows, and m of them are sampled. `narrow` is w = n / m: w pages together have n sampled rows. Values
 are shares, the part of all rows up to a value, so that values of any type have distances.
 
 Similar pages. Two pages a and b are similar if chance explains how their sampled rows differ, within 3 standard errors:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Number of pages that a page is compared with, and the standard errors within which a difference counts as chance.
 _NEIGHBOURS = 64
 _CHANCE = 3.0
-# The nearest pages, at least `_FEWEST`, count as similar if this share of them is similar to the page.
+# The nearest pages of a page, at least `_FEWEST`, are similar on the whole if the share `_MOSTLY` of them is similar.
 _FEWEST = 8
 _MOSTLY = 0.9
 # An event with a smaller probability is not expected.
@@ -172,7 +172,7 @@ class Neighbours:
         return found[0], np.sqrt(np.maximum(found[1], 0.0)), found[2] >= _MOSTLY, (found[3], found[4])
 
     def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
-        """Return the extremes over `narrow` neighbours, whose sampled rows equal one page in number."""
+        """Return the extremes over `narrow` neighbours, which together have n sampled rows."""
         begin, end = self._window(self.narrow)
         length, level = 1, of_page
         while 2 * length <= self.narrow:
@@ -182,9 +182,9 @@ class Neighbours:
         return found
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
-        """Return the pages in which a flag occurs, or may have been missed by chance.
+        """Return the pages in which a flag occurs, or may be unsampled.
 
-        The latter are pages without the flag whose neighbours have it.
+        The latter are pages without the flag whose neighbours have it, if chance explains its absence.
         """
         if own.all() or not own.any():
             return own
@@ -194,9 +194,9 @@ class Neighbours:
         return found
 
     def is_sure(self, share: Floats) -> Flags:
-        """Return whether pages with one sampled value certainly hold no other value of their neighbours.
+        """Return whether a page with one sampled value holds no other value.
 
-        Another value would almost certainly have been sampled.
+        True if another value of the neighbours would almost certainly have been sampled.
         """
         off = self._around + (self._centre - share) ** 2
         low = self._over_neighbours(self._low, np.minimum)

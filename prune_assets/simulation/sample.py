@@ -52,7 +52,9 @@ class SampledColumn:
 
 
 def values_at(values: pa.Array, codes: NDArray[np.int64], known: NDArray[np.bool_]) -> pa.Array:
-    """Return the values of codes, null if not `known`; a column of nulls has no values.
+    """Return the values of codes, null if not `known`.
+
+    A column of nulls has no values.
 
     >>> values_at(pa.array([], pa.int32()), np.array([-1]), np.array([False])).to_pylist()
     [None]

@@ -122,7 +122,9 @@ def _one_by_one(
 
 
 def divisor_of(tree: SyntaxNode) -> int | None:
-    """Return the divisor if a one-column condition depends only on remainders; else None.
+    """Return the divisor if a one-column condition depends only on remainders.
+
+    None for other conditions.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
     >>> divisor_of(parse_predicate("x % 100 IN (7, 8)").tree), divisor_of(parse_predicate("x % 100 = x").tree)

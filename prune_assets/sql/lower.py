@@ -71,12 +71,13 @@ def lower(
     now: int | None = None,
     fold: Callable[[str], str | None] | None = None,
 ) -> LoweredPredicate:
-    """Lower the text of a WHERE predicate to the predicate tree, with literals in the types of `columns`.
+    """Lower the text of a WHERE predicate to the predicate tree.
 
-    `is_builtin`: returns whether a name still means Spark's own function; None if each name does. `now`: the current
-    time in microseconds since 1970-01-01; None for the system clock. `fold`: returns a constant as a literal if the
-    rules here cannot. Raises PredicateSyntaxError, UnknownColumn (with a suggestion) and PredicateTypeError. The
-    smallest parts of valid Spark SQL that cannot be lowered become Unsupported.
+    `columns`: columns of the table; literals get their types. `is_builtin`: returns whether a name still means Spark's
+    own function; None if each name does. `now`: the current time in microseconds since 1970-01-01; None for the system
+    clock. `fold`: returns a constant as a literal if the rules here cannot. Raises PredicateSyntaxError, UnknownColumn
+    (with a suggestion) and PredicateTypeError. The smallest parts of valid Spark SQL that cannot be lowered become
+    Unsupported.
     """
     if is_builtin is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
         remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)
@@ -97,9 +98,10 @@ def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
 def _without_clock(
     sql: str, columns: tuple[LeafColumn, ...], semantics: SparkSemantics, _zone_span: tuple[int, int] | None
 ) -> LoweredPredicate | ParsedPredicate:
-    """Lower a predicate; a predicate with clock functions is only parsed, because its value changes.
+    """Lower a predicate; only parse it if it has clock functions.
 
-    `_zone_span`: a separate part of the cache key, because settings that differ only in it are equal.
+    The value of clock functions changes, so their result must not be cached. `_zone_span`: a separate part of the cache
+    key, because settings that differ only in it are equal.
     """
     parsed = _parsed(sql, columns)
     return parsed if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
@@ -134,7 +136,7 @@ def _lower(
 
 
 def _needing_backquotes(sql: str, columns: Sequence[LeafColumn]) -> str:
-    """Return the end of a message that names a column which needs backquotes; "" if none.
+    """Return a hint on a column that needs backquotes; "" if none.
 
     The column has a space in its name, and the predicate contains its words without backquotes.
     """
@@ -178,6 +180,6 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
 
 
 def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
-    """Return a predicate that is wholly unsupported."""
+    """Return a predicate that is Unsupported as a whole."""
     whole = Unsupported(sql.strip(), reason, remedy)
     return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole), parsed=(None,))

@@ -11,11 +11,11 @@ from parquet_core.errors import WrongUse
 
 @dataclass(frozen=True, slots=True)
 class SparkSemantics:
-    """Settings of a Spark session that decide what a predicate means, for planning without a session.
+    """Session settings that decide what a predicate means.
 
-    The defaults are those of Spark 4; `of` returns the defaults of another version. Only the time zone has no default.
-    With a time zone, predicates with local times skip more. East of Greenwich midnight comes earlier, so with UTC+1 one
-    more of these 48 row groups is skipped:
+    With them, predicates are planned without a Spark session. The defaults are for Spark 4; `of` returns the defaults
+    of another version. Only the time zone has no default. With a time zone, predicates with local times skip more. East
+    of Greenwich midnight comes earlier, so with UTC+1 one more of these 48 row groups is skipped:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -65,7 +65,9 @@ class SparkSemantics:
 
     @classmethod
     def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
-        """Return the settings of a new session of a Spark version (None: Spark 4), changed by `settings`.
+        """Return the settings of a new session of a Spark version.
+
+        `spark_version`: None for Spark 4. `settings`: values that replace the defaults.
 
         >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi
         (False, True, True)
@@ -79,7 +81,7 @@ class SparkSemantics:
         return cls(**{"spark_version": spark_version, **defaults, **settings})
 
     def knows_literals_of(self, sql: str) -> bool:
-        r"""Return whether the string literals of a predicate mean the same as in Spark 4.
+        r"""Return whether the string literals of a predicate have their Spark 4 meaning.
 
         >>> SparkSemantics(consecutive_literals=True).knows_literals_of("a = '' OR a = 'it' OR a = 'is'")
         True

@@ -1,4 +1,4 @@
-"""Put constants into the text of a predicate: clock values, and constants that only Spark computes.
+"""Put clock values and constants that only Spark computes into a predicate.
 
 Spark evaluates its clock once per query (ComputeCurrentTime), but a plan is made before that.
 """
@@ -85,7 +85,7 @@ MAX_CONSTANTS = 8
 def with_constants(
     parsed: ParsedPredicate, *, own: Callable[[SyntaxNode], object | None], ask: Callable[[str], str | None]
 ) -> ParsedPredicate:
-    """Replace each constant that the rules here do not evaluate with Spark's literal.
+    """Replace constants that the rules here do not evaluate by Spark's literals.
 
     `own`: returns the literal of an operand by the rules here; None if unknown. `ask`: returns Spark's literal for a
     text; None if unknown.

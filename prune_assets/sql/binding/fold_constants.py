@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fold_constants(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
-    """Fold sums, differences and signs of literals into a literal; return other nodes unchanged.
+    """Fold sums, differences and signs of literals; return other nodes unchanged.
 
     Exact numbers are folded, and dates and timestamps plus or minus intervals. Inexact results, and results that
     overflow Spark's result type, are not folded.

@@ -51,7 +51,7 @@ _BINARY_AS_STRING = "with spark.sql.parquet.binaryAsString Spark reads a string 
 _ROUNDED_BY_WRITE = ", prune write does of top-level columns"
 # Most fields with the same name that a message lists.
 _SHOWN_FIELDS = 3
-# The column that Spark adds to every table of files, and its fields; those of the last line are Delta's.
+# The column that Spark adds to every table of files, and its fields. The last line of fields is Delta's.
 FILE_METADATA = "_metadata"
 _FILE_METADATA_FIELDS = (
     *("file_path", "file_name", "file_size", "file_modification_time", "file_block_start", "file_block_length"),
@@ -108,7 +108,7 @@ class Scope:
         matches = [column for column in matching if [self._key(part) for part in column.path[: len(parts)]] == wanted]
         # A name inside a list of structs differs from its path in the file.
         if any(column.max_repetition_level for column in matches or matching):
-            # A deeper name may be a key of a map.
+            # A deeper name may be the value at a key of a map.
             is_nested = len(parts) == 1 and all(column.max_repetition_level for column in matches)
             nested = "an array, a map or a struct" if is_nested else ""
             group = matching[0].path[:1] if len(parts) == 1 else None
@@ -179,7 +179,7 @@ def bind_names(
     semantics: SparkSemantics,
     is_builtin: Callable[[str], bool] | None = None,
 ) -> ParsedPredicate:
-    """Bind names to columns, and mark the calls of functions that are not Spark's own.
+    """Bind names to columns, and mark calls of user functions.
 
     `is_builtin`: returns whether a name means Spark's own function in the session; None if each name does. Raises
     UnknownColumn, and PredicateTypeError for a name of two columns.

@@ -136,7 +136,7 @@ def as_number(value: Value) -> Value:
 
 
 def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
-    """Raise Refusal if the session's settings lead to other casts than Spark's defaults.
+    """Raise Refusal if the session casts the values differently from Spark's default settings.
 
     `are_compared`: the values are two operands of a comparison. Without ansi.enabled Spark casts a text to a date or a
     number in comparisons too.
@@ -157,7 +157,7 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
 
 
 def _is_number_text(values: Sequence[Value]) -> bool:
-    """Return whether each text is a plain number that fits the types of the other operands.
+    """Return whether each text is a plain number of the other operands' types.
 
     These types must be whole numbers or DOUBLE. Without ansi.enabled Spark casts such a text to exactly the type of the
     other operand; other texts may become NULL.

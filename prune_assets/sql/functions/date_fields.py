@@ -19,8 +19,8 @@ class DateField:
 
     `calls`: functions that return the field. `aliases`: its other names in EXTRACT. `image`: its least and greatest
     value; None for the year, and if the field is a text or has a fraction. `of_day`: its value on a day. `of_clock`:
-    its value at a number of microseconds since midnight. `beside`: the fields that together with this field select a
-    range of days.
+    its value at a number of microseconds since midnight. `beside`: fields that select a range of days together with
+    this field.
     """
 
     calls: tuple[str, ...]
@@ -36,7 +36,9 @@ class DateField:
         return self.calls[0]
 
     def remedy(self, column: str) -> str:
-        """Return what to write instead of a periodic field; all fields except the year are periodic.
+        """Return what to write instead of a condition on the field.
+
+        All fields except the year are periodic, so they have no range.
 
         >>> MONTH.remedy("day"), DAY_OF_MONTH.remedy("day")  # doctest: +NORMALIZE_WHITESPACE
         ('combine it with year(day) = .., or write a range of day',

@@ -146,7 +146,7 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def _off_by(function: Function, doubt: int) -> Function:
-    """Return a difference from a constant that may be off by up to `doubt`.
+    """Return a difference from a constant with an error of up to `doubt`.
 
     The function treats the uncertainty as one of its argument.
     """

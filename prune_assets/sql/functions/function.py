@@ -41,10 +41,10 @@ class Function:
     preimage is either everything or nothing, and it has a value at each ordinal that is not `uncertain`. `why`: reason
     and remedy to report if the image does not decide.
 
-    `steps`: functions with the same result if applied in order, which are faster on many values; empty if there are
-    none. `each`: vectorized `value` for ordinals at which it is defined; None if there is only `value`. `is_evaluated`:
-    False if only the set of results is known. `needs_zone`: values are known once the time zone is known. `doubt`:
-    maximum error of the argument, such as an unknown zone offset.
+    `steps`: functions with the same result if applied in order, which are faster on many values; empty if unavailable.
+    `each`: vectorized `value` for ordinals at which it is defined; None if unavailable. `is_evaluated`: False if only
+    the set of results is known. `needs_zone`: values are known once the time zone is known. `doubt`: maximum error of
+    the argument, such as an unknown zone offset.
     """
 
     name: str
@@ -109,9 +109,9 @@ def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
 def recurring(
     name: str, result: SparkType, image: ValueRanges, why: tuple[str, str], value: Callable[[int], int] | None = None
 ) -> Function:
-    """Return a periodic function with a known set of results; it is NULL only for NULL.
+    """Return a periodic function with a known set of results.
 
-    `value`: the result at each ordinal; None if unknown.
+    It is NULL only for NULL. `value`: the result at each ordinal; None if unknown.
     """
 
     def refuse(_: int) -> int:
@@ -141,7 +141,9 @@ def invert(function: Function, results: Preimage) -> Preimage:
 
 
 def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
-    """Return the preimage if each value may be off by up to `doubt`; ambiguous values are uncertain.
+    """Return the preimage for values with an error of up to `doubt`.
+
+    Ambiguous values are uncertain.
 
     All values are between `least` and `greatest`.
 
@@ -197,7 +199,9 @@ def _inverted(value: Callable[[int], int], piece: Piece, wanted: ValueRanges) ->
 
 
 def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, greatest: int) -> int:
-    """Return the first ordinal whose value is at least `target`; one past the last if none.
+    """Return the first ordinal with at least this value.
+
+    One past the last ordinal if none.
 
     The value rises over the piece from `least` to `greatest`.
     """

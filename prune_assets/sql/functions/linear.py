@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def of_float(name: str, argument: SparkType, compute: Callable[[float], float], *, rises: bool = True) -> Function:
-    """Return a function that is monotone from -Infinity to Infinity and maps NaN to NaN.
+    """Return a function that is monotone from -Infinity to Infinity.
 
-    `compute` works in double precision. For a single-precision argument its result is rounded a second time, which does
+    It maps NaN to NaN.
+
+    `compute` works in double precision. The result for a single-precision argument is rounded a second time, which does
     not change sums, products and quotients.
     """
     bits, nan = argument.bits, argument.nan

@@ -1,7 +1,7 @@
-"""Registry of Spark's functions, the only place where properties of a function are defined.
+"""Registry of Spark's functions.
 
-A function is one entry in the file of its family. Code that binds, evaluates, inverts, pushes down or refuses calls
-uses the registry.
+A function is one entry in the file of its family; its properties are defined nowhere else. Code that binds, evaluates,
+inverts, pushes down or refuses calls uses the registry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bound operands: constants and chains of functions on one column, each with a guard condition.
+"""Bound operands: constants and function chains on one column, with guard conditions.
 
 `CASE WHEN p THEN x + 1 ELSE 0 END` is a term of two branches. Every other operand is a term of one branch without a
 guard.
@@ -91,7 +91,7 @@ class Term:
 
     @property
     def single(self) -> Value | None:
-        """The value if it is the same for every row; None if there are several branches."""
+        """The value if it does not depend on the row; None if there are several branches."""
         return self.branches[0].value if len(self.branches) == 1 and self.branches[0].guard is None else None
 
 
@@ -192,10 +192,10 @@ def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of 
 
 
 def fixed_time(kind: ValueKind, moment: Moment | None, type_: SparkType) -> Fixed:
-    """Return a timestamp literal, or a string cast to one, as a constant of a type. Raises Refusal.
+    """Return a timestamp, or a string cast to one, as a constant. Raises Refusal.
 
-    If the session's zone is unknown, the constant is an instant if the literal has its own zone, otherwise a local
-    time.
+    `type_`: type of the constant. If the session's zone is unknown, the constant is an instant if the literal has its
+    own zone, otherwise a local time.
     """
     if moment is None or (type_.kind is ValueKind.TIMESTAMP_NTZ and moment.zone is not None):
         cast = (

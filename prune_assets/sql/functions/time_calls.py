@@ -105,9 +105,9 @@ def is_time_sum(left: Value, right: Value) -> bool:
 
 
 def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Value:
-    """Add an interval or days to a date or timestamp, or subtract it if `sign` is negative.
+    """Add an interval or days to a date or timestamp. Raises Refusal.
 
-    Raises Refusal.
+    `sign`: negative to subtract.
     """
     if left.type.kind not in CALENDAR:
         if sign < 0:

@@ -1,4 +1,4 @@
-"""Functions of timestamps, and casts between dates and timestamps with and without a time zone.
+"""Functions of timestamps, and casts between dates and both types of timestamps.
 
 Local time rises with the instant, except where clocks are set back. The instant rises with local time, except where
 clocks jump forward. A function is split into pieces there.
@@ -117,10 +117,10 @@ def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Fu
 
 
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
-    """Return x + interval. Raises Refusal if it depends on an unknown time zone.
+    """Return x + interval. Raises Refusal if it depends on an unknown zone.
 
-    The sum does not always rise with x: clocks change, and the last days of a month are added up to one day of a
-    shorter month.
+    The sum does not always rise with x: clocks change, and several last days of a month may become one day of a shorter
+    month.
     """
     if timestamp == ON_UNKNOWN_CLOCKS:
         raise zone_needed()
@@ -185,7 +185,7 @@ def _midnight(result: SparkType, zone: Zone) -> Function:
 
 
 def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
-    """Return the pieces without instants between the first and the second midnight of one day.
+    """Drop the instants between the two midnights of one day from the pieces.
 
     After the first midnight, clocks were set back into the previous day. Spark rewrites comparisons of dates as
     comparisons of instants, which treats the repeated hours as the later day; elsewhere it uses the local time.
@@ -202,7 +202,7 @@ def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tu
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
-    """Return the known range of a zone, split before each ordinal in `cuts`.
+    """Return the known range of a zone, split before the ordinals in `cuts`.
 
     `beyond`: include times after 2100.
     """

@@ -187,10 +187,10 @@ UNCERTAIN = "what Spark computes is not certain where "
 
 
 class ClassifiedValues(NamedTuple):
-    """Values of a column by the outcome of a condition; all other values make it FALSE.
+    """Values of a column by the outcome of a condition.
 
-    `in_zones`: outcomes are uncertain only because the session's time zone is unknown. `test`: evaluates the condition
-    on rows, in place of ranges; None if ranges are known.
+    All other values make it FALSE. `in_zones`: outcomes are uncertain only because the session's time zone is unknown.
+    `test`: evaluates the condition on rows, in place of ranges; None if ranges are known.
     """
 
     column: ColumnValues
@@ -209,10 +209,10 @@ def classify_values(
     written: Op | None = None,
     doubt: int = 0,
 ) -> ClassifiedValues:
-    """Group the column's values by outcome; results in `wanted` make the condition TRUE.
+    """Group the column's values by the outcome of a condition.
 
-    `written`: operator that compares the column itself; None for functions of it. `doubt`: maximum error of a result if
-    the session's time zone is unknown.
+    `wanted`: results of the chain that make the condition TRUE. `written`: operator that compares the column itself;
+    None for functions of it. `doubt`: maximum error of a result if the session's time zone is unknown.
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
     column = values_of(chain.column, None if is_doubtful else written)
@@ -276,7 +276,7 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
-    """Return a predicate that is TRUE except for raising values, where it is unknown.
+    """Return a predicate that is unknown for raising values, TRUE for others.
 
     None if no value raises.
     """

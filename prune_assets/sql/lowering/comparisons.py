@@ -1,4 +1,4 @@
-"""Lower comparisons of operands, branch by branch: function chains on a column, and constants.
+"""Lower comparisons of function chains on a column and constants, branch by branch.
 
 A plain column is a chain without functions.
 """
@@ -180,7 +180,7 @@ class Comparisons:
         return OnPartitions(test.columns, Unsupported(self._sql, ""), test)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
-        """Return whether a constant is between two adjacent values of a decimal column.
+        """Return whether a constant is between adjacent values of a decimal column.
 
         Equality is then FALSE whatever the bounds are.
         """
@@ -324,7 +324,7 @@ class Comparisons:
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
-    """Return the outcome of comparing a whole number with a literal beyond bigint.
+    """Return the outcome of comparing an integer with a literal beyond bigint.
 
     None for other literals. Spark folds this comparison without reading the number, so the outcome also holds for null.
     It does so only for a plain literal, not for other constants or a cast.
@@ -395,7 +395,7 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
 
 
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
-    """Raise Refusal for an integer next to a decimal constant that the comparison rounds.
+    """Raise Refusal if ordering an integer and a decimal constant rounds.
 
     Spark does not round the decimal if it is a literal.
     """
@@ -422,7 +422,7 @@ _CLOCKS_CHANGE = (
 
 
 def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | None:
-    """Return the days or local times that satisfy a comparison with a timestamp.
+    """Return the days or local times that satisfy a comparison with `constant`.
 
     None for other types. Raises Refusal where clocks change.
     """
@@ -492,9 +492,9 @@ def _text(chain: Chain, constant: Fixed) -> object:
 
 
 def _is_iso_date(constant: Value) -> bool:
-    """Return whether a constant is a date written as yyyy-MM-dd, or not a text at all.
+    """Return whether a constant is not a text, or is a yyyy-MM-dd date.
 
-    Such a date has the same meaning as a text.
+    Such a text has the same meaning as a text and as a date.
     """
     text = constant.plain.value if isinstance(constant, Fixed) and constant.plain is not None else None
     return not isinstance(text, str) or (len(text) == len("2024-01-01") and date_of_string(text) is not None)

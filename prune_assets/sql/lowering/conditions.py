@@ -47,7 +47,7 @@ _FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-    """Return the operands of an AND, OR or NOT; empty for other nodes.
+    """Return the operands of an AND, OR or NOT; else empty.
 
     Parts of one date in an AND are joined.
     """
@@ -203,9 +203,9 @@ class Conditions:
         return tuple(self._guards.raising)
 
     def lower_with_constants(self, node: nodes.SyntaxNode, known: Known) -> Predicate | None:
-        """Lower a part again with known constants in place of columns; None if that does not help.
+        """Lower a part again with known constants in place of columns.
 
-        The result is added to the part itself, which decides what may raise.
+        None if that does not help. The result is added to the part, which itself decides whether a row may raise.
         """
         if self._known is not None:
             return None

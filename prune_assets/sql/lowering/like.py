@@ -21,9 +21,10 @@ _OF_LONGER = {Op.LT: Op.LE, Op.GE: Op.GT}
 
 
 def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) -> Predicate:
-    """Return `substr(column, 1, count) op literal`: `count` characters of a string, or bytes.
+    """Return `substr(column, 1, count) op literal`.
 
-    Also exact for strings that are not UTF-8, in which Spark counts characters by their first bytes.
+    `count`: characters of a string, or bytes. Also exact for strings that are not UTF-8, in which Spark counts
+    characters by their first bytes.
     """
     if count <= 0:
         return every_value(column, holds=HOLDS[op](b"", literal if isinstance(literal, bytes) else literal.encode()))
@@ -59,9 +60,10 @@ def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
 
 
 def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
-    """Return whether a value is less than all values with the prefix (`<`), or has the prefix.
+    """Compare a value with the range of all values with a prefix.
 
-    With `>=`: whether a value is greater than all values with the prefix.
+    `<`: less than the end of the range, so less than all of these values or one of them. `>=`: greater than all of
+    these values.
     """
     above = successor(prefix if isinstance(prefix, bytes) else prefix.encode())
     if above is None:

@@ -39,9 +39,10 @@ _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 
 
 def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
-    """Return the columns whose null makes a condition NULL; empty if it calls a user's function.
+    """Return the columns whose null makes a condition NULL.
 
-    A column is left out if another operand may raise an error although the column is null.
+    Empty if the condition calls a user's function. A column is left out if another operand may raise an error although
+    the column is null.
     """
     if node.has(nodes.UserCall):
         return ()
@@ -57,9 +58,10 @@ def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
 
 
 def decides_every_value(node: nodes.SyntaxNode) -> bool:
-    """Return whether a condition is TRUE or FALSE, and never raises, for all non-null values.
+    """Return whether a condition is TRUE or FALSE for all non-null values.
 
-    Known for comparisons with literals of a column, a field of a date column, a text without a cast, or a remainder.
+    It never raises then. Known for comparisons with literals of a column, a field of a date column, a text without a
+    cast, or a remainder.
     """
     if not isinstance(node, (nodes.Comparison, nodes.Between, nodes.ListTest)):
         return False

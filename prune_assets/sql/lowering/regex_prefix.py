@@ -1,6 +1,7 @@
-"""Lower regular expressions that begin with plain text, which every matching value contains.
+"""Lower regular expressions that begin with plain text.
 
-The syntax is Java's (java.util.regex.Pattern), matched anywhere in the value as RLIKE does.
+A value without that text does not match. The syntax is Java's (java.util.regex.Pattern), matched anywhere in the value
+as RLIKE does.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class _Regex(NamedTuple):
 
 
 def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
-    """Return `column RLIKE regex`, with `unknown` for the part that does not prune. Raises Refusal.
+    """Return `column RLIKE regex`. Raises Refusal.
+
+    `unknown`: the condition to add if only the beginning of the expression prunes.
 
     >>> match_regex(("s",), "^ab", None).prefix.as_py()
     'ab'

@@ -73,7 +73,7 @@ def is_known(tested: OnPartitions) -> OnPartitions:
 
 
 def guarded(predicate: Predicate) -> Predicate:
-    """Return a predicate that is not TRUE where a `RowTest` in it is unknown.
+    """Make a predicate not TRUE where a `RowTest` in it is unknown.
 
     Spark may raise an error there.
     """

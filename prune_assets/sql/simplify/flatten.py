@@ -65,7 +65,7 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
 
 
 def inverse(condition: Predicate) -> Predicate:
-    """Return the negation of a condition, which is NULL where the condition is NULL.
+    """Return the negation of a condition; NULL where the condition is NULL.
 
     NaN is greater than all numbers, so every comparison has an opposite.
 

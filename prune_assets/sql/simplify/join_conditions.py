@@ -1,7 +1,8 @@
-"""Evaluate conditions on listed values: `x IN (..) AND p(x)` is IN of the values with p.
+"""Evaluate conditions on listed values.
 
-If no value satisfies p, the result is FALSE, or NULL for null. In a row group with the values 1 and 7, each operand of
-`x IN (1, 9) AND x > 5` may hold, and each operand of `x = 5 AND x = 7`, but never both operands together.
+`x IN (..) AND p(x)` becomes IN of the listed values that satisfy p. If no value does, the result is FALSE, or NULL for
+null. In a row group with the values 1 and 7, each operand of `x IN (1, 9) AND x > 5` may hold, and each operand of `x =
+5 AND x = 7`, but never both operands together.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MOST = 32
 
 
 def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join the operands of an AND on each column that has a list of values.
+    """Join the operands of an AND on columns with a list of values.
 
     The result replaces the first of the joined operands: the remaining values, or FALSE, and NULL for null.
     """
@@ -62,9 +63,9 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def bare(operand: Predicate) -> Predicate:
-    """Return the operand without its `IS TRUE`; `x <=> 5` is `(x = 5) IS TRUE`.
+    """Return the operand without its `IS TRUE`.
 
-    Where the bare operand is NULL, the operand with `IS TRUE` is FALSE.
+    `x <=> 5` is `(x = 5) IS TRUE`. Where the bare operand is NULL, the operand with `IS TRUE` is FALSE.
     """
     return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
 

@@ -1,8 +1,8 @@
-"""Rewrite months, quarters and days of a known year as dates.
+"""Join conditions on parts of a date.
 
-`year(c) = y AND month(c) = m` is `year(c) = y AND trunc(c, 'MONTH') = DATE 'y-m-01'`. `month(c) = 3` repeats every
-year, so it has no range. Next to `year(c) = 2024` it equals `trunc(c, 'MONTH') = DATE '2024-03-01'`, which has a range:
-in other years the AND is FALSE anyway.
+`year(c) = y AND month(c) = m` is `year(c) = y AND trunc(c, 'MONTH') = DATE 'y-m-01'`; quarters and days follow the same
+rule. `month(c) = 3` repeats every year, so it has no range. Next to `year(c) = 2024` it equals `trunc(c, 'MONTH') =
+DATE '2024-03-01'`, which has a range: in other years the AND is FALSE anyway.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _LAST_YEAR = 9_999
 
 
 def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
-    """Rewrite operands of an AND: months, quarters and days of a known year become dates.
+    """Rewrite months, quarters and days of a known year as dates.
 
-    A new operand keeps the span of the operand that it replaces.
+    `operands`: of an AND. A new operand keeps the span of the operand that it replaces.
     """
     fields = [_field(operand) for operand in operands]
     years = _named(operands, fields, YEAR)
@@ -97,9 +97,9 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> Litera
 
 
 def _field(operand: SyntaxNode) -> _Field | None:
-    """Return the field and column of a comparison or list test of `field(column)`; else None.
+    """Return the field and column of a condition on `field(column)`; else None.
 
-    Names that differ in case count as different columns.
+    The condition is a comparison or list test. Names that differ in case count as different columns.
     """
     match operand:
         case Comparison(Call(name, [Column(parts)])) | ListTest(Call(name, [Column(parts)])):

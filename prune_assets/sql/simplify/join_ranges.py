@@ -1,6 +1,7 @@
-"""Join comparisons of one column under AND: limits to intervals, many `<>` to NOT IN.
+"""Join comparisons of one column under AND.
 
-By De Morgan, many `=` under OR become one IN, which is evaluated in one step.
+Limits are joined to intervals, many `<>` to one NOT IN. By De Morgan, many `=` under OR become one IN, which is
+evaluated in one step.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _EXACT = Context(prec=80)
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join lower and upper limits of the same column under AND to intervals.
+    """Join lower and upper limits of a column under AND to intervals.
 
     An interval replaces the first of its limits.
     """
@@ -114,9 +115,10 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
 
 
 def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
-    """Return `low <= column <= high`; two comparisons if `high` is NaN, which cannot end an interval.
+    """Return `low <= column <= high` as an interval.
 
-    If `low` is greater than `high`, no value satisfies the result.
+    Two comparisons if `high` is NaN, which cannot end an interval. If `low` is greater than `high`, no value satisfies
+    the result.
     """
     if _is_nan(high):
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))

@@ -1,8 +1,8 @@
-"""Substitute known constants: `x = c AND p(x)` is `x = c AND p(c)`.
+"""Substitute known constants in other operands.
 
-This helps where p of a column cannot be lowered, but p of a constant can. `month(d) = 4` has no range, but in `d = DATE
-'2024-03-05' AND month(d) = 4` it can be computed, and is FALSE. `d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY`
-gives a range of `t`.
+`x = c AND p(x)` is `x = c AND p(c)`. This helps where p of a column cannot be lowered, but p of a constant can.
+`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE. `d = DATE
+'2024-03-05' AND t >= d + INTERVAL 1 DAY` gives a range of `t`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Known = Mapping[Path, pa.Scalar]
 
-# Larger conditions, and those of longer ANDs, are not lowered a second time, to limit the cost of long predicates.
+# Larger conditions are not lowered a second time, nor are the operands of longer ANDs, to limit the cost.
 MOST_NODES = 200
 MOST_OPERANDS = 64
 
@@ -42,7 +42,7 @@ def propagate_constants(
     *,
     of_or: bool = False,
 ) -> list[tuple[Predicate, ...]]:
-    """Return the operands; add a copy with known constants substituted where that prunes more.
+    """Return each operand, and a copy with known constants if it prunes more.
 
     `operands`: returns their trees. `again`: lowers a tree with the values; None if the result is no better. An added
     copy is TRUE or NULL, because the operand itself decides for rows with other values. `of_or`: the operands are of an
@@ -102,7 +102,7 @@ def _constants_of(operands: Iterable[Predicate]) -> Known:
 
 
 def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
-    """Return a condition with NULL in place of all outcomes except TRUE (FALSE if `of_or`).
+    """Replace all outcomes except TRUE by NULL (`of_or`: except FALSE).
 
     None if the condition is a constant that may have this outcome.
     """

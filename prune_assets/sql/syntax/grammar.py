@@ -1,13 +1,13 @@
 """Parse expressions by Spark's grammar, with operator precedence.
 
-The precedence is that of SqlBaseParser.g4: a value takes at most one predicate (IS, IN, BETWEEN, LIKE), and only AND
-and OR follow a predicate. Nested expressions do not use the call stack.
+The precedence follows SqlBaseParser.g4: a value takes at most one predicate (IS, IN, BETWEEN, LIKE), and only AND and
+OR follow a predicate. Nested expressions do not use the call stack.
 
 A dialect derived from sqlglot's Spark dialect cannot replace this parser. Where sqlglot is compiled (`sqlglot[c]`, and
 `sqlglot[rs]`, which dagster-dbt installs), a derived parser cannot be instantiated: "interpreted classes cannot inherit
 from compiled". sqlglot's parser recurses: 2,000 nested brackets raise RecursionError. Its nodes do not keep their
 source text, and lose the name of a function (`substr` becomes `substring`) that the registry looks up. Its trees differ
-from those of Spark's own parser (sqlglot 30.30, `dialect="spark"`); in each line Spark's reading comes first:
+from the trees of Spark's own parser (sqlglot 30.30, `dialect="spark"`); in each line Spark's reading comes first:
 
 - `a BETWEEN 1 AND 2 = true`: `a BETWEEN 1 AND (2 = true)`; `(a BETWEEN 1 AND 2) = true`
 - `a BETWEEN b = c AND 3`: `a BETWEEN (b = c) AND 3`; refused

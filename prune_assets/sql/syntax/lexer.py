@@ -1,7 +1,7 @@
 """Split SQL into tokens exactly as Spark's lexer does.
 
-The tokenizer of sqlglot reads strings, numbers and comments differently (`'it''s'` becomes `its`), so the rules here
-are those of Spark 4 (SqlBaseLexer.g4): the longest match wins, and a number wins over a word.
+The tokenizer of sqlglot reads strings, numbers and comments differently (`'it''s'` becomes `its`), so this module
+follows the rules of Spark 4 (SqlBaseLexer.g4): the longest match wins, and a number wins over a word.
 """
 
 from __future__ import annotations

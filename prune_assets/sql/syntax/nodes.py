@@ -137,7 +137,7 @@ class Literal(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Meaning of a name in a table: a column that prunes, or the reason why not.
+    """Meaning of a name: a column that prunes, or a reason.
 
     `column`: the column that predicates prune on; None if the name does not prune. `leaf`: the column with this name,
     whether it prunes or not. `nullable`: the column whose IS NULL prunes. `nested`: "an array", "a struct" or similar
@@ -408,7 +408,7 @@ class Row(SyntaxNode):
 _NO_SUFFIX = str.maketrans("", "", "lL")
 
 HOLDS: Mapping[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
-# Comparison operators by what they become if the operands are swapped.
+# Comparison operators, keyed by the operator before the operands are swapped.
 MIRRORED: Mapping[str, Op] = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 TRUTHS: Mapping[str, Outcomes] = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 TRUTH_NAMES: Mapping[Outcomes, str] = {truth: name for name, truth in TRUTHS.items()}

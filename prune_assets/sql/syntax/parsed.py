@@ -149,9 +149,10 @@ _NAMES = frozenset({TokenKind.WORD, TokenKind.QUOTED})
 
 
 def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> tuple[LeafColumn, ...] | None:
-    """Return the columns that tokens name; None if a name means a struct or several columns.
+    """Return the columns that tokens name; None if a name is ambiguous.
 
-    Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
+    A name is ambiguous if it means a whole struct or several columns. Case is ignored, and any word that may be a
+    column counts as one, so that a part never names more than these.
     """
     tops = {column.path[0].lower() for column in columns}
     named: dict[tuple[str, ...], LeafColumn] = {}

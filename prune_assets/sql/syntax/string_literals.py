@@ -19,7 +19,7 @@ _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 def read_strings(tokens: Sequence[Token]) -> SparkValue:
-    """Return the value of one or more adjacent string tokens, which Spark joins.
+    """Return the value of adjacent string tokens, which Spark joins.
 
     Two tokens without a gap are one string with a doubled quote: `'it''s'` is `it's`. A string that UTF-8 cannot encode
     is a literal of unknown value.
@@ -36,7 +36,9 @@ def read_strings(tokens: Sequence[Token]) -> SparkValue:
 
 
 def read_string(source: str) -> str:
-    r"""Return the value of one string, written with its quotes; it may contain a lone surrogate.
+    r"""Return the value of one string, written with its quotes.
+
+    The value may contain a lone surrogate.
 
     >>> read_string(r"'a\tb\%\q'") == "a\tb\\%q"
     True
@@ -75,7 +77,7 @@ _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 
 
 def is_relative_date(text: str) -> bool:
-    """Return whether a text, cast to a date or time, depends on the current time.
+    """Return whether a text means a date relative to the current time.
 
     >>> is_relative_date(" Today"), is_relative_date("2024-03-01")
     (True, False)

@@ -30,7 +30,9 @@ def date_of(number: int) -> YearMonthDay:
 
 
 def day_of(year: int, month: int, day: int) -> int:
-    """Return the days since 1970-01-01; a day past the end of the month becomes its last.
+    """Return the days since 1970-01-01.
+
+    A day past the end of the month becomes its last day.
 
     >>> day_of(1970, 2, 31)
     58

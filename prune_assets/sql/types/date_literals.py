@@ -66,7 +66,9 @@ def is_dashed(text: str) -> bool:
 
 
 def is_other_format(text: str) -> bool:
-    """Return whether a text starts like a date of other tools, which Spark refuses.
+    """Return whether a text starts like a date of another tool or language.
+
+    Spark's DATE and TIMESTAMP refuse such texts.
 
     >>> [is_other_format(text) for text in ("31.12.2024", "2024/12/31", "2024-12-31", "now")]
     [True, True, False, False]
@@ -119,7 +121,7 @@ def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
 
 
 def months_later(day: int, months: int) -> int | None:
-    """Return the day of the month some months later, or the last day of a shorter month.
+    """Return the day some months later; in a shorter month its last day.
 
     None outside of the years 1 to 9999.
     """

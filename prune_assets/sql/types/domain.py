@@ -1,4 +1,4 @@
-"""Value ranges of exact ordered column types, and comparisons that hold for all or none of the values."""
+"""Value ranges of exact ordered column types, and comparisons that are constant on them."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def is_at_end(leaf: Compare) -> bool:
 
 
 def never(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is FALSE for every value of the domain and NULL for null.
+    """Return a comparison that is FALSE for all values, NULL for null.
 
     Spark also reads stored values beyond the type, such as a decimal with more digits or an unsigned byte above 255.
-    For such types, bounds inside the type must not decide the comparison.
+    The comparison for such types is with the greatest value, so that stored bounds beyond the type do not prune.
     """
     if is_read_wider(domain.type):
         return Compare(column, Op.GT, scalar(domain, domain.high))
@@ -56,7 +56,7 @@ def never(column: Path, domain: Domain) -> Compare:
 
 
 def always(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is TRUE for every value of the domain and NULL for null."""
+    """Return a comparison that is TRUE for all values, NULL for null."""
     if is_read_wider(domain.type):
         return Compare(column, Op.LE, scalar(domain, domain.high))
     return Compare(column, Op.GE, scalar(domain, domain.low))

@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE
 
 
 def named_float(text: str) -> float | None:
-    """Return the NaN or infinity that a text names; None for other texts.
+    """Return the NaN or infinity that a text names; else None.
 
     >>> named_float("-Infinity"), named_float("1.5")
     (-inf, None)
@@ -27,7 +27,7 @@ def named_float(text: str) -> float | None:
 
 
 def float_of_text(text: str, bits: int = 64) -> float | None:
-    """Return the float to which Spark casts a string; None unless it is certain.
+    """Return the float to which Spark casts a string; None if uncertain.
 
     Certain are plain numbers, NaN and the infinities.
 
@@ -77,9 +77,9 @@ def towards_zero(numerator: int, denominator: int) -> int:
 
 
 def ordinal_of_ratio(numerator: int, denominator: int, bits: int) -> int:
-    """Return the ordinal of the float nearest to a ratio, halves to even.
+    """Return the ordinal of the float nearest to a ratio.
 
-    `denominator`: positive.
+    Halves are rounded to even. `denominator`: positive.
 
     >>> ordinal_of_ratio(1, 1, 64) == 0x3FF0000000000000, ordinal_of_ratio(10**400, 1, 32) == 0x7F800000
     (True, True)
@@ -89,7 +89,7 @@ def ordinal_of_ratio(numerator: int, denominator: int, bits: int) -> int:
     if numerator == 0:
         return 0
     significand, least = _FLOATS[bits]
-    # The exponent at which the quotient has as many bits as the significand, or one more.
+    # The exponent at which the quotient has the number of bits of the significand, or one more.
     power = max(numerator.bit_length() - denominator.bit_length() - significand, least)
     if _scaled(numerator, denominator, power) >= 1 << significand:
         power += 1

@@ -19,7 +19,7 @@ class NumberOutOfRange(ValueError):
 
 
 def read_number(source: str, *, negative: bool) -> SparkValue:
-    """Return the value of a numeric literal, including the minus sign in front of it.
+    """Return the value of a numeric literal; `negative` after a minus sign.
 
     >>> read_number("1.50", negative=True)
     SparkValue(kind=<ValueKind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)

@@ -78,7 +78,7 @@ def intersection(left: ValueRanges, right: ValueRanges) -> ValueRanges:
 
 
 def complement(ranges: ValueRanges, first: int, last: int) -> ValueRanges:
-    """Return the ordinals from first to last that are not in the set.
+    """Return the ordinals from first to last outside of the set.
 
     >>> complement(span(3, 4), 1, 9).pairs
     ((1, 2), (5, 9))

@@ -29,10 +29,11 @@ _ORDINAL_BITS = {ValueKind.DATE: 32, ValueKind.TIMESTAMP: 64, ValueKind.TIMESTAM
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """A scalar type: `bits` of integers and floats, `digits` and `scale` of decimals.
+    """A scalar type of Spark.
 
-    `zone`: the session's time zone, for timestamps. If it is unknown, ordinals count either instants (None), as columns
-    do, or local times (UNKNOWN_ZONE), as most literals do.
+    `bits`: of integers and floats. `digits`, `scale`: of decimals. `zone`: the session's time zone, for timestamps. If
+    it is unknown, ordinals count either instants (None), as columns do, or local times (UNKNOWN_ZONE), as most literals
+    do.
     """
 
     kind: ValueKind

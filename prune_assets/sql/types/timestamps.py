@@ -114,7 +114,9 @@ def read_moment(text: str) -> Moment | None:
 
 
 def is_no_time(text: str) -> bool:
-    """Return whether a text has the form of a timestamp that does not exist, which Spark refuses.
+    """Return whether a text is written as a timestamp that does not exist.
+
+    Spark refuses such a text.
 
     >>> is_no_time("2025-02-30"), is_no_time("2025-02-28 24:00:00"), is_no_time("today")
     (True, True, False)
@@ -135,7 +137,9 @@ def _exists(match: re.Match[str]) -> bool:
 
 
 def is_day_with_zone(text: str) -> bool:
-    """Return whether a text is a day and a zone without a time, which Spark refuses.
+    """Return whether a text is a day and a zone without a time.
+
+    Spark refuses such a text.
 
     >>> is_day_with_zone("2024-01-01Z"), is_day_with_zone("2024-01-01 00:00:00Z")
     (True, False)
@@ -152,9 +156,9 @@ def read_timestamp(sign: str, text: str) -> SparkValue:
 
 
 def move_time(start: SparkValue, interval: SparkValue, sign: int) -> SparkValue | None:
-    """Add an interval to a timestamp, or subtract it if `sign` is negative; None for other values.
+    """Add an interval to a timestamp; None for other values.
 
-    A date plus hours becomes a timestamp, as in Spark.
+    `sign`: negative to subtract. A date plus hours becomes a timestamp, as in Spark.
     """
     if interval.kind not in INTERVALS:
         return None

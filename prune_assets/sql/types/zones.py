@@ -1,8 +1,9 @@
-"""Time zone conversions that match Java and Spark: local times to instants and back.
+"""Time zone conversions that match Java and Spark.
 
-Instants and local times are microseconds since 1970-01-01; instants in UTC. The rules are those of the zone database of
-this machine, which may differ from Spark's. Two builds of it differ in many zones before 1981, in the zones without a
-slash up to 1996, and wherever one build is older. So a zone is trusted for a span of time only.
+Local times are converted to instants and back. Both are microseconds since 1970-01-01; instants are in UTC. The rules
+come from the zone database of this machine, which may differ from Spark's. Two builds of it differ in many zones before
+1981, in the zones without a slash up to 1996, and wherever one build is older. So a zone is trusted for a span of time
+only.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ MOST_SHIFT, _SHIFT_FROM_2012 = 2 * MOST_OFFSET, 6 * HOUR
 
 
 def most_shift(time: int) -> int:
-    """Return how far the offset of any zone may change after a time, in microseconds.
+    """Return the largest later change of any zone's offset, in microseconds.
 
     >>> most_shift(0) // HOUR, most_shift(1_704_067_200 * SECOND) // HOUR
     (36, 6)
@@ -201,7 +202,7 @@ def _changes(zone: Zone) -> tuple[OffsetChange, ...]:
 
 @cache
 def zone_named(name: str) -> Zone | None:
-    """Return the zone that Spark uses for a name; None if unknown or ambiguous.
+    """Return the zone that Spark uses for a name; None if uncertain.
 
     >>> zone_named("+01:00").offset(0) // HOUR, zone_named("Europe/Pariss")
     (1, None)
@@ -265,9 +266,9 @@ class Clocks:
 
 
 def _after_skipped_days(zone: Zone) -> Zone:
-    """Trust a zone only after the last day that its calendar skipped or repeated.
+    """Trust a zone only after the last day it skipped or repeated.
 
-    For such a day, Spark's evaluation gives another result than its rewritten comparison.
+    On such a day, Spark's evaluation and its rewritten comparison have different results.
     """
     skipped = [change.instant for change in zone.changes() if abs(change.after - change.before) > DAY // 2]
     return replace(zone, first=max(zone.first, skipped[-1] + 4 * DAY)) if skipped else zone
