@@ -32,9 +32,13 @@ _LEAST_SAMPLED = 16
 class Cut:
     """Sampled rows in the order of a layout, with row groups and pages.
 
-    `order`: numbers of the sampled rows. `keys`: columns of the order, the slowest first. `is_curve`: the order follows
-    a space-filling curve. `file`: file of each row group. `group`: first row of each row group, counted over the table.
-    `total`: rows of the table. `page_rows`: maximum rows of a page.
+    `order`: numbers of the sampled rows.
+    `keys`: columns of the order, the slowest first.
+    `is_curve`: the order follows a space-filling curve.
+    `file`: file of each row group.
+    `group`: first row of each row group, counted over the table.
+    `total`: rows of the table.
+    `page_rows`: maximum rows of a page.
     """
 
     order: Numbers

@@ -78,7 +78,7 @@ def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
 def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
     """Return the bounds of about `count` equal containers of sorted rows.
 
-    `total`: rows in all containers. At most `_MOST_CONTAINERS` larger containers are returned.
+    `total`: rows in all containers. For a very large `count`, `_MOST_CONTAINERS` larger containers represent the whole.
     """
     first = np.zeros(1, np.int64)
     order = np.argsort(column.codes, kind="stable")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Number of pages that a page is compared with, and the standard errors within which a difference counts as chance.
 _NEIGHBOURS = 64
 _CHANCE = 3.0
-# The nearest pages of a page, at least `_FEWEST`, are similar on the whole if the share `_MOSTLY` of them is similar.
+# Minimum number of nearest pages, and the share of similar pages that counts as nearly all.
 _FEWEST = 8
 _MOSTLY = 0.9
 # An event with a smaller probability is not expected.

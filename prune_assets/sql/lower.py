@@ -41,11 +41,13 @@ _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.
 class LoweredPredicate:
     """A predicate in SQL and as a tree for the planner.
 
-    `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole predicate. `normalized`: the tree as
-    SQL. `frozen`: the predicate with literals in place of `current_date()` and similar functions, evaluated at `now`
-    (microseconds since 1970-01-01), and with constants that Spark computed; None if it has neither. `conjuncts` refer
-    to `frozen`; pass `frozen`, not `sql`, to Spark to get the same day. `parsed`: each conjunct with bound names; None
-    for a conjunct that was not parsed.
+    `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole predicate.
+    `normalized`: the tree as SQL.
+    `frozen`: the predicate with literals in place of `current_date()` and similar functions, evaluated at `now`, and
+    with constants that Spark computed; None if it has neither. `conjuncts` refer to `frozen`; pass `frozen`, not `sql`,
+    to Spark to get the same day.
+    `now`: microseconds since 1970-01-01; None without clock functions.
+    `parsed`: each conjunct with bound names; None for a conjunct that was not parsed.
     """
 
     sql: str
@@ -73,11 +75,13 @@ def lower(
 ) -> LoweredPredicate:
     """Lower the text of a WHERE predicate to the predicate tree.
 
-    `columns`: columns of the table; literals get their types. `is_builtin`: returns whether a name still means Spark's
-    own function; None if each name does. `now`: the current time in microseconds since 1970-01-01; None for the system
-    clock. `fold`: returns a constant as a literal if the rules here cannot. Raises PredicateSyntaxError, UnknownColumn
-    (with a suggestion) and PredicateTypeError. The smallest parts of valid Spark SQL that cannot be lowered become
-    Unsupported.
+    `columns`: columns of the table; literals get their types.
+    `is_builtin`: returns whether a name still means Spark's own function; None if each name does.
+    `now`: the current time in microseconds since 1970-01-01; None for the system clock.
+    `fold`: returns a constant as a literal if the rules here cannot.
+
+    Raises PredicateSyntaxError, UnknownColumn (with a suggestion) and PredicateTypeError. The smallest parts of valid
+    Spark SQL that cannot be lowered become Unsupported.
     """
     if is_builtin is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
         remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)

@@ -10,9 +10,10 @@ GIVE_ZONE = "pass session= or --time-zone"
 class Refusal(Exception):
     """Reason why a part of a predicate cannot be lowered.
 
-    `remedy`: what to write instead. `raises`: with ansi.enabled Spark certainly raises an error for a constant of the
-    part. `no_value`: a text contains no value of the type; Spark raises with ansi.enabled, and compares with NULL
-    without it. `cause`: as in `Unsupported`.
+    `remedy`: what to write instead.
+    `raises`: with ansi.enabled Spark certainly raises an error for a constant of the part.
+    `no_value`: a text contains no value of the type; Spark raises with ansi.enabled, and compares with NULL without it.
+    `cause`: as in `Unsupported`.
     """
 
     def __init__(

@@ -30,15 +30,18 @@ class SparkSemantics:
     23
 
     `time_zone`: None if unknown; conditions that depend on it then skip only rows that no zone selects, up to 18 hours
-    from UTC. `legacy_literals`: string literals are read as in Spark 1.6 (`escapedStringLiterals`).
-    `consecutive_literals`: `'it''s'` means `its`, as in Spark 3 (`consecutiveStringLiterals`). `infer_partition_types`:
-    values in directory names get the type that fits them; if False, all are strings. `binary_as_string`: bytes without
-    an annotation are read as strings. `minimum_precision`: an integer literal next to a decimal has as many digits as
-    are written. `retain_fraction_digits`: a decimal with too many digits loses integer digits instead of fractional
-    ones. `timestamp_ntz`: TIMESTAMP means TIMESTAMP_NTZ (`spark.sql.timestampType`). `infer_timestamp_ntz`: timestamps
-    without a zone are read as TIMESTAMP_NTZ. `zone_span`: microseconds since 1970-01-01 between which Spark's rules of
-    the zone are known to match this machine's; None if unknown. `spark_version`: version of the session, for reports;
-    None for the installed version.
+    from UTC.
+    `legacy_literals`: string literals are read as in Spark 1.6 (`escapedStringLiterals`).
+    `consecutive_literals`: `'it''s'` means `its`, as in Spark 3 (`consecutiveStringLiterals`).
+    `infer_partition_types`: values in directory names get the type that fits them; if False, all are strings.
+    `binary_as_string`: bytes without an annotation are read as strings.
+    `minimum_precision`: an integer literal next to a decimal has as many digits as are written.
+    `retain_fraction_digits`: a decimal with too many digits loses integer digits instead of fractional ones.
+    `timestamp_ntz`: TIMESTAMP means TIMESTAMP_NTZ (`spark.sql.timestampType`).
+    `infer_timestamp_ntz`: timestamps without a zone are read as TIMESTAMP_NTZ.
+    `zone_span`: microseconds since 1970-01-01 between which Spark's rules of the zone are known to match this
+    machine's; None if unknown.
+    `spark_version`: version of the session, for reports; None for the installed version.
     """
 
     time_zone: str | None = None

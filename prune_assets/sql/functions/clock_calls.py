@@ -64,7 +64,7 @@ def instant(micros: int) -> str | None:
 
 
 def _cast(clock: Clock, kind: str) -> str | None:
-    """Return the current instant cast to `kind`: correct in every time zone.
+    """Return the current instant as a CAST that is correct in every zone.
 
     None if the year does not have four digits.
     """

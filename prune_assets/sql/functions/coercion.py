@@ -138,8 +138,8 @@ def as_number(value: Value) -> Value:
 def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
     """Raise Refusal if the session casts the values differently from Spark's default settings.
 
-    `are_compared`: the values are two operands of a comparison. Without ansi.enabled Spark casts a text to a date or a
-    number in comparisons too.
+    `are_compared`: the values are two operands of a comparison. There Spark casts a text to a date or a number even
+    without ansi.enabled.
     """
     if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
         raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)

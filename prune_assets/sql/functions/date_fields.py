@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 class DateField:
     """A date or time field, such as the month.
 
-    `calls`: functions that return the field. `aliases`: its other names in EXTRACT. `image`: its least and greatest
-    value; None for the year, and if the field is a text or has a fraction. `of_day`: its value on a day. `of_clock`:
-    its value at a number of microseconds since midnight. `beside`: fields that select a range of days together with
-    this field.
+    `calls`: functions that return the field.
+    `aliases`: its other names in EXTRACT.
+    `image`: its least and greatest value; None for the year, and if the field is a text or has a fraction.
+    `of_day`: its value on a day.
+    `of_clock`: its value at a number of microseconds since midnight.
+    `beside`: fields that select a range of days together with this field.
     """
 
     calls: tuple[str, ...]

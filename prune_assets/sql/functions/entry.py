@@ -59,15 +59,21 @@ class SqlFunction:
 
     `bind`: evaluates the call on bound arguments, given TIMESTAMP in the session's zone. The result is a constant, or a
     chain with one more `function.Function`, which has the result type, forward evaluation and the preimage. None if the
-    result is unknown. `refusal`: reason and remedy if there is no `bind`, or if it returns None. `arity`: the least and
-    largest number of arguments. `null_strict`: NULL if any argument is NULL. `may_raise`: may raise for some rows only.
+    result is unknown.
+    `refusal`: reason and remedy if there is no `bind`, or if it returns None.
+    `arity`: the least and largest number of arguments.
+    `null_strict`: NULL if any argument is NULL.
+    `may_raise`: may raise for some rows only.
 
-    `casts_to`: the type that a call with one argument casts to. `casts_arguments`: casts all arguments to one common
-    type first. `keeps_fractions`: the result has a fraction if the argument's type has one. `makes_timestamp`:
-    spark.sql.timestampType decides the result type. `infers_not_null`: Spark infers from `f(x) > 1` that x is not null,
-    and pushes that down. `field`: the date field that the function returns. `clock`: returns the literal for a call
-    without arguments at an instant. `without_brackets`: the bare name is a call if no column has the name. `is_syntax`:
-    a form of the grammar, which no function of a session replaces.
+    `casts_to`: the type that a call with one argument casts to.
+    `casts_arguments`: casts all arguments to one common type first.
+    `keeps_fractions`: the result has a fraction if the argument's type has one.
+    `makes_timestamp`: spark.sql.timestampType decides the result type.
+    `infers_not_null`: Spark infers from `f(x) > 1` that x is not null, and pushes that down.
+    `field`: the date field that the function returns.
+    `clock`: returns the literal for a call without arguments at an instant.
+    `without_brackets`: the bare name is a call if no column has the name.
+    `is_syntax`: a form of the grammar, which no function of a session replaces.
     """
 
     names: tuple[str, ...]

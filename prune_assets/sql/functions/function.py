@@ -42,9 +42,10 @@ class Function:
     and remedy to report if the image does not decide.
 
     `steps`: functions with the same result if applied in order, which are faster on many values; empty if unavailable.
-    `each`: vectorized `value` for ordinals at which it is defined; None if unavailable. `is_evaluated`: False if only
-    the set of results is known. `needs_zone`: values are known once the time zone is known. `doubt`: maximum error of
-    the argument, such as an unknown zone offset.
+    `each`: vectorized `value` for ordinals at which it is defined; None if unavailable.
+    `is_evaluated`: False if only the set of results is known.
+    `needs_zone`: values are known once the time zone is known.
+    `doubt`: maximum error of the argument, such as an unknown zone offset.
     """
 
     name: str

@@ -89,7 +89,7 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
     if first is None and size <= SECOND:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)
-    # The result is up to a year earlier, where the zone's rules have to be known too.
+    # The result is up to a year earlier, and the zone's rules have to be known there too.
     known, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
 
     def value(instant: int) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.types.spark_types import SparkType
 
-_EDGE = 0x43E0000000000000  # the ordinal of 2**63, the least double for which Spark raises
+_EDGE = 0x43E0000000000000  # the ordinal of 2**63, for which Spark already raises
 
 
 def floor(argument: SparkType) -> Function | None:

@@ -53,7 +53,9 @@ _CALENDAR = TIMES | {ValueKind.DATE}
 class ColumnValues:
     """Types of a column and its range of ordinals.
 
-    `arrow`: type of the column. `type`: the type that Spark reads. `least`, `greatest`: ends of the ordinals.
+    `arrow`: type of the column.
+    `type`: the type that Spark reads.
+    `least`, `greatest`: ends of the ordinals.
     `written`: operator that compares the column itself, EQ for a list; None if functions are applied to the column.
     """
 

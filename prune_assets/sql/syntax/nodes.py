@@ -139,10 +139,12 @@ class Literal(SyntaxNode):
 class Bound:
     """Meaning of a name: a column that prunes, or a reason.
 
-    `column`: the column that predicates prune on; None if the name does not prune. `leaf`: the column with this name,
-    whether it prunes or not. `nullable`: the column whose IS NULL prunes. `nested`: "an array", "a struct" or similar
-    words; "" if the name may be a plain value. `group`: path of a struct, list or map, whose nulls are known where rows
-    are read. `is_word`: the name means a function that is called without brackets.
+    `column`: the column that predicates prune on; None if the name does not prune.
+    `leaf`: the column with this name, whether it prunes or not.
+    `nullable`: the column whose IS NULL prunes.
+    `nested`: "an array", "a struct" or similar words; "" if the name may be a plain value.
+    `group`: path of a struct, list or map, whose nulls are known where rows are read.
+    `is_word`: the name means a function that is called without brackets.
     """
 
     column: LeafColumn | None
@@ -187,8 +189,10 @@ class Parameter(SyntaxNode):
 class OpaqueNode(SyntaxNode):
     """A part that does not prune.
 
-    `reason`: why it does not prune. `remedy`: "" if unknown. `call`: name of the function if it is a call. `columns`:
-    columns named in its text; None if unknown or not bound yet.
+    `reason`: why it does not prune.
+    `remedy`: "" if unknown.
+    `call`: name of the function if it is a call.
+    `columns`: columns named in its text; None if unknown or not bound yet.
     """
 
     reason: str

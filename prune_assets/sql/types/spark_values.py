@@ -53,8 +53,10 @@ class SparkValue:
 
     `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, the days
     since 1970-01-01 for DATE, a Moment for timestamps, a bool, bytes, or a float for DOUBLE; None for NULL, and if
-    unknown. `digits`, `scale`: the decimal type to which Spark widens an exact number. `bits`: width of an INTEGER or
-    DOUBLE. `name`: text of a string in double quotes, which a Spark setting turns into a column name.
+    unknown.
+    `digits`, `scale`: the decimal type to which Spark widens an exact number.
+    `bits`: width of an INTEGER or DOUBLE.
+    `name`: text of a string in double quotes, which a Spark setting turns into a column name.
     """
 
     kind: ValueKind

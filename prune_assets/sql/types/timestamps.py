@@ -47,8 +47,10 @@ class TimestampStep(NamedTuple):
 class Moment:
     """A local date and time in a zone, with steps added.
 
-    `local`: microseconds since 1970-01-01 on the zone's clocks. `zone`: None for the session's zone. `is_day`: True for
-    a date that was cast to its first instant. `steps`: added on the session's clocks.
+    `local`: microseconds since 1970-01-01 on the zone's clocks.
+    `zone`: None for the session's zone.
+    `is_day`: True for a date that was cast to its first instant.
+    `steps`: added on the session's clocks.
     """
 
     local: int
