@@ -1,8 +1,8 @@
 """Evaluate conditions on listed values.
 
 `x IN (..) AND p(x)` becomes IN of the listed values that satisfy p. If no value does, the result is FALSE, or NULL for
-null. In a row group with the values 1 and 7, each operand of `x IN (1, 9) AND x > 5` may hold, and each operand of `x =
-5 AND x = 7`, but never both operands together.
+null. In a row group with the values 1 and 7, each operand of `x IN (1, 9) AND x > 5` may hold, and each operand of
+`x = 5 AND x = 7`, but never both operands together.
 """
 
 from __future__ import annotations

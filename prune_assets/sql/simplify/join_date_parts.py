@@ -1,8 +1,8 @@
 """Join conditions on parts of a date.
 
 `year(c) = y AND month(c) = m` is `year(c) = y AND trunc(c, 'MONTH') = DATE 'y-m-01'`; quarters and days follow the same
-rule. `month(c) = 3` repeats every year, so it has no range. Next to `year(c) = 2024` it equals `trunc(c, 'MONTH') =
-DATE '2024-03-01'`, which has a range: in other years the AND is FALSE anyway.
+rule. `month(c) = 3` repeats every year, so it has no range. Next to `year(c) = 2024` it equals
+`trunc(c, 'MONTH') = DATE '2024-03-01'`, which has a range: in other years the AND is FALSE anyway.
 """
 
 from __future__ import annotations

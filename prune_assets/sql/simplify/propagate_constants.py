@@ -1,8 +1,8 @@
 """Substitute known constants in other operands.
 
 `x = c AND p(x)` is `x = c AND p(c)`. This helps where p of a column cannot be lowered, but p of a constant can.
-`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE. `d = DATE
-'2024-03-05' AND t >= d + INTERVAL 1 DAY` gives a range of `t`.
+`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE.
+`d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY` gives a range of `t`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ LEAST_INSTANT, MOST_INSTANT = -(1 << 80), 1 << 80
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a clock on the wall
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # The Gregorian calendar, including the days of the week, repeats every 400 years, and so do permanent zone rules.
